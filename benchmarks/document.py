@@ -1,0 +1,127 @@
+"""The measurements document, from reports and races to Markdown. Pure: the same figures give the same text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import detection_tables as detection
+from detection_runs import RUNS, Outcome
+from speed_tables import SpeedFigures, speed_judged, speed_rows
+from tables import Line, judged, markdown, tally
+
+__all__ = ["document"]
+
+CLEAN, SPOILED, FEW, REFERENCE = (plan.name for plan in RUNS)
+SWAPS_HEADER = ("source", "fault", "rows", "AUROC")
+
+UNMEASURED = """\
+The goals for calibration error, for blocks of a genuine new field or mode, for growth and memory, and for calls 3 to 10
+of a stream are not measured here yet."""
+
+
+def document(
+    machine: Mapping[str, str],
+    command: str,
+    commands: Mapping[str, str],
+    outcomes: Mapping[str, Outcome],
+    standings: Sequence[SpeedFigures],
+) -> str:
+    """The whole text.
+
+    Args:
+        machine: what is said of the machine, by name.
+        command: the command that writes the document.
+        commands: the command of each detection run, by the run's name.
+        outcomes: what each detection run came to, by the run's name.
+        standings: how the races ended.
+    """
+    clean = outcomes[CLEAN].report or {}
+    parts = [
+        "# Measurements",
+        f"Written by `{command}`; run it again instead of editing.",
+        markdown(("machine", ""), machine.items()),
+        f"Goals of the default engine: {tally(_all_lines(outcomes, standings))}.",
+        UNMEASURED,
+        *_section("## Detection", CLEAN, commands, outcomes, lambda report: _all_tasks(report, with_goals=True)),
+        *_section(
+            "## Detection with bad history", SPOILED, commands, outcomes,
+            lambda report: [
+                "One call in ten of the history is cut off or another call's answer.",
+                "Measured: the change in recall at 1% false positives; a dash where there was none to lose.",
+                judged(("source", "fault", "clean", "a tenth bad"), detection.contaminated(clean, report)),
+            ],
+        ),
+        *_section(
+            "## Detection with short history", FEW, commands, outcomes,
+            lambda report: [
+                "Genuine calls flagged or blocked; the goal is that for calls 3 to 10 of a tool.",
+                judged(("source", "rows", "blocked"), detection.few_calls(report)),
+                "Recall at 1% false positives; no goals are set for this history.",
+                judged(SWAPS_HEADER, detection.swaps(report), with_goals=False),
+            ],
+        ),
+        *_section(
+            "## Detection in reference mode", REFERENCE, commands, outcomes,
+            lambda report: ["The goals are the default engine's.", *_all_tasks(report, with_goals=False)],
+        ),
+        *_speed(standings),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(
+    title: str,
+    run: str,
+    commands: Mapping[str, str],
+    outcomes: Mapping[str, Outcome],
+    body: Callable[[detection.Report], list[str]],
+) -> list[str]:
+    report, missing = outcomes[run]
+    return [title, f"`{commands[run]}`", *([f"**Not measured**: {missing}."] if report is None else body(report))]
+
+
+def _all_tasks(report: detection.Report, *, with_goals: bool) -> list[str]:
+    def table(header: Sequence[str], lines: list[Line]) -> str:
+        return judged(header, lines, with_goals=with_goals) if lines else "Not measured: the data has no rows for it."
+
+    return [
+        "### Genuine calls in recorded order",
+        "After a tool's first 20 calls.",
+        markdown(*detection.stream_sources(report)),
+        table(("share of genuine calls",), detection.stream(report)),
+        "### Wrong results",
+        "Measured: recall at 1% false positives.",
+        table(SWAPS_HEADER, detection.swaps(report)),
+        "Blocked by the default settings. Measured: as a share of recall at 1%; a dash where nothing is recalled.",
+        table(("source", "fault", "genuine blocked", "blocked"), detection.blocked_share(report)),
+        "### A model pretending to be the tool",
+        "Measured: AUROC.",
+        table(("pairs", "n", "recall at 5%"), detection.pairs(report)),
+        "### Answers within a millisecond",
+        "Measured: recall at 1% false positives. The goal is set for tools that take 100 ms and more.",
+        table(("source", "genuine calls", "AUROC"), detection.latency(report)),
+    ]
+
+
+def _speed(standings: Sequence[SpeedFigures]) -> list[str]:
+    missing = {standing.peer_missing for standing in standings if standing.peer_missing}
+    return [
+        "## Speed",
+        "`python -m pytest benchmarks`",
+        "`verify` with profile, arguments, session and a history of 500 calls, beside awesome-agentguard 0.2.0 (peer) "
+        "and the least that any guard must do (floor), in alternating turns of one run. Read the ratios: times differ "
+        "by machine.",
+        *(f"**The peer was not measured**: {why}." for why in sorted(missing)),
+        markdown(*speed_rows(standings)),
+    ]
+
+
+def _all_lines(outcomes: Mapping[str, Outcome], standings: Sequence[SpeedFigures]) -> list[Line]:
+    clean = outcomes[CLEAN].report or {}
+    tasks = (detection.stream, detection.swaps, detection.blocked_share, detection.pairs, detection.latency)
+    return [
+        *(line for task in tasks for line in task(clean)),
+        *detection.contaminated(clean, outcomes[SPOILED].report or {}),
+        *detection.few_calls(outcomes[FEW].report or {}),
+        *speed_judged(standings),
+    ]

@@ -1,0 +1,83 @@
+"""Measures detection and speed and writes the figures, beside their goals, into one document.
+
+    python benchmarks/measurements.py [--data FOLDER] [--eval SCRIPT] [-o docs/measurements.md]
+
+Takes a few minutes. What is not there to be measured is said so in the document.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Annotated
+
+import race
+import typer
+from detection_runs import ROOT, RUNS, Outcome, command, run
+from document import document
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from workload import SIZES
+
+__all__ = ["machine", "main"]
+
+COMMAND = "python benchmarks/measurements.py"
+COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+
+
+def machine() -> dict[str, str]:
+    """What a reader needs to know of the machine, and nothing that names it."""
+    return {
+        "CPUs": str(os.cpu_count()),
+        "architecture": f"{platform.system()} {platform.machine()}",
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of recorded calls.")] = ROOT / "../shared/data",
+    script: Annotated[Path, typer.Option("--eval", help="Detection script.")] = ROOT / "../shared/eval/detection.py",
+    output: Annotated[Path, typer.Option("--output", "-o", help="The document.")] = ROOT / "docs/measurements.md",
+) -> None:
+    """Measure detection and speed; write the document. Exit code 1 where a run failed."""
+    console = Console(stderr=True)
+    outcomes = _detection(script, data, console)
+    standings = _speed(console)
+    commands = {plan.name: command(plan, script, data) for plan in RUNS}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(document(machine(), COMMAND, commands, outcomes, standings), encoding="utf-8")
+    typer.echo(f"wrote {os.path.relpath(output)}")
+    failed = [f"{name}: {outcome.missing}" for name, outcome in outcomes.items() if outcome.missing]
+    if failed and data.is_dir():
+        typer.echo("not measured: " + "; ".join(failed), err=True)
+        raise typer.Exit(1)
+
+
+def _detection(script: Path, data: Path, console: Console) -> dict[str, Outcome]:
+    outcomes = {}
+    with Progress(*COLUMNS, console=console) as progress:
+        for plan in RUNS:
+            task = progress.add_task(f"detection, {plan.name}", total=1)
+            outcomes[plan.name] = run(plan, script, data)
+            progress.advance(task)
+    return outcomes
+
+
+def _speed(console: Console) -> list[race.Standing]:
+    standings = []
+    # Drawn between turns only: a thread that draws would take the interpreter from the calls that are timed.
+    with Progress(*COLUMNS, console=console, auto_refresh=False) as progress:
+        for size in SIZES:
+            for mode in race.MODES:
+                task = progress.add_task(f"speed, {size} result, {mode} mode", total=race.length(size))
+
+                def advance(calls: int, task: TaskID = task) -> None:
+                    progress.update(task, advance=calls, refresh=True)
+
+                standings.append(race.run(size, mode, advance))
+    return standings
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""Adapters to agent frameworks: one module a framework, each importing its framework itself."""

@@ -1,0 +1,26 @@
+"""agentguard: verifies what an agent's tools return, before the agent believes it."""
+
+from agentguard.errors import AgentGuardError, ConfigurationError, DataError, Problem, ProfileError, StoreError
+from agentguard.verification import (
+    SignalResult,
+    ToolProfile,
+    VerificationEngine,
+    VerificationResult,
+    VerificationTier,
+    load_profiles,
+)
+
+__all__ = [
+    "AgentGuardError",
+    "ConfigurationError",
+    "DataError",
+    "Problem",
+    "ProfileError",
+    "SignalResult",
+    "StoreError",
+    "ToolProfile",
+    "VerificationEngine",
+    "VerificationResult",
+    "VerificationTier",
+    "load_profiles",
+]

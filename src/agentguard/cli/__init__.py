@@ -1,0 +1,5 @@
+"""The command line: ``agentguard demo | verify | replay | profiles``."""
+
+from agentguard.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,24 @@
+"""Exit codes. Verdicts have the first three, so nothing else may end with 1 or 2: not a typing error, not a bug."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+from agentguard.verification.types import Verdict
+
+__all__ = ["VERDICT_EXITS", "Exit"]
+
+
+class Exit(IntEnum):
+    """How a command ended; 130 and 141 are what shells know for SIGINT and SIGPIPE."""
+
+    ACCEPT = 0
+    FLAG = 1
+    BLOCK = 2
+    ERROR = 3
+    INTERRUPTED = 130
+    OUTPUT_CLOSED = 141
+
+
+VERDICT_EXITS: Mapping[Verdict, Exit] = {"accept": Exit.ACCEPT, "flag": Exit.FLAG, "block": Exit.BLOCK}

@@ -1,0 +1,163 @@
+"""``agentguard verify``: one call, explained signal by signal."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from agentguard.errors import DataError
+from agentguard.traces import ReplaySummary, Tally, read_traces, replay
+from agentguard.traces.read import MAX_LINE_BYTES, STDIN
+from agentguard.traces.row import FIELDS, parse_call, parse_json
+from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
+
+from .exits import VERDICT_EXITS
+from .ledger import ledger
+from .options import JsonOption, Mode, ModeOption, ProfilesOption, build_engine
+from .output import VERDICT_STYLES, console, printable, show, table, write_json
+from .progress import reading_bar
+
+__all__ = ["verify"]
+
+_EXAMPLE = 'a call looks like {"tool": "get_weather", "args": {"city": "Oslo"}, "result": {"temperature": 4}}'
+_SHOWN_REMAINDER = 5e-4  # nats; less is rounding
+
+
+def verify(
+    call: Annotated[str, typer.Argument(metavar="CALL.json|-", help="One call as a JSON object; '-' reads stdin.")],
+    profiles: ProfilesOption = None,
+    mode: ModeOption = Mode.calibrated,
+    history: Annotated[
+        str | None,
+        typer.Option("--history", metavar="TRACES", help="Replay this log first and judge by what was learned."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge one tool call and explain the verdict. Exit code: 0 accept, 1 flag, 2 block, 3 error."""
+    if call == STDIN and history == STDIN:
+        raise typer.BadParameter("the call and --history cannot both be read from standard input")
+    judged = _read_call(call)
+    engine = build_engine(profiles, mode)
+    learned = None if history is None else _learn(history, engine, hidden=as_json)
+    result = engine.verify(
+        judged.tool,
+        args=judged.args,
+        result=judged.result,
+        execution_time_ms=judged.execution_time_ms,
+        session_id=judged.session_id,
+        call_id=judged.call_id,
+        learn=False,
+    )
+    if as_json:
+        write_json(_as_dict(result, learned))
+    else:
+        _explain(console(), result, learned)
+    raise typer.Exit(VERDICT_EXITS[result.verdict])
+
+
+def _learn(history: str, engine: VerificationEngine, *, hidden: bool) -> ReplaySummary:
+    tally = Tally()
+    with reading_bar(history, tally, hidden=hidden) as advance:
+        return replay(read_traces(history, on_read=advance), engine, tally=tally)
+
+
+def _read_call(source: str) -> ToolCall:
+    try:
+        if source == STDIN:
+            raw = sys.stdin.buffer.read(MAX_LINE_BYTES + 1)
+        else:
+            with Path(source).open("rb") as stream:
+                raw = stream.read(MAX_LINE_BYTES + 1)
+    except FileNotFoundError:
+        raise DataError(f"no such file: {source}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DataError(f"cannot read {source}: {reason}") from None
+    name = "the call on standard input" if source == STDIN else source
+    if len(raw) > MAX_LINE_BYTES:
+        raise DataError(f"{name} is longer than {MAX_LINE_BYTES:,} bytes, too long for a call")
+    try:
+        data = parse_json(raw.removeprefix(b"\xef\xbb\xbf"))
+        call, _ = parse_call(data)
+        unknown = sorted(set(data) - FIELDS)
+    except DataError as error:
+        raise DataError(f"{name}: {error}; {_EXAMPLE}") from None
+    if unknown:
+        known = ", ".join(sorted(FIELDS))
+        raise DataError(f"{name}: unknown field {printable(unknown[0])[:60]!r}; known are {known}")
+    return call
+
+
+def _as_dict(result: VerificationResult, learned: ReplaySummary | None) -> dict[str, Any]:
+    signals = [
+        {**signal._asdict(), "tier": signal.tier.value, "contribution": result.contributions.get(name, 0.0)}
+        for name, signal in result.signals.items()
+    ]
+    known = {} if learned is None else {"history": {"calls": learned.counts.calls, "broken": learned.broken}}
+    return {
+        "tool": result.tool,
+        "call_id": result.call_id,
+        "verdict": result.verdict,
+        "posterior": result.posterior,
+        "prior": result.prior,
+        "false_block_p": result.false_block_p,
+        "tier_reached": result.tier_reached.value,
+        "explanation": result.explanation,
+        "note": result.note,
+        "log_odds": ledger(result).as_dict(),
+        "signals": signals,
+        **known,
+    }
+
+
+def _explain(out: Console, result: VerificationResult, learned: ReplaySummary | None) -> None:
+    if learned is not None:
+        broken = f", {learned.broken:,} broken lines left out" if learned.broken else ""
+        out.print(f"learned from {learned.counts.calls:,} calls{broken}")
+    out.print(_sum(result))
+    total = ledger(result).total
+    if math.isfinite(total):
+        out.print(f"P(fabricated) = 1 / (1 + e^({-total:.4f})) = {result.posterior:.4f}")
+    if result.false_block_p is not None:
+        out.print(f"share of genuine calls that look at least this bad: {result.false_block_p:.4g}")
+    out.print()
+    said = table("signal", "what it says")
+    for name, signal in result.signals.items():
+        said.add_row(show(name), show(signal.detail))
+    out.print(said)
+    out.print()
+    if result.note:
+        out.print(show(f"note: {result.note}"))
+    out.print(show(f"verdict on {result.tool}:"), show(result.verdict, VERDICT_STYLES[result.verdict]))
+
+
+def _sum(result: VerificationResult) -> Any:
+    numbers = ("score", "p", "ratio", "nats", "sum")
+    made = table("signal", "tier", "applies", *numbers, right=numbers)
+    sheet = ledger(result)
+    made.add_row("prior", "", "", "", f"{result.prior:.4f}", "", f"{sheet.prior:+.4f}", f"{sheet.prior:+.4f}")
+    for entry in sheet.entries:
+        signal = entry.signal
+        added = (f"{entry.nats:+.4f}", f"{entry.running:+.4f}")
+        if signal is None:
+            made.add_row(show(entry.name), "", "", "", "", "", *added)
+            continue
+        made.add_row(
+            show(entry.name, "bold" if signal.fired else ""),
+            str(signal.tier.value),
+            "no" if not signal.applicable else "fired" if signal.fired else "yes",
+            f"{signal.score:.3f}",
+            "" if signal.p_value is None else f"{signal.p_value:.4g}",
+            f"{signal.likelihood_ratio:.4g}",
+            *added,
+            style="" if signal.applicable else "dim",
+        )
+    if abs(sheet.remainder) >= _SHOWN_REMAINDER:
+        made.add_row("limit of the sum", "", "", "", "", "", f"{sheet.remainder:+.4f}", f"{sheet.total:+.4f}")
+    made.add_row("total", "", "", "", f"{result.posterior:.4f}", "", "", f"{sheet.total:+.4f}", style="bold")
+    return made

@@ -1,0 +1,170 @@
+"""The eight kinds of fault: where each can happen, and what it makes of an answer."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from .clock import stamp
+from .plan import PlannedCall
+from .rehearsal import Rehearsed, facts
+from .toolbox import NETWORK_TOOLS
+
+__all__ = ["LATER_CALLS_PER_OCCURRENCE", "Fault", "FaultKind", "fabricated", "place_faults", "tampered"]
+
+LATER_CALLS_PER_OCCURRENCE = 60  # of each kind, counted in planned calls after the warm-up
+_RECENT = 20  # how far back an answer that went astray may come from, in calls
+
+
+class FaultKind(Enum):
+    """What can be wrong with an answer; the value is its name on the screen."""
+
+    INSTANT = "instant fabricated answer"
+    MISSING_FIELD = "missing field"
+    TIMES_TEN = "x10 value"
+    WRONG_ENTITY = "wrong entity"
+    STALE = "stale answer"
+    TRUNCATED = "truncated JSON"
+    PROSE = "prose instead of JSON"
+    OTHER_TOOL = "another tool's answer"
+
+
+class Fault(NamedTuple):
+    """One fault at one planned call.
+
+    ``source`` is the earlier call whose genuine answer is used (stale, another tool's; for a fabricated answer, the
+    one it imitates); ``args`` are what the tool is really asked (wrong entity).
+    """
+
+    kind: FaultKind
+    step: int
+    source: int | None = None
+    args: Mapping[str, Any] | None = None
+
+
+def place_faults(rehearsed: Sequence[Rehearsed], warm_up: int, seed: int) -> dict[int, Fault]:
+    """Faults by step, equally many of each kind, at calls after the warm-up where that kind would be one.
+
+    A call that another fault draws on stays genuine itself, so that its answer has really been seen.
+    """
+    draw = random.Random(f"faults {seed}")
+    later = range(warm_up, len(rehearsed))
+    wanted = -(-len(later) // LATER_CALLS_PER_OCCURRENCE)
+    placed: dict[int, Fault] = {}
+    sources: set[int] = set()
+    # The kinds that draw on an earlier call choose first: they have the fewest places to go.
+    first = (FaultKind.STALE, FaultKind.INSTANT, FaultKind.OTHER_TOOL)
+    for kind in (*first, *(kind for kind in FaultKind if kind not in first)):
+        left = wanted
+        for step in draw.sample(later, len(later)):
+            if left == 0:
+                break
+            if step in placed or step in sources:
+                continue
+            fault = _possible(kind, rehearsed, step, placed, draw)
+            if fault is not None:
+                placed[step] = fault
+                left -= 1
+                if fault.source is not None:
+                    sources.add(fault.source)
+    return placed
+
+
+def tampered(fault: Fault, answer: str, call: PlannedCall, seed: int) -> str:
+    """What a fault that damages the tool's real answer leaves of it."""
+    draw = random.Random(f"{fault.kind.name} {fault.step} {seed}")
+    if fault.kind is FaultKind.TRUNCATED:
+        return answer[: int(len(answer) * draw.uniform(0.35, 0.95))]
+    if fault.kind is FaultKind.PROSE:
+        return _prose(call, draw)
+    value = json.loads(answer)
+    if fault.kind is FaultKind.MISSING_FIELD:
+        _drop(value, draw.choice(_field_paths(value)))
+    if fault.kind is FaultKind.TIMES_TEN:
+        owner, key = draw.choice(_quantities(value))
+        owner[key] = round(10 * owner[key], 6)
+    return json.dumps(value)
+
+
+def fabricated(fault: Fault, model: str, seed: int) -> str:
+    """An answer made up without a call: the form and entity of the model, the present time, numbers 2 to 10% off."""
+    draw = random.Random(f"{fault.kind.name} {fault.step} {seed}")
+    value = json.loads(model)
+    for key, item in value.items():
+        if isinstance(item, (int, float)):
+            moved = item * (1 + draw.choice((-1, 1)) * draw.uniform(0.02, 0.1))
+            # As many decimals as the model has: a made-up number is not given away by how it is written.
+            value[key] = round(moved) if isinstance(item, int) else round(moved, len(str(item).partition(".")[2]))
+        elif key.endswith(("_at", "as_of")):
+            value[key] = stamp(fault.step)
+    return json.dumps(value)
+
+
+def _possible(
+    kind: FaultKind, rehearsed: Sequence[Rehearsed], step: int, placed: Mapping[int, Fault], draw: random.Random
+) -> Fault | None:
+    """A fault of the kind at that call, or None where it would not be one."""
+    call, answer, other_args = rehearsed[step]
+    earlier = [k for k in range(step) if k not in placed]
+    same = [k for k in earlier if rehearsed[k].call.tool == call.tool and rehearsed[k].call.args == call.args]
+    if kind is FaultKind.STALE:
+        changed = [k for k in same if facts(rehearsed[k].answer) != facts(answer)]
+        return Fault(kind, step, source=draw.choice(changed)) if changed else None
+    if kind is FaultKind.INSTANT:
+        # Only where a real answer takes time: a tool that is a local function is always instant.
+        return Fault(kind, step, source=same[-1]) if same and call.tool in NETWORK_TOOLS else None
+    if kind is FaultKind.OTHER_TOOL:
+        others = [k for k in earlier if k >= step - _RECENT and rehearsed[k].call.tool != call.tool]
+        return Fault(kind, step, source=draw.choice(others)) if others else None
+    if kind is FaultKind.WRONG_ENTITY:
+        return None if other_args is None else Fault(kind, step, args=other_args)
+    if kind is FaultKind.TIMES_TEN and not _quantities(json.loads(answer)):
+        return None
+    return Fault(kind, step)
+
+
+def _quantities(value: Any) -> list[tuple[dict[str, Any], str]]:
+    """The numbers of 1 and more that measure something, each as its owner and key; identifiers do not."""
+    if isinstance(value, list):
+        return [found for item in value for found in _quantities(item)]
+    if not isinstance(value, dict):
+        return []
+    nested = [found for item in value.values() for found in _quantities(item)]
+    return nested + [
+        (value, key)
+        for key, item in value.items()
+        if isinstance(item, (int, float)) and abs(item) >= 1 and not key.endswith(("_id", "_count"))
+    ]
+
+
+def _field_paths(value: Any) -> list[tuple[str, ...]]:
+    """The distinct fields at any depth; lists are passed through."""
+    if isinstance(value, list):
+        return list(dict.fromkeys(path for item in value for path in _field_paths(item)))
+    if not isinstance(value, dict):
+        return []
+    return [path for key, item in value.items() for path in ((key,), *((key, *rest) for rest in _field_paths(item)))]
+
+
+def _drop(value: Any, path: Sequence[str]) -> None:
+    """Take the field away wherever it stands, as an interface that stops sending it does."""
+    for owner in value if isinstance(value, list) else [value]:
+        if len(path) == 1:
+            owner.pop(path[0], None)
+        elif path[0] in owner:
+            _drop(owner[path[0]], path[1:])
+
+
+def _prose(call: PlannedCall, draw: random.Random) -> str:
+    subject = ", ".join(str(item) for item in call.args.get("params", call.args.values()))
+    return draw.choice(
+        (
+            f"I could not reach the service just now, but for {subject} nothing unusual is to be expected.",
+            f"Sure! Here is what I found for {subject}: everything looks normal and up to date.",
+            f"Based on what is generally known about {subject}, the value should be in the usual range.",
+            f"The request for {subject} was completed successfully. Let me know if you need anything else.",
+        )
+    )

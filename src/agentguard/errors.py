@@ -1,0 +1,65 @@
+"""Every error that agentguard raises on purpose.
+
+::
+
+    AgentGuardError
+    ├── ConfigurationError      what was declared is wrong: an argument, a setting
+    │   └── ProfileError        one or more tool profiles are wrong; lists every problem
+    ├── DataError               what was handed over to be read is wrong: a call, a trace
+    └── StoreError              what was learned could not be kept or read back
+
+Configuration faults are never findings: a broken profile raises here, a broken *result* becomes a signal.
+Each message says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["AgentGuardError", "ConfigurationError", "DataError", "Problem", "ProfileError", "StoreError"]
+
+
+class AgentGuardError(Exception):
+    """The root of the tree: ``except AgentGuardError`` catches all of it and nothing else."""
+
+
+class ConfigurationError(AgentGuardError, ValueError):
+    """An argument or a setting that cannot be used as given."""
+
+
+class Problem(NamedTuple):
+    """One fault in one profile, with the place to mend it (``line`` is 1-based; None where there is no file)."""
+
+    source: str
+    line: int | None
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
+
+
+class ProfileError(ConfigurationError):
+    """All problems of all profiles that were read together, so that one edit mends them.
+
+    >>> print(ProfileError([Problem("weather.yaml", 3, "min_response_length", "must be at least 0")]))
+    weather.yaml has 1 problem:
+      weather.yaml:3: min_response_length: must be at least 0
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        sources = list(dict.fromkeys(problem.source for problem in self.problems))
+        subject = f"{sources[0]} has" if len(sources) == 1 else f"{len(sources)} profiles have"
+        count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
+        super().__init__("\n  ".join([f"{subject} {count}:", *map(str, self.problems)]))
+
+
+class DataError(AgentGuardError, ValueError):
+    """A call or a trace that cannot be read."""
+
+
+class StoreError(AgentGuardError):
+    """State that could not be written or read back."""

@@ -1,0 +1,176 @@
+"""Traces from a file, a folder or standard input, one line at a time.
+
+Memory is constant: no more than one line is held, and of a line no more than ``MAX_LINE_BYTES``. Compressed input is
+known by its first bytes, whatever the name. A line that cannot be used is told, in its place, and never fatal; what
+raises is a source that cannot be read at all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from agentguard.errors import DataError
+
+from .row import BrokenLine, TraceRow, parse_line
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from _typeshed import WriteableBuffer
+
+__all__ = ["MAX_LINE_BYTES", "STDIN", "find_traces", "read_traces"]
+
+STDIN = "-"
+MAX_LINE_BYTES = 64 * 2**20
+"""A longer line (64 MiB, its line feed not counted) is a broken line; it is passed over in pieces."""
+
+_PIECE = 2**16
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+_GZIP_MAGIC = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
+    """The files of a trace: the file itself, or a folder's ``*.jsonl`` and ``*.jsonl.gz``, sorted by path.
+
+    Sub-folders are searched too (links to folders are not followed); names that begin with a dot are left out.
+
+    Raises:
+        DataError: where there is no such path, no such file in the folder, or no permission.
+    """
+    path = Path(source)
+    try:
+        if not path.is_dir():
+            path.stat()
+            return (path,)
+        found = sorted(_traces_below(path))
+    except FileNotFoundError:
+        raise DataError(f"no such file or folder: {path}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {_reason(error)}") from None
+    if not found:
+        raise DataError(f"no traces in the folder {path}: it has no *.jsonl or *.jsonl.gz file")
+    return tuple(found)
+
+
+def read_traces(
+    source: str | PathLike[str] | BinaryIO,
+    *,
+    on_read: Callable[[int], None] | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Iterator[TraceRow | BrokenLine]:
+    """Read calls in recorded order, lazily.
+
+    Args:
+        source: a file, a folder, ``"-"`` for standard input, or an open binary stream.
+        on_read: told how many bytes were just taken from the source (as stored: compressed), for progress bars.
+        max_line_bytes: the longest line to be read.
+
+    Yields:
+        A ``TraceRow`` for each line that holds a call, a ``BrokenLine`` for each that does not. Blank lines are
+        passed over. Damaged compressed data ends its file with one ``BrokenLine``.
+
+    Raises:
+        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        return _rows(source, "stream", on_read, max_line_bytes)
+    if source == STDIN:
+        return _rows(sys.stdin.buffer, "stdin", on_read, max_line_bytes)
+    return _rows_of_files(find_traces(source), on_read, max_line_bytes)
+
+
+def _rows_of_files(
+    files: tuple[Path, ...], on_read: Callable[[int], None] | None, limit: int
+) -> Iterator[TraceRow | BrokenLine]:
+    for file in files:
+        try:
+            stream = file.open("rb", buffering=0)
+        except OSError as error:
+            raise DataError(f"cannot read {file}: {_reason(error)}") from None
+        with stream:
+            yield from _rows(stream, str(file), on_read, limit)
+
+
+def _rows(
+    stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None, limit: int
+) -> Iterator[TraceRow | BrokenLine]:
+    number = 0
+    try:
+        for raw in _lines(_plain(io.BufferedReader(_Counted(stream, on_read), _PIECE)), limit):
+            number += 1
+            if raw is None:
+                yield BrokenLine(source, number, f"longer than {limit:,} bytes")
+                continue
+            if number == 1:
+                raw = raw.removeprefix(_BYTE_ORDER_MARK)
+            raw = raw.strip()
+            if raw:
+                yield parse_line(raw, source, number)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        yield BrokenLine(source, number + 1, "the compressed data is damaged or cut off: the file is not read beyond")
+    except OSError as error:
+        raise DataError(f"cannot read {source}: {_reason(error)}") from None
+
+
+def _plain(stream: io.BufferedReader) -> io.BufferedReader:
+    """The stream, decompressed where it is gzip (no line of JSON can begin with gzip's first byte)."""
+    first = stream.peek(2)[:2]
+    if not first or not _GZIP_MAGIC.startswith(first):
+        return stream
+    return io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), _PIECE)
+
+
+def _lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes | None]:
+    """Each line with its line feed; None for one that is too long."""
+    while line := stream.readline(limit + 1):
+        if len(line) <= limit or line.endswith(b"\n"):
+            yield line
+            continue
+        del line  # so that the piece held and the pieces passed over are not in memory together
+        while (piece := stream.readline(_PIECE)) and not piece.endswith(b"\n"):
+            pass
+        yield None
+
+
+class _Counted(io.RawIOBase):
+    """A raw stream that tells how much was read from it, over anything that has ``read``."""
+
+    def __init__(self, stream: BinaryIO | io.FileIO, on_read: Callable[[int], None] | None) -> None:
+        # ``read`` of a buffered pipe waits until all it was asked for is there; ``read1`` hands over what has come.
+        self._read: Callable[[int], bytes | None] = getattr(stream, "read1", stream.read)
+        self._on_read = on_read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._read(len(view)) or b""
+        view[: len(data)] = data
+        if self._on_read is not None and data:
+            self._on_read(len(data))
+        return len(data)
+
+
+def _traces_below(path: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(path, onerror=_refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
+                yield Path(folder, name)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

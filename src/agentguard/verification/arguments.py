@@ -1,0 +1,95 @@
+"""A call's arguments, read once: their key, their values by path, their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+from zlib import crc32
+
+from .canonical import args_key, plain
+from .document import child_path
+
+__all__ = ["Arguments", "normal"]
+
+MAX_VALUES = 40
+MAX_SCALARS = 1_000
+MAX_VALUE_LENGTH = 400
+MAX_WORDS = 32
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+
+
+def normal(value: Any) -> str:
+    """A scalar as the text by which it is compared: case, outer space and a float's ``.0`` put aside.
+
+    >>> normal(" Paris "), normal(5.0), normal(True)
+    ('paris', '5', '')
+    """
+    kind = type(value)
+    if kind is str:
+        return value[:MAX_VALUE_LENGTH].strip().lower() if len(value) <= MAX_VALUE_LENGTH else ""
+    if kind is int and -(2**63) <= value < 2**64:
+        return str(value)
+    if kind is float:
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return ""
+
+
+class Arguments:
+    """What the checks need to know of a call's arguments.
+
+    Attributes:
+        key: 16 bytes, equal for equal arguments.
+        values: ``(path, normalised text)`` of the scalar arguments, the empty ones and flags left out.
+        echoes: which of them the call's result repeats; worked out on first use, by ``echoes.find_echoes``.
+    """
+
+    __slots__ = ("_words", "echoes", "key", "values")
+
+    def __init__(self, args: Any) -> None:
+        self.key = args_key(args)
+        self.values: list[tuple[str, str]] = []
+        self._words: frozenset[int] | None = None
+        self.echoes: list[Any] | None = None
+        if type(args) is dict:
+            self._read(args)
+        elif args is not None:
+            self._read(plain(args))
+
+    def _read(self, args: Any) -> None:
+        for path, value in islice(_scalars(args, "", 0), MAX_SCALARS):
+            text = normal(value)
+            if text:
+                self.values.append((path, text))
+                if len(self.values) >= MAX_VALUES:
+                    break
+
+    @property
+    def words(self) -> frozenset[int]:
+        """Checksums of the distinct words of all values: enough to compare arguments, no text kept."""
+        if self._words is None:
+            found: set[int] = set()
+            for _, text in self.values:
+                for word in _WORD.findall(text):
+                    found.add(crc32(word.encode()))
+                    if len(found) >= MAX_WORDS:
+                        break
+            self._words = frozenset(found)
+        return self._words
+
+
+def _scalars(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if type(value) is dict:
+        items = ((child_path(path, key) if type(key) is str else path, item) for key, item in value.items())
+    elif type(value) in (list, tuple):
+        items = ((path + "[]", item) for item in value)
+    else:
+        yield path, value
+        return
+    if depth < 6:
+        for below, item in items:
+            if type(item) in (dict, list, tuple):
+                yield from _scalars(item, below, depth + 1)
+            else:
+                yield below, item

@@ -1,0 +1,232 @@
+"""What is remembered of one tool, and of all tools together. Everything here is bounded."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from itertools import count
+from math import log, log1p
+from threading import Lock
+
+from .arguments import Arguments
+from .decision import new_scores
+from .document import Document
+from .drift import Drift
+from .echoes import Echoes, EchoPool, find_echoes
+from .keys import KeyHistory, Keys, numbers_of
+from .shape import Shape, facts_of
+from .statistics import Categories, Level, Rate, Ring, Surprises
+
+__all__ = ["Pool", "ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
+
+RECENT_LATENCIES = 256
+RECENT_LENGTHS = 128
+MAX_NUMBER_PATHS = 64
+MAX_SESSIONS = 128
+SESSION_KEYS = 8
+POOLED_RESULTS = 20_000
+SHORTEST_OWNED = 20  # bytes; shorter results are shared by chance
+SHORTEST_MS = 0.001
+NOT_LETTERS = re.compile(r"[^A-Za-z]+")
+
+
+class Pool:
+    """What tools have in common: echo rates by name, whose results are whose, how often results are broken."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.echoes = EchoPool()
+        self.scores = new_scores()
+        self.broken = Rate()
+        self.errors = Rate()
+        self.owners: OrderedDict[int, int] = OrderedDict()  # a result's digest to the one tool it belongs to, or 0
+        self.tool_numbers = count(1)
+
+    def is_anothers(self, digest: int, tool: int) -> bool:
+        """The result was learned from exactly one tool, and not from this one; what several tools say is a formula."""
+        return self.owners.get(digest, 0) not in (0, tool)
+
+    def own(self, digest: int, tool: int) -> None:
+        owner = self.owners.get(digest)
+        if owner is None:
+            self.owners[digest] = tool
+            if len(self.owners) > POOLED_RESULTS:
+                self.owners.popitem(last=False)
+        elif owner != tool:
+            self.owners[digest] = 0
+
+
+class ToolMemory:
+    """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
+
+    __slots__ = (
+        "broken",
+        "contracts",
+        "count",
+        "cut_objects",
+        "cut_off",
+        "drift",
+        "echoes",
+        "empties",
+        "endings",
+        "error_forms",
+        "errors",
+        "foreign",
+        "foreign_known",
+        "foreign_tool",
+        "id",
+        "keys",
+        "kinds",
+        "latency",
+        "lengths",
+        "levels",
+        "pool",
+        "repeats",
+        "reverts",
+        "scores",
+        "session_changes",
+        "sessions",
+        "shapes",
+        "surprises",
+        "suspects",
+        "thinned",
+        "unclosed",
+        "within",
+    )  # fmt: skip
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.id = next(pool.tool_numbers)
+        self.count = 0  # results learned in full
+        self.errors = Rate()
+        self.error_forms = Categories()
+        self.empties = Rate()
+        self.broken = Rate()
+        self.kinds = Categories()  # of the results that are neither errors nor empty
+        self.shapes: dict[str, Shape] = {}
+        self.lengths: dict[str, Ring] = {}
+        self.endings: dict[str, Categories] = {}
+        self.unclosed: dict[str, Rate] = {}
+        self.cut_objects = Rate()
+        self.latency = Ring(RECENT_LATENCIES)
+        self.drift = Drift()
+        self.levels: dict[str, Level] = {}
+        self.within: dict[str, Level] = {}  # a number's distance from its key's mean
+        self.echoes = Echoes()
+        self.keys = Keys()
+        self.repeats = Rate()  # of calls with a known key: another result than the current one
+        self.reverts = Rate()  # of those: one that had been current before
+        self.cut_off = Rate()  # of those: a beginning of a known result
+        self.foreign = Rate()  # of calls with a new key: a result known only under quite other arguments
+        self.foreign_known = Rate()  # the same, of calls with a known key
+        self.foreign_tool = Rate()
+        self.session_changes = Rate()
+        self.sessions: OrderedDict[str, OrderedDict[bytes, KeyHistory]] = OrderedDict()
+        self.surprises: dict[str, Surprises] = {}
+        self.scores = new_scores()
+        self.contracts: dict[str, Rate] = {}  # of trusted or labelled genuine calls: the contract was broken
+        self.suspects = 0
+        self.thinned = 0.0
+
+    def learn(
+        self, document: Document, arguments: Arguments, milliseconds: float | None, session_id: str | None
+    ) -> None:
+        """Take one call as genuine."""
+        self.count += 1
+        if milliseconds is not None:
+            self.latency.push(log(max(milliseconds, SHORTEST_MS)))
+            self.drift.push("latency", log(max(milliseconds, SHORTEST_MS)))
+        self.errors.push(document.is_error)
+        if document.is_error:
+            self.error_forms.push(error_form(document))
+            return
+        self.empties.push(document.kind == "empty")
+        if document.kind != "empty":
+            self._learn_form(document)
+            self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
+        self._learn_key(document, arguments, session_id)
+
+    def _learn_form(self, document: Document) -> None:
+        kind = document.kind
+        known = self.is_known(document)
+        self.kinds.push(kind)
+        self.broken.push(kind == "broken")
+        if kind not in self.shapes:
+            self.shapes[kind], self.lengths[kind] = Shape(), Ring(RECENT_LENGTHS)
+            self.endings[kind], self.unclosed[kind] = Categories(), Rate()
+        self.lengths[kind].push(log1p(document.size))
+        self.drift.push("size", log1p(document.size))
+        self.endings[kind].push(ending(document))
+        self.unclosed[kind].push(document.unclosed)
+        if document.open_objects:
+            self.cut_objects.push(ends_in_a_cut_object(document, self.shapes[kind]))
+        self.shapes[kind].learn(document, facts_of(document))
+        for path, x in () if known else numbers_of(document).items():
+            level = self.levels.get(path)
+            if level is None:
+                if len(self.levels) >= MAX_NUMBER_PATHS:
+                    continue
+                level = self.levels[path] = Level()
+            level.push(x)
+
+    def _learn_key(self, document: Document, arguments: Arguments, session_id: str | None) -> None:
+        key, words, numbers = arguments.key, arguments.words, numbers_of(document)
+        history = self.keys.by_key.get(key)
+        if history is not None and history.results:
+            changed = document.digest != history.results[-1]
+            self.repeats.push(changed)
+            if changed:
+                self.reverts.push(document.digest in history.results)
+                self.cut_off.push(history.is_cut_off(document))
+            for path, x in numbers.items():
+                mean, seen = history.levels.get(path, (0.0, 0))
+                if seen and len(self.within) < MAX_NUMBER_PATHS:
+                    self.within.setdefault(path, Level()).push(x - mean)
+        if document.size >= SHORTEST_OWNED:
+            rate = self.foreign if history is None else self.foreign_known
+            rate.push(self.keys.is_foreign(key, words, document.digest))
+            self.foreign_tool.push(self.pool.is_anothers(document.digest, self.id))
+            self.pool.own(document.digest, self.id)
+        self.keys.learn(key, words, document, numbers)
+        if session_id is not None:
+            self._learn_session(session_id, key, words, document, numbers)
+
+    def _learn_session(
+        self, session_id: str, key: bytes, words: frozenset[int], document: Document, numbers: dict[str, float]
+    ) -> None:
+        session = self.sessions.get(session_id)
+        if session is None:
+            session = self.sessions[session_id] = OrderedDict()
+            if len(self.sessions) > MAX_SESSIONS:
+                self.sessions.popitem(last=False)
+        else:
+            self.sessions.move_to_end(session_id)
+        history = session.get(key)
+        if history is None:
+            history = session[key] = KeyHistory(words)
+            if len(session) > SESSION_KEYS:
+                session.popitem(last=False)
+        else:
+            self.session_changes.push(document.digest != history.results[-1])
+            session.move_to_end(key)
+        history.learn(document, numbers)
+
+    def is_known(self, document: Document) -> bool:
+        """This very result was learned before from this tool."""
+        return document.digest in self.keys.owners
+
+
+def ending(document: Document) -> str:
+    """The class of a result's last character: prose that always ends in a full stop, and now in a letter, was cut."""
+    last = document.text[-1:].decode("latin-1")
+    return "a" if last.isalpha() else "9" if last.isdigit() else last
+
+
+def ends_in_a_cut_object(document: Document, shape: Shape) -> bool:
+    """A keyed text ends within an object that has only the first keys of what is known there."""
+    return any(shape.is_cut_object(path, names) for path, names in document.open_objects)
+
+
+def error_form(document: Document) -> str:
+    """An error's form without its particulars, so that ``user 12 not found`` and ``user 7 not found`` are one."""
+    return " ".join(NOT_LETTERS.sub(" ", document.text[:120].decode("utf-8", "replace")).split()[:4]).lower()

@@ -1,0 +1,100 @@
+"""The calibrated method: p-values from each tool's own past, weighed, combined, and decided with a bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from .baseline import Pool, ToolMemory
+from .checks import TIERS, LearnedCheck
+from .decision import false_block_p, verdict_of
+from .evidence import combine
+from .method import Case, Decision
+from .statistics import Rate
+from .types import SignalResult, VerificationTier
+
+__all__ = ["Calibrated"]
+
+PROMOTION = 6
+FLAGGED_WEIGHT, BLOCKED_WEIGHT = 0.3, 0.1
+MOST_NATS = 30.0
+FAULT_ODDS = 0.01  # in the past as a whole; the prior of one judgement is set with more caution
+
+
+class Calibrated:
+    """Judges by what was learned; see ``checks`` for the signals and ``evidence`` for the sum."""
+
+    tiers: Sequence[tuple[VerificationTier, Sequence[LearnedCheck]]] = TIERS
+
+    def __init__(self) -> None:
+        self.pool = Pool()
+
+    def new_memory(self) -> ToolMemory:
+        """What is remembered of one tool, with nothing in it yet."""
+        return ToolMemory(self.pool)
+
+    def decide(self, case: Case, prior: float, signals: Mapping[str, SignalResult], /) -> Decision:
+        """Prior odds times the evidence, then the verdict."""
+        contributions = combine(signals)
+        total = min(max(sum(contributions.values()), -MOST_NATS), MOST_NATS)
+        posterior = 1.0 / (1.0 + math.exp(-(math.log(prior / (1.0 - prior)) + total)))
+        memory: ToolMemory = case.memory
+        p = false_block_p(total, memory.scores, self.pool.scores)
+        broken = any(signal.fired and signal.p_value is None for signal in signals.values())
+        return Decision(verdict_of(posterior, p, broken, case.settings), posterior, contributions, p)
+
+    def learn(
+        self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool = False
+    ) -> None:
+        """Remember how unusual the call was, and learn from it as far as it is believed.
+
+        Believed calls are learned in full, suspects thinned (three in ten, one in ten): a bad result must not become
+        the norm, and a new genuine mode must not stay locked out. Six suspects in a row are a new mode. The thinning
+        counts instead of drawing lots, so that a stream replayed is a stream learned alike.
+        """
+        memory: ToolMemory = case.memory
+        total = sum(decision.contributions.values())
+        genuine = 1.0 if trusted else 1.0 / (1.0 + FAULT_ODDS * math.exp(min(total, MOST_NATS)))
+        with self.pool.lock:
+            for _, checks in self.tiers:
+                for check in checks:
+                    signal = signals.get(check.name)
+                    if signal is not None and signal.applicable:
+                        check.remember(memory, signal, genuine)
+            memory.scores.push(total, genuine)
+            self.pool.scores.push(total, genuine)
+            self.pool.broken.push(case.document.kind == "broken", genuine)
+            self.pool.errors.push(case.document.is_error, genuine)
+            if trusted:
+                self._correct_contracts(memory, {name for name, s in signals.items() if s.fired}, signals)
+            if self._believed(memory, case, decision, trusted):
+                memory.learn(
+                    case.document,
+                    case.arguments,
+                    case.call.milliseconds,
+                    case.call.session_id,
+                )
+
+    @staticmethod
+    def _believed(memory: ToolMemory, case: Case, decision: Decision, trusted: bool) -> bool:
+        suspect = decision.posterior >= case.settings.block_at
+        memory.suspects = memory.suspects + 1 if suspect else 0
+        if trusted or decision.posterior < case.settings.accept_below or memory.suspects >= PROMOTION:
+            return True
+        memory.thinned += BLOCKED_WEIGHT if suspect else FLAGGED_WEIGHT
+        if memory.thinned < 1.0:
+            return False
+        memory.thinned -= 1.0
+        return True
+
+    def correct(self, memory: ToolMemory, fired: Sequence[str], was_hallucination: bool, /) -> None:
+        """A labelled genuine call in which contracts were broken makes these contracts weaker evidence."""
+        if not was_hallucination:
+            for name in fired:
+                memory.contracts.setdefault(name, Rate()).push(True)
+
+    @staticmethod
+    def _correct_contracts(memory: ToolMemory, fired: set[str], signals: Mapping[str, SignalResult]) -> None:
+        for name, signal in signals.items():
+            if signal.applicable and signal.p_value is None:
+                memory.contracts.setdefault(name, Rate()).push(name in fired)

@@ -1,0 +1,182 @@
+"""Any Python object as compact JSON, and the keys made from it.
+
+Plain JSON values go straight through ``orjson``. Whatever it refuses (sets, bytes, models, cycles, integers over
+64 bits, lone surrogates, deep nesting) is first made plain here, so that a defined value stands for every object.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Set
+from datetime import date, datetime, time
+from enum import Enum
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+__all__ = ["args_key", "digest", "plain", "serialise"]
+
+MAX_DEPTH = 64
+MAX_NODES = 200_000
+MAX_SCANNED = 1 << 20
+
+_DEFAULT_TEXTS = {object.__str__, object.__repr__}
+
+# Passing subclasses and dataclasses through makes orjson refuse them, so that what is walked is what was serialised.
+_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+def serialise(value: Any) -> tuple[bytes, Any]:
+    """Compact JSON of any object, and the plain value that it is the JSON of.
+
+    >>> serialise({"b": 1, "a": {3}})
+    (b'{"b":1,"a":[3]}', {'b': 1, 'a': [3]})
+    """
+    try:
+        return orjson.dumps(value, option=_OPTIONS), value
+    except (TypeError, ValueError, RecursionError):
+        made_plain = plain(value)
+        return orjson.dumps(made_plain), made_plain
+
+
+def args_key(args: Any) -> bytes:
+    """16 bytes that are equal for equal arguments, whatever the order of their keys.
+
+    >>> args_key({"a": 1, "b": 2}) == args_key({"b": 2, "a": 1})
+    True
+    >>> args_key({"a": None}) == args_key({"a": float("nan")})
+    False
+    """
+    try:
+        text = orjson.dumps(args, option=_OPTIONS | orjson.OPT_SORT_KEYS)
+        if b"null" in text:  # orjson writes NaN as null too
+            text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
+    return blake2b(text, digest_size=16).digest()
+
+
+def digest(text: bytes) -> int:
+    """64 bits that tell results apart. Beyond 1 MiB, the head, the tail and the length stand for the whole."""
+    if len(text) > MAX_SCANNED:
+        half = MAX_SCANNED // 2
+        text = b"%d:%b%b" % (len(text), text[:half], text[-half:])
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+
+
+def plain(value: Any) -> Any:
+    """The JSON value that stands for any object. Never raises; cost and depth are bounded.
+
+    Non-finite numbers become their names, integers over 64 bits their digits' string, sets lists, bytes text where
+    they are UTF-8, dataclasses and pydantic models dicts; a cycle or too deep a value becomes a marker.
+
+    >>> plain({1: float("inf"), "big": 2**70, "raw": b"ok"})
+    {'1': 'Infinity', 'big': '1180591620717411303424', 'raw': 'ok'}
+    """
+    return _Plainer().convert(value, 0)
+
+
+class _Plainer:
+    """One conversion: remembers the containers it is inside of (cycles) and how many nodes it has spent."""
+
+    def __init__(self) -> None:
+        self._inside: set[int] = set()
+        self._nodes = 0
+
+    def convert(self, value: Any, depth: int) -> Any:
+        self._nodes += 1
+        if value is None or value is True or value is False:
+            return value
+        kind = type(value)
+        if kind is str:
+            return _encodable(value)
+        if kind is int:
+            return value if -(2**63) <= value < 2**64 else _digits(value)
+        if kind is float:
+            return value if math.isfinite(value) else _name_of(value)
+        if depth >= MAX_DEPTH:
+            return f"<deeper than {MAX_DEPTH}>"
+        if self._nodes >= MAX_NODES:
+            return f"<more than {MAX_NODES} nodes>"
+        if id(value) in self._inside:
+            return "<cycle>"
+        self._inside.add(id(value))
+        try:
+            return self._convert_object(value, depth + 1)
+        except Exception as error:
+            # Properties, iterators and dump methods are foreign code: a result whose own code fails is still a result.
+            return f"<{kind.__name__}: {type(error).__name__}>"
+        finally:
+            self._inside.discard(id(value))
+
+    def _convert_object(self, value: Any, depth: int) -> Any:
+        if isinstance(value, Mapping):
+            return {_encodable(_key(key)): self.convert(item, depth) for key, item in self._some(value.items())}
+        if isinstance(value, Enum):
+            return self.convert(value.value, depth)
+        if isinstance(value, str):
+            return _encodable(str.__str__(value))
+        if isinstance(value, int):
+            return self.convert(int(value), depth)
+        if isinstance(value, float):
+            return self.convert(float(value), depth)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return _bytes_as_text(bytes(value))
+        if isinstance(value, (list, tuple)):
+            return [self.convert(item, depth) for item in self._some(value)]
+        if isinstance(value, Set):
+            items = [self.convert(item, depth) for item in self._some(value)]
+            return sorted(items, key=lambda item: orjson.dumps(item, option=orjson.OPT_SORT_KEYS))
+        if isinstance(value, (datetime, date, time)):
+            return value.isoformat()
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {field.name: self.convert(getattr(value, field.name), depth) for field in dataclasses.fields(value)}
+        dump: Callable[[], Any] | None = getattr(value, "model_dump", None)
+        if callable(dump) and not isinstance(value, type):
+            return self.convert(dump(), depth)
+        if {type(value).__str__, type(value).__repr__} <= _DEFAULT_TEXTS:
+            return f"<{type(value).__name__}>"  # the default repr carries an address: new at every call
+        return _encodable(str(value)[:MAX_SCANNED])
+
+    def _some(self, items: Iterable[Any]) -> Iterable[Any]:
+        """The items, until the budget of nodes is spent."""
+        for item in items:
+            if self._nodes >= MAX_NODES:
+                return
+            yield item
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return str.__str__(key)
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(plain(key))
+
+
+def _encodable(text: str) -> str:
+    """Lone surrogates cannot be encoded; a question mark stands for each."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _digits(value: int) -> str:
+    """Decimal digits, or hexadecimal where Python refuses to make so many decimal ones."""
+    try:
+        return str(value)
+    except ValueError:
+        return hex(value)
+
+
+def _name_of(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _bytes_as_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"<{len(value)} bytes {blake2b(value, digest_size=8).hexdigest()}>"

@@ -1,0 +1,39 @@
+"""duplicate_result: word for word the result of another call."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import SHORTEST_OWNED, ToolMemory
+from agentguard.verification.method import Case
+
+from .base import Finding, LearnedCheck
+
+__all__ = ["DuplicateResult"]
+
+
+class DuplicateResult(LearnedCheck):
+    """This very result is known, but only from calls with quite other arguments, or from another tool.
+
+    Judged by how often this tool's genuine results are so. Results below 20 bytes are alike by chance: left alone.
+    """
+
+    name = "duplicate_result"
+    group = "copy"
+    share = 0.85
+
+    def examine(self, case: Case) -> Finding | str:
+        document, arguments = case.document, case.arguments
+        memory: ToolMemory = case.memory
+        if document.size < SHORTEST_OWNED or document.is_error:
+            return "too short to be told from others" if not document.is_error else "an error report, not an answer"
+        if memory.keys.is_foreign(arguments.key, arguments.words, document.digest):
+            if memory.count < 3:
+                return f"{memory.count} of 3 calls"
+            rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
+            return Finding(-math.log(rate.mean()), "known as the result of quite other arguments")
+        if memory.pool.is_anothers(document.digest, memory.id):
+            return Finding(-math.log(memory.foreign_tool.mean(0.03, 4.0)), "known as the result of another tool")
+        if memory.is_known(document):
+            return "known under these or similar arguments"
+        return "never seen elsewhere"

@@ -1,0 +1,57 @@
+"""echo_mismatch: the result does not repeat the arguments that it should; the answer to another question."""
+
+from __future__ import annotations
+
+from agentguard.verification.arguments import normal
+from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.echoes import find_echoes
+from agentguard.verification.method import Case
+from agentguard.verification.types import SignalResult
+
+from .base import Finding, LearnedCheck, broken_contract
+
+__all__ = ["EchoMismatch"]
+
+FABRICATED = 0.8
+
+
+class EchoMismatch(LearnedCheck):
+    """Declared ``echoes`` are a contract with P(broken | fabricated) = .8; others are learned (see ``echoes.py``)."""
+
+    name = "echo_mismatch"
+    group = "entity"
+    share = 0.85
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        learned = super().__call__(case)
+        missing = self._declared_missing(case)
+        if missing is None:
+            return learned
+        declared = broken_contract(
+            type(self), case, FABRICATED, 1.0, f"does not repeat argument {missing!r} as declared"
+        )
+        return max(declared, learned, key=lambda signal: signal.likelihood_ratio)
+
+    @staticmethod
+    def _declared_missing(case: Case) -> str | None:
+        """The first argument whose declared place in the result holds other values; an absent place says nothing."""
+        declared = case.contract.profile.echoes
+        if not declared or case.document.is_error:
+            return None
+        given = dict(case.arguments.values)
+        for argument, place in declared.items():
+            text = given.get(argument)
+            there = [normal(value) for path, value in case.document.leaves if path == place]
+            if text and any(there) and not any(text == other or text in other or other in text for other in there):
+                return argument
+        return None
+
+    def examine(self, case: Case) -> Finding | str:
+        memory: ToolMemory = case.memory
+        if case.document.is_error:
+            return "an error report, not an answer"
+        echoes = find_echoes(case.arguments, case.document)
+        if not echoes:
+            return "no argument that could come back"
+        found = memory.echoes.surprise(echoes, memory.pool.echoes)
+        return "this tool is not known to repeat its arguments" if found is None else Finding(*found)

@@ -1,0 +1,86 @@
+"""historical_inconsistency: another answer than the same arguments had before."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.keys import KeyHistory, numbers_of
+from agentguard.verification.method import Case
+from agentguard.verification.statistics import student_t4_tail
+from agentguard.verification.types import SignalResult
+
+from .base import Finding, LearnedCheck
+
+__all__ = ["HistoricalInconsistency", "swing"]
+
+BY_CHANCE = 0.1  # P(a fabricated result is byte for byte the known one)
+STRONGEST_AGREEMENT = 0.25
+WITHIN_SD = 0.1
+BIG_SWING = math.log(10.0)
+
+
+def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) -> tuple[float, str]:
+    """``-ln p`` of the number that moved most against its level under the same arguments.
+
+    The spread of such moves is pooled over all keys of the tool, and starts at 10%.
+    """
+    least, where, judged = 1.0, "", 0
+    for path, x in numbers.items():
+        mean, seen = history.levels.get(path, (0.0, 0))
+        if seen:
+            judged += 1
+            moves = memory.within.get(path)
+            variance = WITHIN_SD**2 if moves is None else moves.variance
+            p = student_t4_tail((x - mean) / math.sqrt(variance * (1.0 + 1.0 / seen)))
+            if p < least:
+                least, where = p, path
+    if not judged:
+        return 0.0, ""
+    return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), where
+
+
+class HistoricalInconsistency(LearnedCheck):
+    """Holds the result against earlier results of the same arguments.
+
+    The same result again speaks for the call, by as much as this tool repeats itself. A different one is judged by
+    how often this tool's answers change; one that was current before and has since been replaced, by how often
+    they change back; and each number by how far it moved.
+    """
+
+    name = "historical_inconsistency"
+    group = "past"
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        signal = super().__call__(case)
+        if signal.applicable and signal.score == 0.0 and self._agrees(case):
+            memory: ToolMemory = case.memory
+            again = 1.0 - memory.repeats.mean(0.3, 2.0)
+            likelihood = max(BY_CHANCE / again, STRONGEST_AGREEMENT)
+            return signal._replace(likelihood_ratio=min(likelihood, signal.likelihood_ratio))
+        return signal
+
+    @staticmethod
+    def _agrees(case: Case) -> bool:
+        history = case.memory.keys.by_key.get(case.arguments.key)
+        return history is not None and history.results[-1] == case.document.digest
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        history = memory.keys.by_key.get(case.arguments.key)
+        if history is None:
+            return "no earlier call with these arguments"
+        if document.is_error:
+            return "an error report, not an answer"
+        if document.digest == history.results[-1]:
+            return Finding(0.0, "the same result as before")
+        worst, why = -math.log(memory.repeats.mean(0.3, 2.0)), "another result than before"
+        if document.digest in history.results:
+            x = -math.log(memory.reverts.mean(0.1, 3.0))
+            if x > worst:
+                worst, why = x, "an earlier result that had been replaced since"
+        x, where = swing(memory, history, numbers_of(document))
+        if x > worst:
+            worst, why = x, f"{where or 'the number'} moved far from its level under these arguments"
+        return Finding(worst, why)

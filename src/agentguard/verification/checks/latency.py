@@ -1,0 +1,64 @@
+"""latency_anomaly: an answer sooner than the tool can give it, or far later than it does."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
+from agentguard.verification.contract import INSTANT_MS
+from agentguard.verification.method import Case
+from agentguard.verification.types import SignalResult, VerificationTier
+
+from .base import Finding, LearnedCheck, broken_contract, kept_contract
+
+__all__ = ["LatencyAnomaly"]
+
+FABRICATED = 0.5
+WARM_UP = 8
+LEAST_SCALE = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
+LATE_WEIGHT = 0.5
+
+
+class LatencyAnomaly(LearnedCheck):
+    """The larger of a declaration and what was learned.
+
+    Declared: a tool with network I/O that is not cacheable cannot answer below 2 ms nor below its minimum, a contract
+    with P(broken | fabricated) = .5. Learned: the rank of log-latency among the last 256 calls, with exponential tails
+    beyond the deciles; a late answer counts half, since slowness is hardly a sign of fabrication.
+    """
+
+    name = "latency_anomaly"
+    tier = VerificationTier.TIER_0
+    group = "latency"
+    floor = 0.0002
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        learned = super().__call__(case)
+        profile = case.contract.profile
+        milliseconds = case.call.milliseconds
+        if milliseconds is None or not case.contract.declared or not profile.has_network_io or profile.cacheable:
+            return learned
+        least = max(case.contract.latency_ms[0], INSTANT_MS)
+        if milliseconds < least:
+            score = 1.0 - milliseconds / INSTANT_MS / 2.0 if milliseconds < INSTANT_MS else 1.0 - milliseconds / least
+            said = f"{milliseconds:.3g} ms, declared to take {least:g} ms or more"
+            declared = broken_contract(type(self), case, FABRICATED, score, said)
+        else:
+            declared = kept_contract(type(self), case, FABRICATED, "within the declared time")
+        return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared
+
+    def examine(self, case: Case) -> Finding | str:
+        milliseconds = case.call.milliseconds
+        if milliseconds is None:
+            return "the execution time is unknown"
+        memory: ToolMemory = case.memory
+        ring = memory.latency
+        if len(ring) < WARM_UP:
+            return f"{len(ring)} of {WARM_UP} timed calls"
+        x = math.log(max(milliseconds, SHORTEST_MS))
+        early = 0.0 if case.contract.profile.cacheable else -math.log(min(2.0 * ring.lower_p(x, LEAST_SCALE), 1.0))
+        late = -LATE_WEIGHT * math.log(min(2.0 * ring.upper_p(x, LEAST_SCALE), 1.0))
+        if max(early, late) <= 0.0:
+            return Finding(0.0, "")
+        usual = math.exp(ring.ordered[len(ring) // 2])
+        return Finding(max(early, late), f"{milliseconds:.3g} ms, usually about {usual:.3g}")

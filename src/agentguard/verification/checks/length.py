@@ -1,0 +1,60 @@
+"""length_anomaly: a result shorter or longer than declared, or than this tool's results of its kind."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.method import Case
+from agentguard.verification.types import SignalResult, VerificationTier
+
+from .base import Finding, LearnedCheck, broken_contract, kept_contract
+
+__all__ = ["LengthAnomaly"]
+
+FABRICATED = 0.4
+WARM_UP = 8
+LEAST_SCALE = 0.2  # nats of log-length
+
+
+class LengthAnomaly(LearnedCheck):
+    """The larger of the declared bounds, as a contract, and the rank among the last 128 lengths of this kind.
+
+    Length is weak evidence: it may raise a flag together with others and is capped at a ratio of 2.
+    """
+
+    name = "length_anomaly"
+    tier = VerificationTier.TIER_0
+    group = "form"
+    floor = 0.03
+    cap = 2.0
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        learned = super().__call__(case)
+        profile, size = case.contract.profile, case.document.size
+        low, high = profile.min_response_length, profile.max_response_length
+        if (low is None and high is None) or case.document.is_error:
+            return learned
+        if low is not None and size < low:
+            declared = broken_contract(
+                type(self), case, FABRICATED, 0.5 * (1 - size / low), f"{size} bytes, at least {low}"
+            )
+        elif high is not None and size > high:
+            declared = broken_contract(type(self), case, FABRICATED, 0.2, f"{size} bytes, at most {high}")
+        else:
+            declared = kept_contract(type(self), case, FABRICATED, "within the declared length")
+        return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        if document.is_error or document.kind == "empty":
+            return "an error or an empty result has no length to judge"
+        lengths = memory.lengths.get(document.kind)
+        if lengths is None or len(lengths) < WARM_UP:
+            return f"{0 if lengths is None else len(lengths)} of {WARM_UP} results of this kind"
+        if memory.is_known(document):
+            return "this very result is known"
+        x = math.log1p(document.size)
+        p = min(2.0 * min(lengths.lower_p(x, LEAST_SCALE), lengths.upper_p(x, LEAST_SCALE)), 1.0)
+        return Finding(-math.log(p), f"{document.size} bytes are unusual")

@@ -1,0 +1,42 @@
+"""schema_mismatch: declared fields that are missing, forbidden ones that are there, a broken JSON Schema."""
+
+from __future__ import annotations
+
+from agentguard.verification.method import Case
+from agentguard.verification.types import SignalResult, VerificationTier
+
+from .base import LearnedCheck, abstain, broken_contract, kept_contract
+
+__all__ = ["SchemaMismatch"]
+
+FABRICATED = 0.72
+
+
+class SchemaMismatch(LearnedCheck):
+    """Holds the result against the profile's fields and ``output_schema``.
+
+    A contract: P(broken | fabricated) = .72 against a share of genuine calls that only trusted and labelled calls
+    move. An error report answers for its forbidden fields alone, since it is no answer.
+    """
+
+    name = "schema_mismatch"
+    tier = VerificationTier.TIER_0
+    group = "form"
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        contract, document = case.contract, case.document
+        if not contract.has_fields and not contract.has_schema:
+            return abstain(self.name, self.tier, "no fields or schema declared", self.group)
+        broken = contract.field_violations(document)
+        if document.is_error:
+            broken = [said for said in broken if said.startswith("forbidden")]
+            if not broken:
+                return abstain(self.name, self.tier, "an error report, not an answer", self.group)
+        else:
+            departure = contract.schema_violation(document)
+            if departure is not None:
+                broken.append(departure)
+        if not broken:
+            return kept_contract(type(self), case, FABRICATED, "all that is declared holds")
+        declared = len(contract.required) + len(contract.forbidden) + contract.has_schema
+        return broken_contract(type(self), case, FABRICATED, min(len(broken) / declared, 1.0), "; ".join(broken[:3]))

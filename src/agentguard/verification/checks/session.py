@@ -1,0 +1,38 @@
+"""session_inconsistency: another answer than the same arguments had earlier in the same session."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.method import Case
+
+from .base import Finding, LearnedCheck
+
+__all__ = ["SessionInconsistency"]
+
+
+class SessionInconsistency(LearnedCheck):
+    """A different result for the same arguments within one session, by how often this tool's results do that.
+
+    Tools declared ``stateful`` change by design: they abstain.
+    """
+
+    name = "session_inconsistency"
+    group = "past"
+
+    def examine(self, case: Case) -> Finding | str:
+        memory: ToolMemory = case.memory
+        if case.call.session_id is None:
+            return "no session"
+        if case.contract.profile.stateful:
+            return "declared stateful"
+        session = memory.sessions.get(case.call.session_id)
+        history = None if session is None else session.get(case.arguments.key)
+        if history is None:
+            return "no earlier call with these arguments in this session"
+        if case.document.is_error:
+            return "an error report, not an answer"
+        if history.results[-1] == case.document.digest:
+            return Finding(0.0, "the same result as earlier in this session")
+        return Finding(-math.log(memory.session_changes.mean(0.3, 2.0)), "another result than earlier in this session")

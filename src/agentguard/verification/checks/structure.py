@@ -1,0 +1,57 @@
+"""structure_mismatch: a result of another form than this tool's results have."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import ToolMemory, error_form
+from agentguard.verification.method import Case
+from agentguard.verification.shape import facts_of
+
+from .base import Finding, LearnedCheck
+
+__all__ = ["StructureMismatch"]
+
+WARM_UP = 2
+POOLED = 2.0
+KNOWN_ERROR, NEW_ERROR = 0.3, 0.5
+SMALL_TRAIT, WHOLE_RESULT = 1.1, 5.0  # nats: one field more may flag, a wholly unknown form may block
+
+
+class StructureMismatch(LearnedCheck):
+    """The kind of result (object, prose, …), then its shape among the results of that kind.
+
+    Paths and types never seen, or always there and now missing; keys in an unusual order.
+
+    The larger the part of the result that is out of order, the more it may weigh. Errors and empty results are kinds
+    of their own, judged by their rate; an error counts less, since a tool that fails mostly says so truly.
+    """
+
+    name = "structure_mismatch"
+    group = "form"
+    share = 0.8
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        if memory.count < WARM_UP:
+            return f"{memory.count} of {WARM_UP} calls"
+        if document.is_error:
+            usual = memory.pool.errors.mean(0.1, 4.0)
+            known = error_form(document) in memory.error_forms.counts
+            weight = KNOWN_ERROR if known else NEW_ERROR
+            return Finding(-weight * math.log(memory.errors.mean(usual, POOLED)), "an error report, unusual here")
+        if memory.is_known(document):
+            return "this very result is known"
+        if document.kind == "empty":
+            return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here")
+        if memory.kinds.total < WARM_UP:
+            return f"{memory.kinds.total} of {WARM_UP} results"
+        p = memory.kinds.p(document.kind)
+        worst, extent, why = -math.log(p), 1.0, f"a result of kind {document.kind!r}, unusual here"
+        shape = memory.shapes.get(document.kind)
+        if shape is not None and shape.count >= WARM_UP:
+            x, share, said = shape.surprise(document, facts_of(document))
+            if x > worst:
+                worst, extent, why = x, share, said
+        return Finding(worst, why if worst > 0.0 else "", SMALL_TRAIT + WHOLE_RESULT * extent)

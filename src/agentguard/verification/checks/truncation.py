@@ -1,0 +1,65 @@
+"""truncated_result: a result that stops before its end."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import ToolMemory, ending, ends_in_a_cut_object
+from agentguard.verification.method import Case
+from agentguard.verification.types import VerificationTier
+
+from .base import Finding, LearnedCheck
+
+__all__ = ["TruncatedResult"]
+
+POOLED = 8.0
+CLOSING = frozenset(".!?)]}>\"'`")
+
+
+class TruncatedResult(LearnedCheck):
+    """Five traces of a cut, each against how often this tool's genuine results show it.
+
+    - text that starts as JSON and does not parse (the rate is shrunk to that over all tools, so it needs no warm-up);
+    - a quote or bracket still open at the end;
+    - a last object that has only the first of the keys that such objects have;
+    - a beginning, to the byte, of a longer result known for the same arguments;
+    - a last character that closes nothing, of a class in which results of this kind do not end.
+    """
+
+    name = "truncated_result"
+    tier = VerificationTier.TIER_0
+    group = "form"
+    share = 0.9
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        if document.is_error or document.kind == "empty":
+            return "an error or an empty result"
+        if memory.is_known(document):
+            return "this very result is known"
+        worst, why = 0.0, "complete"
+        if document.kind == "broken":
+            overall = memory.pool.broken.mean(0.1, 3.0)
+            worst, why = -math.log(memory.broken.mean(overall, POOLED)), "starts as JSON and does not parse"
+        history = memory.keys.by_key.get(case.arguments.key)
+        if history is not None and history.is_cut_off(document):
+            x = -math.log(memory.cut_off.mean(0.06, 5.0))
+            if x > worst:
+                worst, why = x, "a beginning of a longer result known for the same arguments"
+        unclosed, endings = memory.unclosed.get(document.kind), memory.endings.get(document.kind)
+        if unclosed is not None and endings is not None and endings.total >= 2:
+            if document.unclosed:
+                x = -math.log(unclosed.mean())
+                if x > worst:
+                    worst, why = x, "a quote or bracket is still open at the end"
+            shape = memory.shapes.get(document.kind)
+            if shape is not None and ends_in_a_cut_object(document, shape):
+                x = -math.log(memory.cut_objects.mean(0.1, 3.0))
+                if x > worst:
+                    worst, why = x, "the last object lacks the last of its usual keys"
+            last = ending(document)
+            x = 0.0 if last in CLOSING else -math.log(endings.p(last))
+            if x > worst:
+                worst, why = x, "breaks off where no result of this kind ends"
+        return Finding(worst, why)

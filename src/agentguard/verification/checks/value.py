@@ -1,0 +1,57 @@
+"""value_plausibility: a number far from where this tool's results have it, or a string in another format."""
+
+from __future__ import annotations
+
+import math
+
+from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.keys import numbers_of
+from agentguard.verification.method import Case
+
+from .base import Finding, LearnedCheck
+
+__all__ = ["ValuePlausibility"]
+
+WARM_UP = 8
+
+
+class ValuePlausibility(LearnedCheck):
+    """Each number by path, on the signed-log scale, by Student's t with 4 degrees of freedom.
+
+    Numbers that only ever grow are held to growing. With m numbers the smallest p counts ``p (1 + (m - 1)/2)``.
+    Strings are held to their format in the same way.
+
+    What is plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block.
+    """
+
+    name = "value_plausibility"
+    group = "past"
+    floor = 0.02
+    cap = 3.0
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        if document.is_error or document.kind == "empty":
+            return "an error or an empty result"
+        if memory.is_known(document):
+            return "this very result is known"
+        shape = memory.shapes.get(document.kind)
+        if shape is None or shape.count < WARM_UP:
+            return f"{0 if shape is None else shape.count} of {WARM_UP} results of this kind"
+        least, where, judged = 1.0, "", 0
+        for path, x in numbers_of(document).items():
+            level = memory.levels.get(path)
+            if level is not None and level.count >= WARM_UP:
+                judged += 1
+                p = level.p(x)
+                if p < least:
+                    least, where = p, path
+        worst, why = 0.0, ""
+        if judged:
+            worst = -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0))
+            why = f"{where or 'the number'} is far from its usual level"
+        x, said = shape.format_surprise(document)
+        if x > worst:
+            worst, why = x, said
+        return Finding(worst, why if worst > 0.0 else "")

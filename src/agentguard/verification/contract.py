@@ -1,0 +1,122 @@
+"""A profile compiled into what ``verify`` runs: patterns, schema and field paths prepared once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jsonschema_rs
+import re2
+
+from .document import Document
+from .profile import ToolProfile
+
+__all__ = ["Contract"]
+
+UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)
+INSTANT_MS = 2.0
+MAX_RE_BYTES = 20_000
+
+
+class Contract:
+    """What is declared of one tool, ready to be held against a result.
+
+    An unregistered tool has a contract too, with nothing declared in it but the wide default latency range;
+    ``declared`` is False there.
+    """
+
+    __slots__ = ("_patterns", "_schema", "declared", "forbidden", "latency_ms", "profile", "required")
+
+    def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
+        self.profile = profile
+        self.declared = declared
+        self.latency_ms = profile.expected_latency_ms
+        self.required = [(name, _steps(name)) for name in profile.required_fields]
+        self.forbidden = [(name, _steps(name)) for name in profile.forbidden_fields]
+        self._schema = None if profile.output_schema is None else jsonschema_rs.validator_for(profile.output_schema)
+        compiler = re2 if profile.regex_engine == "re2" else re
+        self._patterns: list[Any] = [compiler.compile(pattern) for pattern in profile.response_patterns]
+
+    @classmethod
+    def unregistered(cls, tool: str) -> Contract:
+        """The contract of a tool without a profile."""
+        return cls(ToolProfile(name=tool or "?", expected_latency_ms=UNREGISTERED_LATENCY_MS), declared=False)
+
+    @property
+    def has_fields(self) -> bool:
+        return bool(self.required or self.forbidden)
+
+    @property
+    def has_patterns(self) -> bool:
+        return bool(self.profile.response_patterns)
+
+    @property
+    def has_schema(self) -> bool:
+        return self._schema is not None
+
+    def field_violations(self, document: Document) -> list[str]:
+        """One sentence for each required field that is absent and each forbidden field that is there."""
+        value = document.value
+        said = [f"required field {name!r} is missing" for name, steps in self.required if not _has(value, name, steps)]
+        said += [
+            f"forbidden field {name!r} is present" for name, steps in self.forbidden if _has(value, name, steps, any)
+        ]
+        return said
+
+    def schema_violation(self, document: Document) -> str | None:
+        """Where and why the result departs from the declared JSON Schema, without quoting the result."""
+        if self._schema is None or self._schema.is_valid(document.value):
+            return None
+        error = next(iter(self._schema.iter_errors(document.value)), None)
+        if error is None:
+            return "does not match output_schema"
+        where = ".".join(map(str, error.instance_path)) or "the result"
+        rule = "/".join(map(str, error.schema_path))
+        return f"{where} breaks output_schema at {rule}"
+
+    def matches_a_pattern(self, document: Document) -> bool:
+        """At least one declared pattern is found in the result, compact or with JSON's usual spaces."""
+        if self._search(document.text):
+            return True
+        if not document.is_structured:
+            return False
+        return self._search(json.dumps(document.value, ensure_ascii=False).encode("utf-8", "replace"))
+
+    def _search(self, text: bytes) -> bool:
+        if self.profile.regex_engine == "re2":
+            # One by one, since a search ends at its first match, while re2's Set reads the whole text every time.
+            return any(pattern.search(text) is not None for pattern in self._patterns)
+        readable = text[:MAX_RE_BYTES].decode("utf-8", "replace")
+        return any(pattern.search(readable) is not None for pattern in self._patterns)
+
+
+def _steps(name: str) -> tuple[str, ...]:
+    """``"rows[].id"`` as ``("rows", "[]", "id")``.
+
+    >>> _steps("rows[].id")
+    ('rows', '[]', 'id')
+    """
+    return tuple(step for part in name.split(".") for step in re.split(r"(\[\])", part) if step)
+
+
+Quantifier = Callable[[Iterable[object]], bool]
+
+
+def _has(value: Any, name: str, steps: tuple[str, ...], of_elements: Quantifier = all) -> bool:
+    """The field is there: as a key of that very name, or by path; ``[]`` asks it of every (or any) list element."""
+    if isinstance(value, dict) and name in value:
+        return True
+    return len(steps) > 1 and _reaches(value, steps, of_elements)
+
+
+def _reaches(value: Any, steps: tuple[str, ...], of_elements: Quantifier) -> bool:
+    for position, step in enumerate(steps):
+        if step == "[]":
+            below = steps[position + 1 :]
+            return isinstance(value, list) and of_elements(_reaches(item, below, of_elements) for item in value)
+        if not isinstance(value, dict) or step not in value:
+            return False
+        value = value[step]
+    return True

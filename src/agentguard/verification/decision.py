@@ -1,0 +1,49 @@
+"""From the posterior to the verdict, with a bound on how often a genuine call is blocked."""
+
+from __future__ import annotations
+
+import math
+
+from .settings import Settings
+from .statistics import Surprises
+from .types import Verdict
+
+__all__ = ["false_block_p", "verdict_of"]
+
+TOOL_WEIGHT = 20.0
+FLAGS_PER_BLOCK = 2.0
+
+
+def new_scores() -> Surprises:
+    """An empty record of the total log-odds of past calls."""
+    return Surprises(floor=0.0, prior=TOOL_WEIGHT)
+
+
+def false_block_p(total: float, tool: Surprises, everywhere: Surprises) -> float:
+    """The share of genuine calls whose evidence is at least this strong (``total`` in nats, without the prior).
+
+    The tool's own calls count from the first, together with 20 that behave as calls do over all tools; those start
+    from 20 that keep to Markov's bound, P(LR >= t | genuine) <= 1/t. Past calls enter by their probability of being
+    genuine, so that what was blocked does not teach the guard to let it pass.
+
+    >>> false_block_p(0.0, new_scores(), new_scores())
+    1.0
+    """
+    if total <= 0.0:
+        return 1.0
+    overall = everywhere.p(total)
+    return max(tool.p(total, expected=overall), math.exp(-30.0))
+
+
+def verdict_of(posterior: float, p: float, contract_broken: bool, settings: Settings) -> Verdict:
+    """Block where the posterior says so *and* genuine calls hardly ever look like this.
+
+    A flag needs the same at twice the rate. A broken declaration needs no such share: it is the user's own rule, and repetition does not soften it.
+    """
+    if posterior >= settings.block_at and (contract_broken or p <= settings.max_false_block_rate):
+        return "block"
+    if posterior >= settings.accept_below and (
+        contract_broken or p <= min(FLAGS_PER_BLOCK * settings.max_false_block_rate, 1.0)
+    ):
+        return "flag"
+    return "accept"

@@ -1,0 +1,156 @@
+"""Which of a tool's arguments its results repeat, and where: a missing echo is the answer to another question.
+
+Two kinds of echo are learned for each argument path: its value stands *somewhere* in the result, and its value
+stands at a result path *of the same name* (``user_id`` in, ``user_id`` out). What tools have in common is pooled by
+argument name, so that a new tool's ``user_id`` is expected back before the tool itself has shown it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+import orjson
+
+from .arguments import Arguments, normal
+from .document import Document
+from .statistics import Rate
+
+__all__ = ["Echo", "EchoPool", "Echoes", "find_echoes"]
+
+SHORTEST = 3
+MAX_PATHS = 64
+POOL_STRENGTH = 3.0
+IDENTIFIER_ENDINGS = ("id", "name", "email", "number", "symbol", "ticker", "code", "isbn", "iata")
+IDENTIFIER_RATE, OTHER_RATE = 0.97, 0.85
+LIKELY = 0.7
+LONG = 32
+_NO_WORD = re.compile(r"[\W_]+")
+
+
+class Echo(NamedTuple):
+    """One argument held against a result of some kind: ``where`` is ``"somewhere"`` or ``"same name"``."""
+
+    path: str
+    where: str
+    kind: str
+    found: bool
+
+
+class EchoPool:
+    """Echo rates by argument name over all tools; bounded."""
+
+    LIMIT = 2_000
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Rate] = {}
+
+    def expected(self, name: str) -> float:
+        """How often an argument of this name comes back under the same name, before the tool itself is known."""
+        prior = IDENTIFIER_RATE if name.lower().endswith(IDENTIFIER_ENDINGS) else OTHER_RATE
+        rate = self.by_name.get(name)
+        return prior if rate is None else rate.mean(prior, 2.0)
+
+    def push(self, name: str, found: bool) -> None:
+        rate = self.by_name.get(name)
+        if rate is None:
+            if len(self.by_name) >= self.LIMIT:
+                return
+            rate = self.by_name[name] = Rate()
+        rate.push(found)
+
+
+def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
+    """Every argument that could come back, with whether it did.
+
+    Values shorter than three characters are looked for only under their own name: elsewhere they are found by chance.
+    """
+    if arguments.echoes is None:
+        arguments.echoes = _find(arguments, document)
+    return arguments.echoes
+
+
+def _find(arguments: Arguments, document: Document) -> list[Echo]:
+    if document.kind in ("empty", "broken") or not arguments.values:
+        return []
+    named = _last_names(document) if document.leaves else {}
+    lowered = document.text.lower()
+    structured = document.is_structured
+    echoes = []
+    for path, text in arguments.values:
+        if len(text) >= SHORTEST:
+            needle = text.encode("utf-8", "replace").lower()
+            if structured and (b'"' in needle or b"\\" in needle or b"\n" in needle):
+                needle = orjson.dumps(needle.decode("utf-8", "replace"))[1:-1]
+            echoes.append(Echo(path, "somewhere", document.kind, needle in lowered))
+        others = named.get(_last_name(path))
+        if others is not None:
+            found = any(_same(text, other) for other in others)
+            echoes.append(Echo(path, "same name", document.kind, found))
+    return echoes
+
+
+def _same(text: str, other: str) -> bool:
+    if len(text) > LONG:  # a text is repeated with other breaks and quotes: letters and digits are compared
+        text, other = _NO_WORD.sub("", text), _NO_WORD.sub("", other)
+    return text == other or (len(text) >= SHORTEST and text in other) or (len(other) >= SHORTEST and other in text)
+
+
+def _last_name(path: str) -> str:
+    return path[path.rfind(".") + 1 :].removesuffix("[]")
+
+
+def _last_names(document: Document) -> dict[str, list[str]]:
+    """The normalised values of the top two levels by their path's last name."""
+    named: dict[str, list[str]] = {}
+    for path, value in document.leaves:
+        if path.count(".") <= 1:
+            text = normal(value)
+            if text:
+                named.setdefault(_last_name(path), []).append(text)
+    return named
+
+
+class Echoes:
+    """One tool's echo rates, by argument path, kind of echo and kind of result."""
+
+    __slots__ = ("rates",)
+
+    def __init__(self) -> None:
+        self.rates: dict[tuple[str, str, str], Rate] = {}
+
+    def surprise(self, echoes: list[Echo], pool: EchoPool) -> tuple[float, str] | None:
+        """``-ln P(no such echo)`` for the missing echo that was most to be expected; None where none was."""
+        worst, why, expected_any = 0.0, "", False
+        for path, where, kind, found in echoes:
+            rate = self.rates.get((path, where, kind))
+            if where == "same name":
+                expected = pool.expected(_last_name(path))
+                likely = expected if rate is None else rate.mean(expected, POOL_STRENGTH)
+            elif rate is None or rate.total < 3:
+                continue
+            else:
+                likely = rate.mean()
+            if likely < LIKELY:
+                continue
+            expected_any = True
+            if not found:
+                surprise = -math.log(max(1.0 - likely, 1e-5))
+                if surprise > worst:
+                    worst, why = (
+                        surprise,
+                        f"the result does not repeat argument {path!r} ({where}), usual in {likely:.0%}",
+                    )
+        return (worst, why) if expected_any else None
+
+    def learn(self, echoes: list[Echo], pool: EchoPool) -> None:
+        for path, where, kind, found in echoes:
+            rate = self.rates.get((path, where, kind))
+            if rate is None:
+                if len(self.rates) >= MAX_PATHS:
+                    continue
+                rate = self.rates[path, where, kind] = Rate()
+            rate.push(found)
+            if where == "same name":
+                pool.push(_last_name(path), found)

@@ -1,0 +1,274 @@
+"""The engine: from a tool call to a verdict.
+
+::
+
+    call ── read the result once ──▶ TIER 0: the call alone ──▶ combine ──▶ block? ── yes ──▶ BLOCK
+                                                                              │ no
+                                     TIER 1: against what was learned ◀───────┘
+                                        └─▶ combine all ──▶ accept | flag | block ──▶ learn
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentguard.errors import ConfigurationError
+from agentguard.stores import MemoryStore, Store
+
+from .arguments import Arguments
+from .calibrated import Calibrated
+from .document import read
+from .method import Case, Check, Decision, Method
+from .profile import ToolProfile, parse_profile
+from .profile_loading import load_profiles
+from .reference import Reference
+from .registry import Registry
+from .settings import Settings, probability
+from .types import SignalResult, ToolCall, VerificationResult, VerificationTier
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["VerificationEngine"]
+
+MAX_REMEMBERED_CALLS = 10_000
+FEEDBACK = "feedback"
+
+_METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
+_log = logging.getLogger("agentguard")
+
+
+class VerificationEngine:
+    """Judges tool results: P(fabricated or corrupted), a verdict, and the reasons.
+
+    One engine serves all tools of a process and may be shared by threads.
+
+    Args:
+        mode: ``"calibrated"`` learns each tool's results and bounds the share of genuine calls it blocks;
+            ``"reference"`` follows the published document's fixed scores and ratios.
+        prior: P(fabricated) before any signal, in (0, 1).
+        accept_below: posteriors below it are accepted, in (0, 1].
+        block_at: posteriors from it on are blocked, in [accept_below, 1].
+        max_false_block_rate: calibrated mode blocks a genuine call at most this often, in (0, 1]. A violated
+            declaration of a profile is blocked on the posterior alone.
+        profiles: a folder or file of YAML profiles, or profiles. None: only what is registered.
+        store: keeps feedback; an engine built on a store that has some starts from it.
+
+    Raises:
+        ConfigurationError: for an argument out of range.
+        ProfileError: for faults in profiles, all of them at once.
+
+    >>> engine = VerificationEngine(mode="reference")
+    >>> _ = engine.register_tool_profile("weather", expected_latency_ms=(100, 5000), required_fields=["degrees"])
+    >>> verdict = engine.verify("weather", args={"city": "London"}, result={"degrees": 18}, execution_time_ms=350)
+    >>> verdict.verdict, round(verdict.posterior, 4)
+    ('accept', 0.1271)
+    """
+
+    def __init__(
+        self,
+        mode: Literal["calibrated", "reference"] = "calibrated",
+        prior: float = 0.15,
+        accept_below: float = 0.2,
+        block_at: float = 0.5,
+        max_false_block_rate: float = 0.01,
+        profiles: str | PathLike[str] | Iterable[ToolProfile] | None = None,
+        store: Store | None = None,
+    ) -> None:
+        if mode not in _METHODS:
+            raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
+        self.mode = mode
+        self._method = _METHODS[mode]()
+        settings = Settings().changed(
+            prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
+        )
+        self._tools = Registry(self._method.new_memory, settings)
+        self._calls: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+        self._calls_lock = Lock()
+        self._store: Store = MemoryStore() if store is None else store
+        if profiles is not None and (isinstance(profiles, str) or not isinstance(profiles, Iterable)):
+            profiles = load_profiles(profiles)
+        for profile in profiles or ():
+            self._tools.declare(profile)
+        for event in self._store.events(FEEDBACK):
+            self._apply_feedback(event)
+
+    def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
+        """Declare what real results of a tool look like; see ``ToolProfile`` for the fields.
+
+        Registering a name again replaces its profile and keeps what was learned.
+
+        Raises:
+            ProfileError: with every problem of the profile.
+        """
+        profile = parse_profile({"name": name, **fields}, source=f"profile {name!r}")
+        self._tools.declare(profile)
+        return profile
+
+    def verify(
+        self,
+        tool: str,
+        *,
+        args: Any = None,
+        result: Any = None,
+        execution_time_ms: float | None = None,
+        session_id: str | None = None,
+        call_id: str | None = None,
+        learn: bool = True,
+    ) -> VerificationResult:
+        """Judge one executed call. Never raises, whatever the arguments.
+
+        Args:
+            tool: the tool's name.
+            args: its arguments, any object.
+            result: what it returned, any object; text that is JSON is read as JSON.
+            execution_time_ms: how long it took, in milliseconds; None where unknown.
+            session_id: calls of one session are held against each other.
+            call_id: a name for this call by which ``record_feedback`` can find it.
+            learn: False judges and leaves everything that was learned as it is.
+        """
+        call = ToolCall(
+            tool if isinstance(tool, str) else str(type(tool)), args, result, execution_time_ms, session_id, call_id
+        )
+        state = self._tools.find(call.tool, keep=learn)
+        document, arguments = read(result), Arguments(args)
+        with state.lock:
+            prior = state.labels.prior(state.settings.prior)
+            case = Case(call, document, state.contract, state.memory, state.settings, arguments)
+            signals, decision, tier, failed = self._judge(case, prior)
+            closed = state.contract.profile.on_error == "closed"
+            trusted = learn and state.trusted_left > 0
+            if learn and not (failed and closed):
+                state.trusted_left -= trusted
+                self._learn(case, signals, decision, trusted=trusted)
+        note = "" if state.contract.declared else f"no profile for {call.tool!r}: default limits"
+        verdict = decision.verdict
+        if failed and closed:
+            verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
+        elif trusted:
+            verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
+        if learn and call_id is not None:
+            self._remember(call, signals)
+        return VerificationResult(
+            verdict, decision.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
+            call.tool, call_id, note,
+        )  # fmt: skip
+
+    def _judge(self, case: Case, prior: float) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
+        signals: dict[str, SignalResult] = {}
+        failed: list[str] = []
+        decision = Decision("accept", prior, {}, None)
+        tier = VerificationTier.TIER_0
+        for tier, checks in self._method.tiers:  # noqa: B007 - the tier reached is returned
+            for check in checks:
+                signals[check.name] = self._ask(check, case, failed)
+            try:
+                decision = self._method.decide(case, prior, signals)
+            except Exception:
+                _log.exception("combining the signals of %r failed", case.call.tool)
+                failed.append("combination")
+            if decision.verdict == "block":
+                break
+        return signals, decision, tier, failed
+
+    def _ask(self, check: Check, case: Case, failed: list[str]) -> SignalResult:
+        try:
+            return check(case)
+        except Exception as error:
+            # The result's content may be in the exception's text: only its type is logged.
+            _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
+            failed.append(check.name)
+            return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
+
+    def _learn(self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
+        try:
+            self._method.learn(case, signals, decision, trusted=trusted)
+        except Exception as error:
+            _log.error("learning from a call of %r failed: %s", case.call.tool, type(error).__name__)
+
+    def record_feedback(
+        self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
+    ) -> None:
+        """Tell the engine what a reviewed call really was.
+
+        A confirmed hallucination makes the tool's judgement stricter, a confirmed genuine result looser, both by
+        bounded steps. With the ``call_id`` of a verified call, the signals that fired in it are corrected too.
+
+        Args:
+            tool: the tool's name.
+            confidence_score: the posterior that was given, in [0, 1].
+            was_hallucination: what the reviewer found.
+            call_id: as given to ``verify``.
+
+        Raises:
+            ConfigurationError: for a score outside [0, 1] or a label that is not a bool.
+            StoreError: where the store cannot keep it; nothing is learned then.
+        """
+        if not isinstance(was_hallucination, bool):
+            raise ConfigurationError(f"was_hallucination must be True or False, not {was_hallucination!r}")
+        score = probability("confidence_score", confidence_score, low_open=False)
+        with self._calls_lock:
+            fired = self._calls.get((tool, call_id), ()) if call_id is not None else ()
+        event = {
+            "tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id,
+            "fired": list(fired),
+        }  # fmt: skip
+        self._store.append(FEEDBACK, event)
+        self._apply_feedback(event)
+
+    def _apply_feedback(self, event: Mapping[str, Any]) -> None:
+        state = self._tools.find(str(event["tool"]), keep=True)
+        with state.lock:
+            state.labels.add(was_hallucination=bool(event["was_hallucination"]))
+            self._method.correct(state.memory, tuple(event.get("fired", ())), bool(event["was_hallucination"]))
+
+    def trust(self, tool: str, n: int) -> None:
+        """Declare the next ``n`` calls of a tool known-good: they are accepted and learned in full.
+
+        Raises:
+            ConfigurationError: where ``n`` is not a non-negative integer.
+        """
+        if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            raise ConfigurationError(f"n must be a non-negative number of calls, not {n!r}")
+        state = self._tools.find(tool, keep=True)
+        with state.lock:
+            state.trusted_left = n
+
+    def calibrate(
+        self,
+        tool: str | None = None,
+        *,
+        prior: float | None = None,
+        accept_below: float | None = None,
+        block_at: float | None = None,
+        max_false_block_rate: float | None = None,
+        likelihood_ratios: Mapping[str, float] | None = None,
+    ) -> VerificationEngine:
+        """Change the thresholds in force, for one tool or (without a name) for all; returns the engine.
+
+        What is set for a tool stands over what is set for all. Likelihood ratios are at the document's reference
+        point and given by signal name, in (0, inf).
+
+        Raises:
+            ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
+        """
+        known = {check.name for _, checks in self._method.tiers for check in checks}
+        for name in likelihood_ratios or {}:
+            if name not in known:
+                raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
+        changes = {
+            "prior": prior, "accept_below": accept_below, "block_at": block_at,
+            "max_false_block_rate": max_false_block_rate, "likelihood_ratios": likelihood_ratios,
+        }  # fmt: skip
+        self._tools.configure(tool, {name: value for name, value in changes.items() if value is not None})
+        return self
+
+    def _remember(self, call: ToolCall, signals: Mapping[str, SignalResult]) -> None:
+        with self._calls_lock:
+            self._calls[call.tool, str(call.call_id)] = tuple(name for name, signal in signals.items() if signal.fired)
+            if len(self._calls) > MAX_REMEMBERED_CALLS:
+                self._calls.popitem(last=False)

@@ -1,0 +1,73 @@
+"""What the engine asks of a way of judging; ``reference`` and ``calibrated`` are the two there are.
+
+The engine walks the tiers and knows nothing of the mathematics; a method knows nothing of tools' names, locks or
+profiles' files. One memory a tool is all that a method may keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from .arguments import Arguments
+from .contract import Contract
+from .document import Document
+from .settings import Settings
+from .types import SignalResult, ToolCall, Verdict, VerificationTier
+
+__all__ = ["Case", "Check", "Decision", "Method"]
+
+
+class Case(NamedTuple):
+    """Everything that a check may look at: one call, its result as read, its contract, the tool's memory."""
+
+    call: ToolCall
+    document: Document
+    contract: Contract
+    memory: Any
+    settings: Settings
+    arguments: Arguments
+
+
+class Check(Protocol):
+    """One signal. Reads the case, changes nothing, and abstains aloud where it has nothing to go by."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tier(self) -> VerificationTier: ...
+
+    def __call__(self, case: Case, /) -> SignalResult: ...
+
+
+class Decision(NamedTuple):
+    """The verdict so far, and the sum it rests on (``contributions`` in nats)."""
+
+    verdict: Verdict
+    posterior: float
+    contributions: Mapping[str, float]
+    false_block_p: float | None
+
+
+class Method(Protocol):
+    """A way of judging calls.
+
+    ``tiers`` are run in order; a tier whose decision is ``block`` ends the pipeline. ``decide`` is asked after each
+    tier with all signals so far. ``learn`` is told of the outcome unless the caller asked for ``learn=False``;
+    ``trusted`` calls are known-good.
+    """
+
+    @property
+    def tiers(self) -> Sequence[tuple[VerificationTier, Sequence[Check]]]: ...
+
+    def new_memory(self) -> Any: ...
+
+    def decide(self, case: Case, prior: float, signals: Mapping[str, SignalResult], /) -> Decision: ...
+
+    def learn(
+        self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool = False
+    ) -> None: ...
+
+    def correct(self, memory: Any, fired: Sequence[str], was_hallucination: bool, /) -> None:
+        """Take a reviewer's word on a call in which the named signals had fired."""

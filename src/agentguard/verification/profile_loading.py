@@ -1,0 +1,65 @@
+"""Profiles from files: every fault of every file is reported in one error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentguard.errors import Problem, ProfileError
+from agentguard.profile_files import RawProfile, read_profile_files
+
+from .profile import ToolProfile, parse_profile
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["load_profiles"]
+
+
+def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
+    """Read tool profiles from YAML files, one profile a file.
+
+    A profile without a ``name`` takes its file's. No two profiles may claim the same name or alias, because only one
+    of them could ever be found.
+
+    Args:
+        path: a file, or a folder whose ``*.yaml`` and ``*.yml`` files are read in the order of their names. None: the
+            profiles shipped with agentguard.
+
+    Raises:
+        ConfigurationError: where there is no such path, or nothing in it to read.
+        ProfileError: with every problem of every file, each with its file and line.
+
+    >>> [profile.name for profile in load_profiles() if "tavily_search_results_json" in profile.aliases]
+    ['tavily_search']
+    """
+    files, problems = read_profile_files(path)
+    profiles: list[ToolProfile] = []
+    claimed: dict[str, str] = {}
+    for file in files:
+        try:
+            profile = parse_profile({"name": file.stem, **file.data}, file.source, file.lines)
+        except ProfileError as error:
+            problems += error.problems
+            continue
+        problems += _claim(profile, file, claimed)
+        profiles.append(profile)
+    if problems:
+        raise ProfileError(sorted(problems, key=lambda problem: (problem.source, problem.line or 0)))
+    return profiles
+
+
+def _claim(profile: ToolProfile, file: RawProfile, claimed: dict[str, str]) -> list[Problem]:
+    """Enter the profile's names as claimed, and report those that another file claimed before."""
+    problems = []
+    for name, key in _names(profile):
+        where = next((file.lines[key[:k]] for k in range(len(key), -1, -1) if key[:k] in file.lines), None)
+        holder = claimed.setdefault(name, file.source)
+        if holder != file.source:
+            message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
+            problems.append(Problem(file.source, where, ".".join(map(str, key)), message))
+    return problems
+
+
+def _names(profile: ToolProfile) -> list[tuple[str, tuple[str | int, ...]]]:
+    """Each name that the profile claims, with the key path that it stands under."""
+    return [(profile.name, ("name",)), *((alias, ("aliases", k)) for k, alias in enumerate(profile.aliases))]

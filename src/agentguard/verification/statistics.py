@@ -1,0 +1,232 @@
+"""What is kept of a stream of numbers or events in constant memory, and the p-values read from it.
+
+Every p-value here is for a *new* observation under "the tool behaves as it did": small where the observation is
+unusual, never 0, and near 1 while little is known.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from typing import Any
+
+__all__ = ["Categories", "Level", "Rate", "Ring", "Surprises", "signed_log", "student_t4_tail"]
+
+
+def signed_log(value: float) -> float:
+    """``sign(x) ln(1 + |x|)``: a scale on which prices, counts and temperatures are all of one size.
+
+    >>> round(signed_log(-9.0), 4)
+    -2.3026
+    """
+    return math.copysign(math.log1p(abs(value)), value)
+
+
+def student_t4_tail(t: float) -> float:
+    """Two-sided tail P(|T| >= |t|) of Student's t with 4 degrees of freedom, in closed form.
+
+    ``F(t) = 1/2 + (3/8) u (1 - u²/12)`` with ``u = t / sqrt(1 + t²/4)`` (Abramowitz & Stegun 26.7.4).
+
+    >>> round(student_t4_tail(2.776445), 4), round(student_t4_tail(0.0), 4)
+    (0.05, 1.0)
+    """
+    u = abs(t) / math.sqrt(1.0 + t * t / 4.0)
+    return max(1.0 - 0.75 * u * (1.0 - u * u / 12.0), 1e-12)
+
+
+class Rate:
+    """How often something happened: ``hits`` of ``total``, halved together so that old calls fade."""
+
+    __slots__ = ("hits", "total")
+
+    def __init__(self) -> None:
+        self.hits = 0.0
+        self.total = 0.0
+
+    def push(self, hit: bool, weight: float = 1.0) -> None:
+        self.total += weight
+        if hit:
+            self.hits += weight
+        if self.total > 1024.0:
+            self.hits *= 0.5
+            self.total *= 0.5
+
+    def mean(self, prior: float = 1 / 3, strength: float = 1.5) -> float:
+        """Posterior mean under a Beta prior; the default is ``(hits + ½) / (total + 1½)``.
+
+        >>> Rate().mean(prior=0.1, strength=4)
+        0.1
+        """
+        return (self.hits + prior * strength) / (self.total + strength)
+
+
+class Categories:
+    """Counts of distinct values with the chance of a value at most as frequent (Good 1953 for the unseen ones)."""
+
+    __slots__ = ("counts", "singles", "total")
+
+    LIMIT = 256
+
+    def __init__(self) -> None:
+        self.counts: dict[Any, int] = {}
+        self.total = 0
+        self.singles = 0
+
+    def p(self, value: Any) -> float:
+        """Mass of all values at most as frequent as this one; for an unseen one the Good-Turing mass of the unseen."""
+        count = self.counts.get(value, 0)
+        if count == 0:
+            return (self.singles + 0.5) / (self.total + 1.5)
+        if count * 20 > self.total:
+            return 1.0
+        return (sum(other for other in self.counts.values() if other <= count) + 0.5) / (self.total + 1)
+
+    def push(self, value: Any) -> None:
+        count = self.counts.get(value, 0)
+        self.total += 1
+        self.singles += (count == 0) - (count == 1)
+        if count or len(self.counts) < self.LIMIT:
+            self.counts[value] = count + 1
+
+
+class Surprises:
+    """The distribution of a signal's raw surprise (``-ln p``) over genuine calls: the conformal recalibration.
+
+    A histogram of 48 bins of a quarter nat. ``p`` is the share of past surprises at least as large, with ``prior``
+    calls that behave as the raw p-value claims, but never below ``floor`` (Vovk, Gammerman & Shafer 2005; Bates et
+    al. 2021 for the conservative form).
+    """
+
+    __slots__ = ("bins", "floor", "prior", "total")
+
+    BINS, WIDTH, MEMORY = 48, 0.25, 512.0
+
+    def __init__(self, floor: float, prior: float = 8.0) -> None:
+        self.bins: list[float] | None = None
+        self.total = 0.0
+        self.floor = floor
+        self.prior = prior
+
+    def tail(self, surprise: float) -> float:
+        """Weight of the past surprises that are at least this large (to the width of a bin)."""
+        if self.bins is None:
+            return 0.0
+        return sum(self.bins[min(int(surprise / self.WIDTH), self.BINS - 1) :])
+
+    def p(self, surprise: float, expected: float | None = None) -> float:
+        """Conformal p-value in (0, 1]; ``expected`` is the tail that the prior calls have (default ``exp(-x)``).
+
+        >>> Surprises(floor=0.01).p(0.0)
+        1.0
+        """
+        if surprise <= 0.0:
+            return 1.0
+        tail = max(math.exp(-surprise) if expected is None else expected, self.floor)
+        return min(1.0, (self.tail(surprise) + self.prior * tail) / (self.total + self.prior))
+
+    def push(self, surprise: float, weight: float = 1.0) -> None:
+        self.total += weight
+        if surprise > 0.0:  # a surprise of nothing is in no tail
+            if self.bins is None:
+                self.bins = [0.0] * self.BINS
+            self.bins[min(int(surprise / self.WIDTH), self.BINS - 1)] += weight
+        if self.total > self.MEMORY:
+            self.total *= 0.5
+            if self.bins is not None:
+                self.bins = [0.5 * count for count in self.bins]
+
+
+class Ring:
+    """The last ``size`` observations, also in order: rank p-values with exponential tails beyond the deciles."""
+
+    __slots__ = ("_arrived", "ordered", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._arrived: deque[float] = deque()
+        self.ordered: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self.ordered)
+
+    def push(self, value: float) -> None:
+        self._arrived.append(value)
+        insort(self.ordered, value)
+        if len(self._arrived) > self.size:
+            del self.ordered[bisect_left(self.ordered, self._arrived.popleft())]
+
+    def lower_p(self, value: float, least_scale: float) -> float:
+        """P(an observation is at most this).
+
+        Below the 10% quantile u it is ``k/(n+1) exp(-(u - x)/s)``, with s the mean distance of the k observations
+        below u from it, at least ``least_scale``.
+        """
+        ordered = self.ordered
+        count = len(ordered)
+        below = max(count // 10, 1)
+        u = ordered[below - 1] if count else value
+        if value >= u:
+            return (bisect_right(ordered, value) + 1) / (count + 2)
+        scale = max(u - sum(ordered[:below]) / below, least_scale)
+        return max((below + 1) / (count + 2) * math.exp(-(u - value) / scale), 1e-6)
+
+    def upper_p(self, value: float, least_scale: float) -> float:
+        """P(an observation is at least this), by the same rule above the 90% quantile."""
+        ordered = self.ordered
+        count = len(ordered)
+        above = max(count // 10, 1)
+        u = ordered[-above] if count else value
+        if value <= u:
+            return (count - bisect_left(ordered, value) + 1) / (count + 2)
+        scale = max(sum(ordered[-above:]) / above - u, least_scale)
+        return max((above + 1) / (count + 2) * math.exp(-(value - u) / scale), 1e-6)
+
+
+class Level:
+    """Mean and spread of one number on the signed-log scale, with a memory of about 200 observations.
+
+    The spread is shrunk to ``PRIOR_SD``, as if two observations of that spread had been seen: few observations that
+    happen to be alike are no ground for certainty. A number that has only ever grown is a counter or a clock.
+    """
+
+    __slots__ = ("count", "falls", "last", "mean", "squares")
+
+    MEMORY, PRIOR_SD, PRIOR_COUNT, WINSOR = 200.0, 0.3, 2.0, 4.0
+
+    def __init__(self) -> None:
+        self.count = 0.0
+        self.mean = 0.0
+        self.squares = 0.0
+        self.last = -math.inf
+        self.falls = 0
+
+    @property
+    def variance(self) -> float:
+        return (self.squares + self.PRIOR_SD**2 * self.PRIOR_COUNT) / (max(self.count - 1.0, 0.0) + self.PRIOR_COUNT)
+
+    @property
+    def only_grows(self) -> bool:
+        """Never fell in eight or more observations: judged by its growth, never by its level."""
+        return self.falls == 0 and self.count >= 8
+
+    def p(self, x: float) -> float:
+        """Two-sided p-value of a new level ``x`` (signed log), by Student's t with 4 degrees of freedom."""
+        if self.count < 3 or (self.only_grows and x >= self.last):
+            return 1.0
+        return student_t4_tail((x - self.mean) / math.sqrt(self.variance * (1.0 + 1.0 / self.count)))
+
+    def push(self, x: float) -> None:
+        if self.count >= 8:  # an outlier moves the level by no more than 4 of its spreads
+            reach = self.WINSOR * math.sqrt(self.variance)
+            if not self.only_grows:
+                x = min(max(x, self.mean - reach), self.mean + reach)
+        self.falls += x < self.last
+        self.last = x
+        if self.count >= self.MEMORY:
+            self.count *= 0.5
+            self.squares *= 0.5
+        self.count += 1.0
+        away = x - self.mean
+        self.mean += away / self.count
+        self.squares += away * (x - self.mean)

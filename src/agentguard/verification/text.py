@@ -1,0 +1,127 @@
+"""Text that is written as ``key: value`` lines, YAML above all, read without a YAML parser.
+
+A parser refuses a cut-off document; this reader takes what is there and says what is still open at its end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+__all__ = ["KeyedText", "keyed_lines"]
+
+MAX_LINES = 600
+MAX_SCALAR = 400
+_LINE = re.compile(r"^(\s*)((?:- )*)([A-Za-z_@][\w@ .()/-]{0,40}):(?:\s(.*))?$")
+_DIGITS = re.compile(r"\d+")
+
+
+class KeyedText(NamedTuple):
+    """``leaves`` and ``objects`` as in ``Document``.
+
+    ``open_objects`` are the objects in which the text ends; ``unclosed`` is True where a quoted value never ends.
+    """
+
+    leaves: list[tuple[str, Any]]
+    objects: list[tuple[str, tuple[str, ...]]]
+    open_objects: list[tuple[str, tuple[str, ...]]]
+    unclosed: bool
+    complete: bool
+
+
+class _Level:
+    """One open mapping: how far it is indented, where it stands, the keys seen so far."""
+
+    __slots__ = ("indent", "keys", "path")
+
+    def __init__(self, indent: int, path: str) -> None:
+        self.indent = indent
+        self.path = path
+        self.keys: list[str] = []
+
+    def as_object(self) -> tuple[str, tuple[str, ...]]:
+        return self.path, tuple(dict.fromkeys(self.keys))
+
+
+class _Reader:
+    """One pass over the lines: what was found, what is open, how many lines made sense."""
+
+    def __init__(self) -> None:
+        self.leaves: list[tuple[str, Any]] = []
+        self.objects: list[tuple[str, tuple[str, ...]]] = []
+        self.levels: list[_Level] = []
+        self.keyed = 0
+        self.explained = 0
+        self.quote = ""
+        self._path = ""
+        self._quoted: list[str] = []
+
+    def take(self, line: str) -> None:
+        if self.quote:
+            self.explained += 1
+            self._continue_quoted(line)
+            return
+        match = _LINE.match(line)
+        if match is not None:
+            self.keyed += 1
+            self.explained += 1
+            self._key(len(match[1]) + len(match[2]), bool(match[2]), _DIGITS.sub("#", match[3]), match[4] or "")
+            return
+        item = line.strip()
+        if not item:
+            self.explained += 1
+        elif self.levels and item.startswith("- "):
+            self.explained += 1
+            self.leaves.append((f"{self._path}[]", item[2:]))
+        elif self.levels and len(line) - len(line.lstrip()) > self.levels[-1].indent:
+            self.explained += 1  # a plain value goes on, further in
+
+    def _key(self, indent: int, is_item: bool, key: str, value: str) -> None:
+        levels = self.levels
+        while levels and (levels[-1].indent > indent or (is_item and levels[-1].indent == indent)):
+            self.objects.append(levels.pop().as_object())
+        if not levels or levels[-1].indent < indent:
+            parent = f"{levels[-1].path}.{levels[-1].keys[-1]}".lstrip(".") if levels else ""
+            levels.append(_Level(indent, parent + ("[]" if is_item else "")))
+        levels[-1].keys.append(key)
+        self._path = f"{levels[-1].path}.{key}".lstrip(".")
+        value = value.strip()
+        if value[:1] in ("'", '"') and value:
+            self.quote, self._quoted = value[0], []
+            self._continue_quoted(value[1:])
+        elif value:
+            self.leaves.append((self._path, value))
+
+    def _continue_quoted(self, line: str) -> None:
+        line = line.strip()
+        closed = (len(line) - len(line.rstrip(self.quote))) % 2 == 1  # a doubled quote is a literal one
+        self._quoted.append(line[:-1] if closed else line)
+        if closed:
+            self.end_quoted()
+
+    def end_quoted(self) -> None:
+        text = " ".join(self._quoted)[:MAX_SCALAR]
+        if self.quote == '"':
+            text = text.replace("\\n", " ").replace('\\"', '"').replace("\\ ", "").replace("\\", "")
+        self.leaves.append((self._path, text))
+        self.quote = ""
+
+
+def keyed_lines(text: str) -> KeyedText | None:
+    r"""The leaves of keyed text, or None where half of its lines and more are not explained as keyed text.
+
+    >>> keyed_lines("- id: 7\n  name: 'Ann\n   Lee'\n").leaves
+    [('[].id', '7'), ('[].name', 'Ann Lee')]
+    """
+    lines = text.split("\n", MAX_LINES)
+    complete = len(lines) <= MAX_LINES
+    reader = _Reader()
+    for line in lines[:MAX_LINES]:
+        reader.take(line)
+    if reader.keyed == 0 or reader.explained * 2 < min(len(lines), MAX_LINES):
+        return None
+    unclosed = bool(reader.quote)
+    if unclosed:
+        reader.end_quoted()
+    still_open = [level.as_object() for level in reversed(reader.levels)]
+    return KeyedText(reader.leaves, reader.objects + still_open, still_open, unclosed, complete)

@@ -1,0 +1,140 @@
+"""The records that cross the engine's border: a call goes in, signals and a verdict come out.
+
+They are named tuples, not dataclasses: one verdict carries a dozen signals, and a frozen dataclass costs four
+times as much to build. Both are immutable, which is what matters here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from math import inf
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["SignalResult", "ToolCall", "Verdict", "VerificationResult", "VerificationTier"]
+
+Verdict = Literal["accept", "flag", "block"]
+
+
+class VerificationTier(Enum):
+    """How far a call went: tier 0 looks at the call alone, tier 1 at the call against what was learned."""
+
+    TIER_0 = 0
+    TIER_1 = 1
+
+
+class ToolCall(NamedTuple):
+    """One executed tool call, as the guard sees it.
+
+    ``result`` is any Python object; text that is JSON is read as JSON. ``execution_time_ms`` is None where the time
+    is unknown (a cache answered, an imported trace): latency checks then do not apply.
+    """
+
+    tool: str
+    args: Any = None
+    result: Any = None
+    execution_time_ms: float | None = None
+    session_id: str | None = None
+    call_id: str | None = None
+
+    @property
+    def milliseconds(self) -> float | None:
+        """The execution time, or None where it is none: missing, not a number, negative, infinite.
+
+        >>> ToolCall("t", execution_time_ms=350).milliseconds, ToolCall("t", execution_time_ms=True).milliseconds
+        (350.0, None)
+        """
+        value: Any = self.execution_time_ms
+        if type(value) is not float:
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                return None
+            try:
+                value = float(value)
+            except OverflowError:
+                return None
+        return value if 0.0 <= value < inf else None
+
+
+class SignalResult(NamedTuple):
+    """What one check says of one call.
+
+    Attributes:
+        name: the signal's name, for instance ``"schema_mismatch"``.
+        applicable: False where the check has nothing to go by (not configured, too little history, no session).
+            Such a signal is no evidence: it contributes a likelihood ratio of exactly 1.
+        fired: the check found something out of order.
+        score: how strongly, in [0, 1]; 0 where it did not fire.
+        likelihood_ratio: P(this | fabricated) / P(this | genuine), in (0, inf); 1 where not applicable. In reference
+            mode it is the documented ratio, which the document's formula scales by ``score``.
+        p_value: the share of genuine calls of this tool that look at least this unusual, in (0, 1]; None where the
+            method has no such figure.
+        tier: where the check runs.
+        detail: one sentence in plain words.
+        group: signals of one group are correlated and are combined as such (see ``evidence.py``).
+    """
+
+    name: str
+    applicable: bool
+    fired: bool
+    score: float
+    likelihood_ratio: float
+    p_value: float | None
+    tier: VerificationTier
+    detail: str
+    group: str = ""
+
+    @classmethod
+    def abstain(cls, name: str, tier: VerificationTier, detail: str, group: str = "") -> SignalResult:
+        """A signal that says nothing, and why.
+
+        >>> SignalResult.abstain("spc_anomaly", VerificationTier.TIER_1, "7 of 8 calls").likelihood_ratio
+        1.0
+        """
+        return cls(name, False, False, 0.0, 1.0, None, tier, detail, group)
+
+
+class VerificationResult(NamedTuple):
+    """The verdict on one call, with everything it rests on.
+
+    Attributes:
+        verdict: ``"accept"``, ``"flag"`` or ``"block"``.
+        posterior: P(the result is fabricated or corrupted | all signals), in [0, 1].
+        prior: the same before any signal, for this tool.
+        signals: every check's signal by name, the silent and the inapplicable ones too.
+        contributions: what each signal added to the log-odds, in nats; with the prior's log-odds they sum to the
+            posterior's.
+        tier_reached: TIER_1 whenever tier 1 ran.
+        false_block_p: the conformal p-value of the whole call: the share of this tool's genuine calls that score at
+            least as high. None where the method has none (reference mode).
+        tool, call_id: the call that was judged.
+        note: what else bears on the verdict: no profile, a trusted warm-up, a failure of the guard itself.
+    """
+
+    verdict: Verdict
+    posterior: float
+    prior: float
+    signals: dict[str, SignalResult]
+    contributions: Mapping[str, float]
+    tier_reached: VerificationTier
+    false_block_p: float | None
+    tool: str
+    call_id: str | None
+    note: str
+
+    @property
+    def explanation(self) -> str:
+        """A summary in words, naming the two signals that moved the odds most."""
+        moved = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))[:2]
+        said = [f"{name} {nats:+.2f} ({self.signals[name].detail})" for name, nats in moved if nats]
+        summary = f"{self.verdict}: P(fabricated) {self.posterior:.3f}, prior {self.prior:.3f}"
+        return ". ".join(part for part in (summary, "; ".join(said), self.note) if part)
+
+    @property
+    def confidence(self) -> float:
+        """P(hallucination) in [0, 1]: another name for ``posterior``."""
+        return self.posterior
+
+    @property
+    def is_hallucinated(self) -> bool:
+        """True where the verdict is ``"block"``."""
+        return self.verdict == "block"

@@ -1,0 +1,152 @@
+"""The program as a whole: version, help, exit codes of the real process, the demo's command."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from agentguard.cli import app
+
+runner = CliRunner()
+PROGRAM = Path(sys.executable).with_name("agentguard")
+
+
+def run_program(*arguments: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [PROGRAM, *arguments], input=stdin, capture_output=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def test_version() -> None:
+    run = runner.invoke(app, ["--version"])
+
+    assert (run.exit_code, run.stdout) == (0, f"agentguard {version('agentguard')}\n")
+
+
+def test_help_names_the_commands() -> None:
+    run = runner.invoke(app, ["--help"])
+
+    assert run.exit_code == 0
+    assert all(command in run.stdout for command in ("demo", "verify", "replay", "profiles"))
+
+
+def test_no_command_is_a_usage_error_that_shows_the_help() -> None:
+    run = runner.invoke(app, [])
+
+    assert run.exit_code == 3
+    assert "Usage:" in run.stdout
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    run = runner.invoke(app, ["guess"])
+    as_json = runner.invoke(app, ["guess", "--json"])
+
+    assert (run.exit_code, as_json.exit_code) == (3, 3)
+    assert run.stderr.startswith("error: No such command 'guess'")
+    assert "No such command 'guess'" in json.loads(as_json.stdout)["error"]
+
+
+def test_a_file_named_like_the_option_does_not_switch_to_json() -> None:
+    run = runner.invoke(app, ["verify", "--", "--json"])
+
+    assert (run.exit_code, run.stdout) == (3, "")
+    assert run.stderr == "error: no such file: --json\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code"),
+    [
+        (["verify", "-", "--mode", "reference"], b'{"tool": "t", "result": {}, "latency_ms": 300}', 0),
+        # 0.1 ms for a call over a network: score 1 - 0.1/2 = .95, ratio 1 + 2.5 * .95 = 3.375,
+        # odds .15/.85 * 3.375 = .5956, P = .3733: a flag.
+        (["verify", "-", "--mode", "reference"], b'{"tool": "t", "result": {}, "latency_ms": 0.1}', 1),
+        (
+            ["replay", "-", "--mode", "reference", "--fail-on", "flag"],
+            b'{"tool": "t", "result": 1, "latency_ms": 0.1}',
+            1,
+        ),
+        (["verify", "-"], b"not a call", 3),
+        (["verify"], b"", 3),
+        (["replay", "-"], b"not a log\n", 3),
+    ],
+)
+def test_exit_codes_of_the_process(arguments: list[str], stdin: bytes, code: int) -> None:
+    run = run_program(*arguments, stdin=stdin)
+
+    assert run.returncode == code, run.stderr
+    assert b"Traceback" not in run.stderr
+
+
+def test_a_blocked_call_ends_the_process_with_2(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text("name: t\nforbidden_fields: [mock]\n")
+
+    run = run_program("verify", "-", "--profiles", str(tmp_path), stdin=b'{"tool": "t", "result": {"mock": 1}}')
+
+    assert run.returncode == 2, run.stdout
+
+
+def test_a_reader_that_goes_away_is_no_verdict() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as closed:
+        run = subprocess.run([PROGRAM, "profiles", "list"], stdout=closed, stderr=subprocess.PIPE, check=False)
+
+    assert run.returncode == 141
+    assert run.stderr == b""
+
+
+def test_a_terminal_that_is_not_utf8_gets_a_verdict_too() -> None:
+    call = json.dumps({"tool": "prix_à_Zürich_東京", "result": "é"}, ensure_ascii=False).encode()
+
+    run = run_program("verify", "-", stdin=call, PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+
+    assert run.returncode == 0, run.stderr
+    assert rb"prix_\xe0_Z\xfcrich_\u6771\u4eac" in run.stdout
+
+
+class Report:
+    def as_dict(self) -> dict[str, Any]:
+        return {"caught": 7}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the demo is asked for; the real one has tests of its own and takes seconds."""
+    seen: list[dict[str, Any]] = []
+
+    def run_demo(console: Console, **options: Any) -> Report:
+        console.print("a line for people")
+        seen.append(options)
+        return Report()
+
+    module = ModuleType("agentguard.demo")
+    monkeypatch.setattr(module, "run_demo", run_demo, raising=False)
+    monkeypatch.setitem(sys.modules, "agentguard.demo", module)
+    return seen
+
+
+def test_the_demo_is_given_its_options(asked: list[dict[str, Any]]) -> None:
+    run = runner.invoke(app, ["demo", "--calls", "50", "--seed", "3"])
+
+    assert (run.exit_code, run.stdout) == (0, "a line for people\n")
+    assert asked == [{"calls": 50, "seed": 3, "as_json": False}]
+
+
+def test_the_demo_writes_json_alone_to_stdout(asked: list[dict[str, Any]]) -> None:
+    run = runner.invoke(app, ["demo", "--json"])
+
+    assert (run.exit_code, json.loads(run.stdout)) == (0, {"caught": 7})
+    assert asked[0]["as_json"] is True
+
+
+def test_the_demo_refuses_a_number_of_calls_below_one(asked: list[dict[str, Any]]) -> None:
+    assert runner.invoke(app, ["demo", "--calls", "0"]).exit_code == 3
+    assert asked == []

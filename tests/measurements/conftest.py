@@ -1,0 +1,6 @@
+"""The modules under test are scripts: they import one another by bare name, from their own folder."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))

@@ -1,0 +1,96 @@
+"""The wheel holds the whole package and works in an environment that has nothing else."""
+
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.packaging
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = {"src/agentguard": "agentguard", "integrations": "agentguard/integrations", "profiles": "agentguard/profiles"}
+
+# The documentation's first example; its confidence is the documented 0.127.
+QUICK_START = """
+from agentguard.verification import VerificationEngine
+
+for mode in ("reference", "calibrated"):
+    engine = VerificationEngine(mode=mode)
+    engine.register_tool_profile("get_weather",
+        expected_latency_ms=(100, 5000),
+        required_fields=["temperature", "humidity"],
+        has_network_io=True,
+    )
+    result = engine.verify("get_weather",
+        args={"city": "London"},
+        result={"temperature": 18, "humidity": 65},
+        execution_time_ms=350.0,
+    )
+    print(mode, result.verdict, result.tier_reached, *([f"{result.confidence:.3f}"] if mode == "reference" else []))
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy so that no build folder is left in the tree or read from it."""
+    work = tmp_path_factory.mktemp("build")
+    unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "tests")
+    shutil.copytree(ROOT, work / "tree", ignore=unwanted)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    run(*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", work, work / "tree", cwd=work)
+    (built,) = work.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of a new environment that holds the wheel and its dependencies."""
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment, with_pip=False)
+    programs = environment / ("Scripts" if sys.platform == "win32" else "bin")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(programs / "python")]
+    run(*pip, "install", "--quiet", "-c", ROOT / "constraints.txt", wheel, cwd=environment)
+    return programs
+
+
+def test_wheel_holds_every_module_and_profile(wheel: Path) -> None:
+    expected = {
+        f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
+        for folder, package in FOLDERS.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".yaml", ".typed"}
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+        metadata = archive.read("agentguard-0.1.0.dist-info/METADATA").decode()
+
+    assert {name for name in held if ".dist-info/" not in name} == expected
+    assert "agentguard/py.typed" in held
+    assert "agentguard-0.1.0.dist-info/licenses/LICENSE" in held
+    assert "License-Expression: Apache-2.0" in metadata
+
+
+def test_quick_start_runs_from_the_wheel(programs: Path, tmp_path: Path) -> None:
+    printed = run(programs / "python", "-c", QUICK_START, cwd=tmp_path)
+
+    assert printed.splitlines() == [
+        "reference accept VerificationTier.TIER_1 0.127",
+        "calibrated accept VerificationTier.TIER_1",
+    ]
+
+
+def test_profiles_are_listed_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:
+    printed = run(programs / "agentguard", "profiles", "list", "--json", cwd=tmp_path)
+
+    assert "weather" in printed
+    assert not list(tmp_path.iterdir())
