@@ -10,7 +10,7 @@ STAMP := $(VENV)/.agentguard-installed
 TYPED := src integrations $(wildcard tests/typing)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench measure clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -34,6 +34,9 @@ format: $(STAMP) ## Bring the code into the one format
 
 bench: $(STAMP) ## Measure speed
 	$(BIN)/python -m pytest benchmarks/
+
+measure: $(STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
+	$(BIN)/python benchmarks/measurements.py
 
 clean: ## Remove .venv, builds and caches
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks

@@ -211,6 +211,9 @@ class _EventReader:
         """The next value, or ``_OMITTED`` where it had to be refused."""
         event = self._loader.get_event()
         self._values += 1
+        if len(self.problems) >= MAX_PROBLEMS:
+            self._note(_line(event), (), f"has {MAX_PROBLEMS} problems to here; stopped reading")
+            raise _Unreadable
         if self._values > MAX_VALUES:
             self._note(_line(event), path, f"has more than {MAX_VALUES:,} values, too many for a profile")
             raise _Unreadable
@@ -294,11 +297,6 @@ class _EventReader:
 
     def _note(self, line: int | None, path: _Path, message: str) -> None:
         self.problems.append(Problem(self._source, line, ".".join(map(str, path)), message))
-        if len(self.problems) == MAX_PROBLEMS:
-            self.problems.append(
-                Problem(self._source, line, "", f"has {MAX_PROBLEMS} problems to here; stopped reading")
-            )
-            raise _Unreadable
 
 
 def _line(event: Any) -> int:

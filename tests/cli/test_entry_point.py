@@ -112,20 +112,14 @@ def test_a_terminal_that_is_not_utf8_gets_a_verdict_too() -> None:
     assert rb"prix_\xe0_Z\xfcrich_\u6771\u4eac" in run.stdout
 
 
-class Report:
-    def as_dict(self) -> dict[str, Any]:
-        return {"caught": 7}
-
-
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the demo is asked for; the real one has tests of its own and takes seconds."""
     seen: list[dict[str, Any]] = []
 
-    def run_demo(console: Console, **options: Any) -> Report:
-        console.print("a line for people")
+    def run_demo(console: Console, **options: Any) -> None:
+        console.print("[bold]printed[/bold]")
         seen.append(options)
-        return Report()
 
     module = ModuleType("agentguard.demo")
     monkeypatch.setattr(module, "run_demo", run_demo, raising=False)
@@ -133,18 +127,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return seen
 
 
-def test_the_demo_is_given_its_options(asked: list[dict[str, Any]]) -> None:
-    run = runner.invoke(app, ["demo", "--calls", "50", "--seed", "3"])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_demo_is_given_its_options_and_does_all_the_printing(asked: list[dict[str, Any]], as_json: bool) -> None:
+    run = runner.invoke(app, ["demo", "--calls", "50", "--seed", "3", *(["--json"] if as_json else [])])
 
-    assert (run.exit_code, run.stdout) == (0, "a line for people\n")
-    assert asked == [{"calls": 50, "seed": 3, "as_json": False}]
+    assert (run.exit_code, run.stdout, run.stderr) == (0, "[bold]printed[/bold]\n", "")
+    assert asked == [{"calls": 50, "seed": 3, "as_json": as_json}]
 
 
-def test_the_demo_writes_json_alone_to_stdout(asked: list[dict[str, Any]]) -> None:
-    run = runner.invoke(app, ["demo", "--json"])
+def test_the_demo_really_runs_and_writes_json_alone_to_stdout() -> None:
+    run = runner.invoke(app, ["demo", "--calls", "12", "--json"])
 
-    assert (run.exit_code, json.loads(run.stdout)) == (0, {"caught": 7})
-    assert asked[0]["as_json"] is True
+    assert run.exit_code == 0
+    assert json.loads(run.stdout)["planned_calls"] == 12
 
 
 def test_the_demo_refuses_a_number_of_calls_below_one(asked: list[dict[str, Any]]) -> None:

@@ -59,7 +59,7 @@ def test_a_ledger_adds_up_from_the_prior() -> None:
         ("drift", 0.5, 1.5),
     ]
     assert sheet.entries[1].signal is None
-    assert (sheet.prior, sheet.total) == (0, pytest.approx(1.5))
+    assert [sheet.prior, sheet.total] == pytest.approx([0, 1.5])
     assert sheet.remainder == pytest.approx(0, abs=1e-12)
 
 

@@ -65,6 +65,14 @@ class TestStale:
             assert (earlier.call.tool, earlier.call.args) == (call.tool, call.args)
             assert facts(earlier.answer) != facts(truth)
 
+    def test_the_answer_that_replaced_it_has_been_seen(self, day):
+        for fault, call, _ in of_kind(day, FaultKind.STALE):
+            newer = day.rehearsed[fault.newer]
+            assert fault.source < fault.newer < fault.step
+            assert fault.newer not in day.faults
+            assert (newer.call.tool, newer.call.args) == (call.tool, call.args)
+            assert facts(newer.answer) != facts(day.rehearsed[fault.source].answer)
+
 
 class TestOtherTool:
     def test_is_a_recent_answer_of_another_tool(self, day):

@@ -1,6 +1,7 @@
 import json
 import threading
 from http.client import HTTPConnection
+from itertools import pairwise
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_weather_is_observed_every_quarter_of_an_hour(feeds):
 def test_prices_walk_in_small_steps_and_trades_add_up(feeds):
     day = [quote(feeds, minute) for minute in range(600)]
     assert abs(day[0]["price"] - TICKERS["ALDR"]) < 0.01
-    for before, after in zip(day, day[1:], strict=False):
+    for before, after in pairwise(day):
         assert abs(after["price"] / before["price"] - 1) < 0.01  # a step has a standard deviation of 0.15%
         assert after["volume"] > before["volume"]
         assert after["as_of"] > before["as_of"]
@@ -107,9 +108,15 @@ def test_delays_are_log_normal_around_their_median(feeds, monkeypatch):
 
 def test_nothing_is_left_running(feeds):
     before = threading.active_count()
-    with pytest.raises(KeyboardInterrupt), Service(feeds, seed=7, delay_scale=0) as service:
-        service.fetch("/weather", {"city": "Lima"})
-        raise KeyboardInterrupt
+    service = Service(feeds, seed=7, delay_scale=0)
+
+    def interrupted():
+        with service:
+            service.fetch("/weather", {"city": "Lima"})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert not any(thread.name == "demo-service" for thread in threading.enumerate())
     assert threading.active_count() <= before + 1  # at most the thread that served the one request, about to end
     with pytest.raises(OSError, match="refused"):

@@ -42,7 +42,7 @@ def test_finds_a_customer_and_counts_their_orders(shop):
 def test_what_is_not_there_is_an_error(shop):
     with pytest.raises(LookupError, match="no order 9"):
         shop.get_order(9)
-    with pytest.raises(LookupError, match="nobody@example.com"):
+    with pytest.raises(LookupError, match=r"nobody@example\.com"):
         shop.find_customer("nobody@example.com")
     assert shop.query_shop("SELECT * FROM orders WHERE customer_id = ?", [-1]) == {"rows": [], "row_count": 0}
 

@@ -174,6 +174,30 @@ def oracle(profiles: list[ToolProfile], tool: str) -> set[str]:
     return best[max(best)] if best else set()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "matching", "other"),
+    [
+        ("a*a", ["aa", "aba"], ["a", "ab"]),
+        ("*a*a*", ["aa", "xayaz"], ["a", "xay"]),
+        ("*ab*ba*", ["abba", "xabxbax"], ["aba"]),
+        ("ab*b", ["abb", "abxb"], ["ab"]),
+        ("*", ["", "a", "a\nb"], []),
+        ("a**b", ["ab", "axb"], ["a", "b"]),
+        ("*a", ["a", "aa"], ["", "ab"]),
+    ],
+)
+def test_pieces_do_not_overlap(pattern: str, matching: list[str], other: list[str]) -> None:
+    index = ProfileIndex([profile(pattern)])
+    assert [found(index, tool) for tool in matching] == [pattern] * len(matching)
+    assert [found(index, tool) for tool in other] == [None] * len(other)
+
+
+@given(st.text(alphabet="ab*", min_size=1, max_size=7), st.text(alphabet="ab", max_size=7))
+def test_a_pattern_matches_what_its_regex_does(pattern: str, tool: str) -> None:
+    regex = ".*".join(map(re.escape, pattern.split("*")))
+    assert (found(ProfileIndex([profile(pattern)]), tool) is not None) == bool(re.fullmatch(regex, tool))
+
+
 @given(st.lists(st.builds(profile, NAMES, NAMES, NAMES), max_size=5), st.lists(TOOLS, min_size=1, max_size=5))
 def test_finds_what_the_rules_say(profiles: list[ToolProfile], tools: list[str]) -> None:
     index = ProfileIndex(profiles)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .options import JsonOption
-from .output import console, write_json
+from .output import console
 
 __all__ = ["demo"]
 
@@ -25,6 +25,4 @@ def demo(
     # The demo brings an HTTP server and a database with it: only who asks for it pays for the import.
     from agentguard.demo import run_demo
 
-    report = run_demo(console(stderr=as_json), calls=calls, seed=seed, as_json=as_json)
-    if as_json:
-        write_json(report.as_dict())
+    run_demo(console(), calls=calls, seed=seed, as_json=as_json)

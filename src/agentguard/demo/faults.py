@@ -36,13 +36,20 @@ class Fault(NamedTuple):
     """One fault at one planned call.
 
     ``source`` is the earlier call whose genuine answer is used (stale, another tool's; for a fabricated answer, the
-    one it imitates); ``args`` are what the tool is really asked (wrong entity).
+    one it imitates); ``newer`` is the call between by which a stale answer was seen to be replaced; ``args`` are what
+    the tool is really asked (wrong entity).
     """
 
     kind: FaultKind
     step: int
     source: int | None = None
+    newer: int | None = None
     args: Mapping[str, Any] | None = None
+
+    @property
+    def draws_on(self) -> set[int]:
+        """The calls that must stay genuine for this to be the fault that it is."""
+        return {step for step in (self.source, self.newer) if step is not None}
 
 
 def place_faults(rehearsed: Sequence[Rehearsed], warm_up: int, seed: int) -> dict[int, Fault]:
@@ -68,8 +75,7 @@ def place_faults(rehearsed: Sequence[Rehearsed], warm_up: int, seed: int) -> dic
             if fault is not None:
                 placed[step] = fault
                 left -= 1
-                if fault.source is not None:
-                    sources.add(fault.source)
+                sources |= fault.draws_on
     return placed
 
 
@@ -94,7 +100,7 @@ def fabricated(fault: Fault, model: str, seed: int) -> str:
     draw = random.Random(f"{fault.kind.name} {fault.step} {seed}")
     value = json.loads(model)
     for key, item in value.items():
-        if isinstance(item, (int, float)):
+        if type(item) in (int, float):
             moved = item * (1 + draw.choice((-1, 1)) * draw.uniform(0.02, 0.1))
             # As many decimals as the model has: a made-up number is not given away by how it is written.
             value[key] = round(moved) if isinstance(item, int) else round(moved, len(str(item).partition(".")[2]))
@@ -111,8 +117,13 @@ def _possible(
     earlier = [k for k in range(step) if k not in placed]
     same = [k for k in earlier if rehearsed[k].call.tool == call.tool and rehearsed[k].call.args == call.args]
     if kind is FaultKind.STALE:
-        changed = [k for k in same if facts(rehearsed[k].answer) != facts(answer)]
-        return Fault(kind, step, source=draw.choice(changed)) if changed else None
+        # The newer answer has been seen: an old one that nobody has seen replaced cannot be told from a current one.
+        said = {k: facts(rehearsed[k].answer) for k in same}
+        pairs = [(k, j) for k in same for j in same if k < j and said[k] != said[j] and said[k] != facts(answer)]
+        if not pairs:
+            return None
+        source, newer = draw.choice(pairs)
+        return Fault(kind, step, source=source, newer=newer)
     if kind is FaultKind.INSTANT:
         # Only where a real answer takes time: a tool that is a local function is always instant.
         return Fault(kind, step, source=same[-1]) if same and call.tool in NETWORK_TOOLS else None
@@ -136,7 +147,7 @@ def _quantities(value: Any) -> list[tuple[dict[str, Any], str]]:
     return nested + [
         (value, key)
         for key, item in value.items()
-        if isinstance(item, (int, float)) and abs(item) >= 1 and not key.endswith(("_id", "_count"))
+        if type(item) in (int, float) and abs(item) >= 1 and not key.endswith(("_id", "_count"))
     ]
 
 
@@ -151,11 +162,13 @@ def _field_paths(value: Any) -> list[tuple[str, ...]]:
 
 def _drop(value: Any, path: Sequence[str]) -> None:
     """Take the field away wherever it stands, as an interface that stops sending it does."""
-    for owner in value if isinstance(value, list) else [value]:
-        if len(path) == 1:
-            owner.pop(path[0], None)
-        elif path[0] in owner:
-            _drop(owner[path[0]], path[1:])
+    if isinstance(value, list):
+        for item in value:
+            _drop(item, path)
+    elif isinstance(value, dict) and len(path) == 1:
+        value.pop(path[0], None)
+    elif isinstance(value, dict):
+        _drop(value.get(path[0]), path[1:])
 
 
 def _prose(call: PlannedCall, draw: random.Random) -> str:

@@ -87,7 +87,9 @@ def _scalars(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     else:
         yield path, value
         return
-    if depth < 6:
+    if depth >= 6:
+        yield path, None  # counts, so that a wide cycle comes to an end
+    else:
         for below, item in items:
             if type(item) in (dict, list, tuple):
                 yield from _scalars(item, below, depth + 1)

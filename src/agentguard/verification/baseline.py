@@ -9,6 +9,7 @@ from math import log, log1p
 from threading import Lock
 
 from .arguments import Arguments
+from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
 from .drift import Drift
@@ -39,6 +40,7 @@ class Pool:
         self.scores = new_scores()
         self.broken = Rate()
         self.errors = Rate()
+        self.changes = Rate()  # of calls with a known key: another result than the current one
         self.owners: OrderedDict[int, int] = OrderedDict()  # a result's digest to the one tool it belongs to, or 0
         self.tool_numbers = count(1)
 
@@ -60,38 +62,10 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "broken",
-        "contracts",
-        "count",
-        "cut_objects",
-        "cut_off",
-        "drift",
-        "echoes",
-        "empties",
-        "endings",
-        "error_forms",
-        "errors",
-        "foreign",
-        "foreign_known",
-        "foreign_tool",
-        "id",
-        "keys",
-        "kinds",
-        "latency",
-        "lengths",
-        "levels",
-        "pool",
-        "repeats",
-        "reverts",
-        "scores",
-        "session_changes",
-        "sessions",
-        "shapes",
-        "surprises",
-        "suspects",
-        "thinned",
-        "unclosed",
-        "within",
+        "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
+        "error_forms", "errors", "foreign", "foreign_known", "foreign_tool", "id", "keys", "kinds", "latency",
+        "lengths", "levels", "pool", "repeats", "reverts", "scores", "session_changes", "sessions", "shapes",
+        "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
     def __init__(self, pool: Pool) -> None:
@@ -110,6 +84,7 @@ class ToolMemory:
         self.cut_objects = Rate()
         self.latency = Ring(RECENT_LATENCIES)
         self.drift = Drift()
+        self.clocks = Clocks()
         self.levels: dict[str, Level] = {}
         self.within: dict[str, Level] = {}  # a number's distance from its key's mean
         self.echoes = Echoes()
@@ -175,12 +150,13 @@ class ToolMemory:
         if history is not None and history.results:
             changed = document.digest != history.results[-1]
             self.repeats.push(changed)
+            self.pool.changes.push(changed)
             if changed:
                 self.reverts.push(document.digest in history.results)
                 self.cut_off.push(history.is_cut_off(document))
             for path, x in numbers.items():
                 mean, seen = history.levels.get(path, (0.0, 0))
-                if seen and len(self.within) < MAX_NUMBER_PATHS:
+                if seen and (path in self.within or len(self.within) < MAX_NUMBER_PATHS):
                     self.within.setdefault(path, Level()).push(x - mean)
         if document.size >= SHORTEST_OWNED:
             rate = self.foreign if history is None else self.foreign_known
@@ -188,6 +164,9 @@ class ToolMemory:
             self.foreign_tool.push(self.pool.is_anothers(document.digest, self.id))
             self.pool.own(document.digest, self.id)
         self.keys.learn(key, words, document, numbers)
+        clocks, history = clock_values(document), self.keys.by_key[key]
+        self.clocks.learn(clocks, history.clocks)
+        history.clocks = clocks
         if session_id is not None:
             self._learn_session(session_id, key, words, document, numbers)
 
@@ -210,6 +189,10 @@ class ToolMemory:
             self.session_changes.push(document.digest != history.results[-1])
             session.move_to_end(key)
         history.learn(document, numbers)
+
+    def change_rate(self) -> float:
+        """How often the same arguments get another result than before, shrunk to the rate over all tools."""
+        return self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
 
     def is_known(self, document: Document) -> bool:
         """This very result was learned before from this tool."""

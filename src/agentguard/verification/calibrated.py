@@ -18,7 +18,7 @@ __all__ = ["Calibrated"]
 PROMOTION = 6
 FLAGGED_WEIGHT, BLOCKED_WEIGHT = 0.3, 0.1
 MOST_NATS = 30.0
-FAULT_ODDS = 0.01  # in the past as a whole; the prior of one judgement is set with more caution
+FAULT_ODDS = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
 
 class Calibrated:
@@ -37,7 +37,8 @@ class Calibrated:
         """Prior odds times the evidence, then the verdict."""
         contributions = combine(signals)
         total = min(max(sum(contributions.values()), -MOST_NATS), MOST_NATS)
-        posterior = 1.0 / (1.0 + math.exp(-(math.log(prior / (1.0 - prior)) + total)))
+        odds = math.exp(math.log(prior) - math.log1p(-prior) + total)
+        posterior = odds / (1.0 + odds)
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
         broken = any(signal.fired and signal.p_value is None for signal in signals.values())

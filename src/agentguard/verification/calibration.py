@@ -6,15 +6,17 @@ __all__ = ["LabelCounts"]
 
 STRENGTH = 40.0
 MOST_LABELS = 200.0
-LOWEST, HIGHEST = 0.05, 0.5
+LOWEST = 0.05
+HIGHEST = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
 
 
 class LabelCounts:
     """How many labelled calls of a tool were fabricated and how many genuine.
 
     The prior is the mean of a Beta distribution that starts at the configured prior with the weight of 40 calls. At
-    most 200 labels count (older ones fade), and the prior stays within [0.05, 0.5] or the configured value where that
-    lies outside: no number of labels switches the guard off or lets it block a call with nothing against it.
+    most 200 labels count (older ones fade), and the prior stays within 0.05 and 0.9 ``block_at``, or the configured
+    value where that lies outside: no number of labels switches the guard off or lets it block a call with nothing
+    against it.
 
     >>> counts = LabelCounts()
     >>> counts.add(was_hallucination=True)
@@ -39,8 +41,8 @@ class LabelCounts:
             self.fabricated *= MOST_LABELS / total
             self.genuine *= MOST_LABELS / total
 
-    def prior(self, configured: float) -> float:
-        """P(fabricated) before any signal, for this tool."""
+    def prior(self, configured: float, block_at: float = 0.5) -> float:
+        """P(fabricated) before any signal, for this tool; labels alone never bring it to ``block_at``."""
         labels = self.fabricated + self.genuine
         mean = (configured * STRENGTH + self.fabricated) / (STRENGTH + labels)
-        return min(max(mean, min(LOWEST, configured)), max(HIGHEST, configured))
+        return min(max(mean, min(LOWEST, configured)), max(HIGHEST * block_at, configured))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date, datetime, time
 from enum import Enum
@@ -16,11 +17,14 @@ from typing import Any
 
 import orjson
 
-__all__ = ["args_key", "digest", "plain", "serialise"]
+__all__ = ["args_key", "as_name", "digest", "plain", "serialise"]
 
 MAX_DEPTH = 64
 MAX_NODES = 200_000
 MAX_SCANNED = 1 << 20
+MAX_NAME_LENGTH = 1_000
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another one at every call
 
 _DEFAULT_TEXTS = {object.__str__, object.__repr__}
 
@@ -29,11 +33,16 @@ _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | 
 
 
 def serialise(value: Any) -> tuple[bytes, Any]:
-    """Compact JSON of any object, and the plain value that it is the JSON of.
+    """Compact JSON of any object, and the value that it is the JSON of.
+
+    What ``orjson`` writes as it stands is returned as it stands, also where JSON has no such thing: tuples, UUIDs,
+    enums, and the non-finite floats that are written as null.
 
     >>> serialise({"b": 1, "a": {3}})
     (b'{"b":1,"a":[3]}', {'b': 1, 'a': [3]})
     """
+    if type(value) is tuple:  # orjson 3.12 and 3.13 follow nested tuples without a limit, and out of their memory
+        value = plain(value)
     try:
         return orjson.dumps(value, option=_OPTIONS), value
     except (TypeError, ValueError, RecursionError):
@@ -49,6 +58,8 @@ def args_key(args: Any) -> bytes:
     >>> args_key({"a": None}) == args_key({"a": float("nan")})
     False
     """
+    if type(args) is tuple:  # as in ``serialise``
+        args = plain(args)
     try:
         text = orjson.dumps(args, option=_OPTIONS | orjson.OPT_SORT_KEYS)
         if b"null" in text:  # orjson writes NaN as null too
@@ -76,6 +87,23 @@ def plain(value: Any) -> Any:
     {'1': 'Infinity', 'big': '1180591620717411303424', 'raw': 'ok'}
     """
     return _Plainer().convert(value, 0)
+
+
+def as_name(value: Any) -> str:
+    """A name, of a tool, a session or a call, as text; what is no text, as the plain value that stands for it.
+
+    Names are remembered, so beyond 1,000 characters a checksum stands for the rest.
+
+    >>> as_name("search"), as_name(7)
+    ('search', '7')
+    """
+    if type(value) is str and len(value) <= MAX_NAME_LENGTH:
+        return value
+    made = plain(value)
+    text = made if type(made) is str else str(made)
+    if len(text) <= MAX_NAME_LENGTH:
+        return text
+    return f"{text[: MAX_NAME_LENGTH - 17]} {digest(text.encode()):016x}"
 
 
 class _Plainer:
@@ -113,7 +141,11 @@ class _Plainer:
 
     def _convert_object(self, value: Any, depth: int) -> Any:
         if isinstance(value, Mapping):
-            return {_encodable(_key(key)): self.convert(item, depth) for key, item in self._some(value.items())}
+            pairs = [(self._key(key, depth), self.convert(item, depth)) for key, item in self._some(value.items())]
+            made = dict(pairs)
+            if len(made) < len(pairs):  # 1 and "1" are one key in JSON; which of them stands must not hang on order
+                made = dict(sorted(pairs, key=lambda pair: (pair[0], _sorted_json(pair[1]))))
+            return made
         if isinstance(value, Enum):
             return self.convert(value.value, depth)
         if isinstance(value, str):
@@ -128,9 +160,9 @@ class _Plainer:
             return [self.convert(item, depth) for item in self._some(value)]
         if isinstance(value, Set):
             items = [self.convert(item, depth) for item in self._some(value)]
-            return sorted(items, key=lambda item: orjson.dumps(item, option=orjson.OPT_SORT_KEYS))
+            return sorted(items, key=_sorted_json)
         if isinstance(value, (datetime, date, time)):
-            return value.isoformat()
+            return self.convert(value.isoformat(), depth)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return {field.name: self.convert(getattr(value, field.name), depth) for field in dataclasses.fields(value)}
         dump: Callable[[], Any] | None = getattr(value, "model_dump", None)
@@ -138,7 +170,12 @@ class _Plainer:
             return self.convert(dump(), depth)
         if {type(value).__str__, type(value).__repr__} <= _DEFAULT_TEXTS:
             return f"<{type(value).__name__}>"  # the default repr carries an address: new at every call
-        return _encodable(str(value)[:MAX_SCANNED])
+        return _encodable(_ADDRESS.sub("", str.__str__(str(value))[:MAX_SCANNED]))
+
+    def _key(self, key: Any, depth: int) -> str:
+        if isinstance(key, str):
+            return _encodable(str.__str__(key))
+        return bytes.decode(key, "utf-8", "replace") if isinstance(key, bytes) else str(self.convert(key, depth))
 
     def _some(self, items: Iterable[Any]) -> Iterable[Any]:
         """The items, until the budget of nodes is spent."""
@@ -148,10 +185,8 @@ class _Plainer:
             yield item
 
 
-def _key(key: Any) -> str:
-    if isinstance(key, str):
-        return str.__str__(key)
-    return key.decode("utf-8", "replace") if isinstance(key, bytes) else str(plain(key))
+def _sorted_json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _encodable(text: str) -> str:

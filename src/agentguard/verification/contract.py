@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import jsonschema_rs
+import orjson
 import re2
 
 from .document import Document
-from .profile import ToolProfile
+from .profile import ToolProfile, schema_validator
 
 __all__ = ["Contract"]
 
@@ -35,14 +35,16 @@ class Contract:
         self.latency_ms = profile.expected_latency_ms
         self.required = [(name, _steps(name)) for name in profile.required_fields]
         self.forbidden = [(name, _steps(name)) for name in profile.forbidden_fields]
-        self._schema = None if profile.output_schema is None else jsonschema_rs.validator_for(profile.output_schema)
+        schema = profile.output_schema
+        self._schema = None if schema is None else schema_validator(schema, profile.regex_engine)
         compiler = re2 if profile.regex_engine == "re2" else re
         self._patterns: list[Any] = [compiler.compile(pattern) for pattern in profile.response_patterns]
 
     @classmethod
     def unregistered(cls, tool: str) -> Contract:
         """The contract of a tool without a profile."""
-        return cls(ToolProfile(name=tool or "?", expected_latency_ms=UNREGISTERED_LATENCY_MS), declared=False)
+        name = tool.encode("utf-8", "replace").decode() or "?"  # a lone surrogate is no text to pydantic
+        return cls(ToolProfile(name=name, expected_latency_ms=UNREGISTERED_LATENCY_MS), declared=False)
 
     @property
     def has_fields(self) -> bool:
@@ -82,7 +84,7 @@ class Contract:
             return True
         if not document.is_structured:
             return False
-        return self._search(json.dumps(document.value, ensure_ascii=False).encode("utf-8", "replace"))
+        return self._search(json.dumps(orjson.loads(document.text), ensure_ascii=False).encode("utf-8", "replace"))
 
     def _search(self, text: bytes) -> bool:
         if self.profile.regex_engine == "re2":

@@ -11,7 +11,6 @@ from .types import Verdict
 __all__ = ["false_block_p", "verdict_of"]
 
 TOOL_WEIGHT = 20.0
-FLAGS_PER_BLOCK = 2.0
 
 
 def new_scores() -> Surprises:
@@ -36,14 +35,12 @@ def false_block_p(total: float, tool: Surprises, everywhere: Surprises) -> float
 
 
 def verdict_of(posterior: float, p: float, contract_broken: bool, settings: Settings) -> Verdict:
-    """Block where the posterior says so *and* genuine calls hardly ever look like this.
+    """Block where the posterior says so *and* genuine calls hardly ever look like this; without the latter, flag.
 
-    A flag needs the same at twice the rate. A broken declaration needs no such share: it is the user's own rule, and repetition does not soften it.
+    A posterior between the thresholds flags where genuine calls hardly ever look like this. A broken declaration
+    needs no such share: it is the user's own rule, and repetition does not soften it.
     """
-    if posterior >= settings.block_at and (contract_broken or p <= settings.max_false_block_rate):
-        return "block"
-    if posterior >= settings.accept_below and (
-        contract_broken or p <= min(FLAGS_PER_BLOCK * settings.max_false_block_rate, 1.0)
-    ):
-        return "flag"
-    return "accept"
+    rare = contract_broken or p <= settings.max_false_block_rate
+    if posterior >= settings.block_at:
+        return "block" if rare else "flag"
+    return "flag" if posterior >= settings.accept_below and rare else "accept"

@@ -8,23 +8,28 @@ result's structure, not in one result: list positions are ``[]`` and digits in k
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Hashable
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import orjson
 
-from .canonical import MAX_SCANNED, digest, serialise
+from .canonical import MAX_SCANNED, digest, plain, serialise
 from .text import keyed_lines
 
 __all__ = ["Document", "Leaf", "read"]
 
 Leaf = tuple[str, Any]
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_value_of = itemgetter(1)
 
 MAX_LEAVES = 1_500
 MAX_KEYS = 200
 MAX_KEY_LENGTH = 80
+MAX_NAMES_LENGTH = 2_000  # of all keys of an object together
 HEAD, TAIL = 10, 2  # list elements looked at from the front and from the back
 MAX_WALK_DEPTH = 24
 MAX_LITERAL = 20_000
@@ -32,11 +37,27 @@ MAX_LITERAL = 20_000
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
 _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.eE+-]*\s*(?:,|$)))""")
 _ERROR_KEYS = frozenset({"error", "errors", "error_message", "exception"})
-_ERROR_TEXT = re.compile(
-    r"\W{0,3}(?:\w*error\b|\w*exception\b|traceback\b|failed\b|failure\b|invalid\b|unauthori[sz]ed|forbidden\b"
-    r"|not found|no such|cannot\b|can't\b|unable to|timed? ?out)|.{0,80}(?:\berror:|\bnot found\b|does not exist)",
-    re.IGNORECASE | re.DOTALL,
+_NOTHING = r"\s*(?:null|none|~|false|no|0|\[\])\s*(?:\n|$)"  # `error: null` reports that there is none
+_SUBJECT = (  # what texts about errors are about
+    r"\s+(?:(?:analysis|bars?|budgets?|correction|detection|margins?|pages?|propagation|rates?|tracking|types?)\b"
+    r"|handling\b(?!\s+(?:an?|the|this|your|request|call)\b))"
 )
+_ERROR_TEXT = re.compile(
+    rf"""
+    \W{{0,3}}(?:
+        (?:[\w.]*(?-i:Error|Exception|Failure)|(?:[\w.]*[._])?(?:error|exception|failure))\b(?!\s*:{_NOTHING})(?!{_SUBJECT})
+        | (?:traceback|failed|invalid|cannot|can't|timeout)\b | timed\ ?out | unauthori[sz]ed | unable\ to | no\ such
+        | not\ found | forbidden\b(?!\s+(?-i:[A-Z][a-z]))
+        | (?:http\S*\s+)?[45]\d\d\s+(?:bad|forbidden|gateway|internal|service|too\ many|unauthori[sz]ed)\b
+    )
+    | .{{0,80}}(?:
+        \berror(?:\.\.\.|:(?!{_NOTHING}))
+        | \b(?:not\ found|does\ not\ exist)(?=\s*(?:$|[^\w\s]|(?:at|by|for|in|on|to|with|within)\b))
+    )
+    """,
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
 
 
 class Document:
@@ -94,14 +115,19 @@ def read(result: Any) -> Document:
     >>> document.kind, document.leaves
     ('object', [('rows[].id', 1), ('rows[].id', 2)])
     """
-    if isinstance(result, (bytes, bytearray)):
-        result = bytes(result).decode("utf-8", "replace")
     if type(result) is str:
         return _read_text(result)
+    if type(result) is bytes or type(result) is bytearray:
+        return _read_text(result.decode("utf-8", "replace"))
     text, value = serialise(result)
-    if type(value) is str:
-        return _read_text(value)
-    return _read_value(value, text, "array" if isinstance(value, (list, tuple)) else "object")
+    if type(value) is not str:
+        document = _read_value(value, text, "array" if isinstance(value, (list, tuple)) else "object")
+        if _SCALARS.issuperset(map(type, map(_value_of, document.leaves))):
+            return document
+        text, value = serialise(plain(value))  # of tuples, UUIDs and enums, which orjson writes as they stand
+        if type(value) is not str:
+            return _read_value(value, text, document.kind)
+    return _read_text(value)
 
 
 def _read_value(value: Any, text: bytes, kind: str) -> Document:
@@ -121,18 +147,23 @@ def _read_value(value: Any, text: bytes, kind: str) -> Document:
 
 
 def _read_text(text: str) -> Document:
+    text = text.removeprefix("\ufeff")  # a byte order mark is no part of the text
     stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
     first = stripped[:1]
     if first and (first in '{["-(' or first.isdigit() or stripped in ("true", "false")):
         parsed = _parse(text, stripped)
         if parsed is not None:
             return parsed
-    raw = text.encode("utf-8", "replace")
-    if stripped.encode("utf-8", "replace") in EMPTY:
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "replace")
+        text, stripped = raw.decode(), stripped.encode("utf-8", "replace").decode()
+    if len(stripped) < 5 and stripped.encode("utf-8", "replace") in EMPTY:
         return Document(text, raw, "empty")
     if first and first in "{[" and _JSON_START.match(stripped):
         document = Document(text, raw, "broken")
-        document.unclosed = True
+        document.unclosed = len(text) > MAX_SCANNED or _is_open(stripped)
         return document
     return _read_plain_text(text, stripped, raw)
 
@@ -140,22 +171,41 @@ def _read_text(text: str) -> Document:
 def _parse(text: str, stripped: str) -> Document | None:
     """The document of text that is JSON, or the literal of a Python container; None for any other text."""
     try:
-        value = orjson.loads(text)
+        value = orjson.loads(text if len(text) > MAX_SCANNED else stripped)
     except (ValueError, RecursionError):
-        value = None
-        if stripped[0] in "{[(" and stripped[-1] in "}])" and len(stripped) <= MAX_LITERAL:
-            try:
-                value = ast.literal_eval(stripped)
-            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-                return None
-            if isinstance(value, (dict, list, tuple, set)):
-                canonical, value = serialise(value)
-                return _read_value(value, canonical, "literal")
-        return None
+        if stripped[0] not in "{[(" or stripped[-1] not in "}])":
+            return None
+        try:
+            value = json.loads(text)  # takes NaN and lone surrogates, which Python's own writer puts into JSON
+        except (ValueError, RecursionError):
+            return _parse_literal(stripped)
     if isinstance(value, str):
         return None  # a JSON string is read as the text that it was written in
     canonical, value = serialise(value)
     return _read_value(value, canonical, "object" if isinstance(value, dict) else "array")
+
+
+def _parse_literal(stripped: str) -> Document | None:
+    if len(stripped) > MAX_LITERAL:
+        return None
+    if "\\" in stripped:  # Python reads a bare backslash too, but warns of it on stderr
+        stripped = _ESCAPE.sub(lambda match: match[1] or r"\\", stripped)
+    try:
+        value = ast.literal_eval(stripped)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    if not isinstance(value, (dict, list, tuple, set)):
+        return None
+    canonical, _ = serialise(value)
+    return _read_value(orjson.loads(canonical), canonical, "literal")
+
+
+def _is_open(text: str) -> bool:
+    """A string or a bracket of text that starts as JSON, or as a Python literal, is open at its end."""
+    quote = "'" if text[1:].lstrip()[:1] == "'" else '"'
+    outside = re.sub(rf"{quote}[^{quote}\\]*(?:\\.[^{quote}\\]*)*{quote}", "", text, flags=re.DOTALL)
+    opened = outside.count("{") + outside.count("[")
+    return quote in outside or opened > outside.count("}") + outside.count("]")
 
 
 def _read_plain_text(text: str, stripped: str, raw: bytes) -> Document:
@@ -167,7 +217,9 @@ def _read_plain_text(text: str, stripped: str, raw: bytes) -> Document:
         document.complete, document.open_objects = keyed.complete, keyed.open_objects
     elif stripped.startswith("- "):
         document.kind = "list"
-        document.leaves = [("[]", line[2:]) for line in stripped.split("\n", MAX_KEYS)[:MAX_KEYS] if line[:2] == "- "]
+        lines = stripped.split("\n", MAX_KEYS)
+        document.leaves = [("[]", line[2:].rstrip()) for line in lines[:MAX_KEYS] if line[:2] == "- "]
+        document.complete = len(lines) <= MAX_KEYS
     elif len(stripped) < 24 and " " not in stripped:
         document.kind = "word"
         document.leaves = [("", stripped)]
@@ -178,6 +230,8 @@ def _read_plain_text(text: str, stripped: str, raw: bytes) -> Document:
             or stripped.count("(") > stripped.count(")")
             or stripped.count("[") > stripped.count("]")
         )
+    if len(text) > MAX_SCANNED:
+        document.complete, document.unclosed, document.open_objects = False, False, []  # its end was not looked at
     document.is_error = len(stripped) < 600 and _ERROR_TEXT.match(stripped) is not None
     return document
 
@@ -189,7 +243,10 @@ def child_path(parent: str, key: str) -> str:
     >>> child_path("cards", "card_4421")
     'cards.card_#'
     """
-    name = _DIGITS.sub("#", key[:MAX_KEY_LENGTH]) if not key.isalpha() or len(key) > MAX_KEY_LENGTH else key
+    if len(key) > MAX_KEY_LENGTH:
+        child_path.cache_clear()  # it keeps what it was asked for, and must not fill up with long keys
+        key = key[:MAX_KEY_LENGTH]
+    name = key if key.isalpha() else _DIGITS.sub("#", key)
     return f"{parent}.{name}" if parent else name
 
 
@@ -204,7 +261,9 @@ def _element_path(parent: str) -> str:
 @lru_cache(maxsize=8_192)
 def _names(keys: tuple[str, ...]) -> tuple[str, ...]:
     """An object's keys with their digits put out, each name once."""
-    return tuple(dict.fromkeys(_DIGITS.sub("#", key) for key in keys))
+    if sum(map(len, keys)) > MAX_NAMES_LENGTH:
+        _names.cache_clear()
+    return tuple(dict.fromkeys(_DIGITS.sub("#", key[:MAX_KEY_LENGTH]) for key in keys))
 
 
 def _walk(document: Document, value: Any, path: str, depth: int) -> None:
@@ -212,9 +271,10 @@ def _walk(document: Document, value: Any, path: str, depth: int) -> None:
     if kind is dict:
         keys = tuple(value) if len(value) <= MAX_KEYS else tuple(value)[:MAX_KEYS]
         document.objects.append((path, _names(keys)))
-        if depth >= MAX_WALK_DEPTH or len(document.leaves) >= MAX_LEAVES or len(keys) < len(value):
+        full = depth >= MAX_WALK_DEPTH or len(document.leaves) >= MAX_LEAVES or len(document.objects) >= MAX_LEAVES
+        if full or len(keys) < len(value):
             document.complete = False
-            if depth >= MAX_WALK_DEPTH or len(document.leaves) >= MAX_LEAVES:
+            if full:
                 return
         leaves = document.leaves
         for key in keys:

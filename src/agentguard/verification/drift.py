@@ -33,7 +33,7 @@ class _Stream:
 
     def score(self, x: float) -> tuple[float, float]:
         """The residual of ``x`` and the EWMA as it would be with it, in spreads of the EWMA."""
-        away = x - self.level.mean
+        away = x - self.level.mean if self.level.count else 0.0  # a first point is away from nothing
         slope = min(max(self.lag / self.power, -0.9), 0.9)
         residual = away - slope * self.last
         z = (residual - self.residuals.mean) / math.sqrt(self.residuals.variance)
@@ -44,7 +44,7 @@ class _Stream:
         residual, ewma = self.score(x)
         if self.level.count >= WARM_UP // 2:
             self.ewma = 0.0 if abs(ewma) > 2.0 * LIMIT * SIGMA else ewma
-        away = x - self.level.mean
+        away = x - self.level.mean if self.level.count else 0.0
         self.lag = 0.995 * self.lag + away * self.last
         self.power = 0.995 * self.power + self.last * self.last
         self.last = away

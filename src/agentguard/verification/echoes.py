@@ -76,16 +76,19 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
         return []
     named = _last_names(document) if document.leaves else {}
     lowered = document.text.lower()
+    if not lowered.isascii():
+        lowered = document.text.decode("utf-8", "replace").lower().encode()  # É is é, which bytes do not know
     structured = document.is_structured
     echoes = []
     for path, text in arguments.values:
         if len(text) >= SHORTEST:
-            needle = text.encode("utf-8", "replace").lower()
-            if structured and (b'"' in needle or b"\\" in needle or b"\n" in needle):
+            needle = text.encode("utf-8", "replace")
+            if structured and ('"' in text or "\\" in text or not text.isprintable()):
                 needle = orjson.dumps(needle.decode("utf-8", "replace"))[1:-1]
             echoes.append(Echo(path, "somewhere", document.kind, needle in lowered))
-        others = named.get(_last_name(path))
-        if others is not None:
+        name = _last_name(path)
+        others = named.get(name)
+        if others is not None and name:
             found = any(_same(text, other) for other in others)
             echoes.append(Echo(path, "same name", document.kind, found))
     return echoes

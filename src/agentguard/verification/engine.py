@@ -21,6 +21,7 @@ from agentguard.stores import MemoryStore, Store
 
 from .arguments import Arguments
 from .calibrated import Calibrated
+from .canonical import as_name
 from .document import read
 from .method import Case, Check, Decision, Method
 from .profile import ToolProfile, parse_profile
@@ -79,7 +80,7 @@ class VerificationEngine:
         profiles: str | PathLike[str] | Iterable[ToolProfile] | None = None,
         store: Store | None = None,
     ) -> None:
-        if mode not in _METHODS:
+        if mode not in tuple(_METHODS):
             raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
         self.mode = mode
         self._method = _METHODS[mode]()
@@ -93,6 +94,8 @@ class VerificationEngine:
         if profiles is not None and (isinstance(profiles, str) or not isinstance(profiles, Iterable)):
             profiles = load_profiles(profiles)
         for profile in profiles or ():
+            if not isinstance(profile, ToolProfile):
+                raise ConfigurationError(f"profiles must be a path or ToolProfiles, not {type(profile).__name__}s")
             self._tools.declare(profile)
         for event in self._store.events(FEEDBACK):
             self._apply_feedback(event)
@@ -131,13 +134,13 @@ class VerificationEngine:
             call_id: a name for this call by which ``record_feedback`` can find it.
             learn: False judges and leaves everything that was learned as it is.
         """
-        call = ToolCall(
-            tool if isinstance(tool, str) else str(type(tool)), args, result, execution_time_ms, session_id, call_id
-        )
+        session = None if session_id is None else as_name(session_id)
+        name = None if call_id is None else as_name(call_id)
+        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name)
         state = self._tools.find(call.tool, keep=learn)
         document, arguments = read(result), Arguments(args)
         with state.lock:
-            prior = state.labels.prior(state.settings.prior)
+            prior = state.labels.prior(state.settings.prior, state.settings.block_at)
             case = Case(call, document, state.contract, state.memory, state.settings, arguments)
             signals, decision, tier, failed = self._judge(case, prior)
             closed = state.contract.profile.on_error == "closed"
@@ -151,11 +154,11 @@ class VerificationEngine:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
         elif trusted:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
-        if learn and call_id is not None:
-            self._remember(call, signals)
+        if learn and name is not None:
+            self._remember(call.tool, name, signals)
         return VerificationResult(
             verdict, decision.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
-            call.tool, call_id, note,
+            call.tool, name, note,
         )  # fmt: skip
 
     def _judge(self, case: Case, prior: float) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
@@ -168,8 +171,8 @@ class VerificationEngine:
                 signals[check.name] = self._ask(check, case, failed)
             try:
                 decision = self._method.decide(case, prior, signals)
-            except Exception:
-                _log.exception("combining the signals of %r failed", case.call.tool)
+            except Exception as error:
+                _log.error("combining the signals of %r failed: %s", case.call.tool, type(error).__name__)
                 failed.append("combination")
             if decision.verdict == "block":
                 break
@@ -196,7 +199,7 @@ class VerificationEngine:
         """Tell the engine what a reviewed call really was.
 
         A confirmed hallucination makes the tool's judgement stricter, a confirmed genuine result looser, both by
-        bounded steps. With the ``call_id`` of a verified call, the signals that fired in it are corrected too.
+        bounded steps. With the ``call_id`` of a verified call, the declarations that it broke are corrected too.
 
         Args:
             tool: the tool's name.
@@ -211,11 +214,12 @@ class VerificationEngine:
         if not isinstance(was_hallucination, bool):
             raise ConfigurationError(f"was_hallucination must be True or False, not {was_hallucination!r}")
         score = probability("confidence_score", confidence_score, low_open=False)
+        tool, call_id = as_name(tool), None if call_id is None else as_name(call_id)
         with self._calls_lock:
-            fired = self._calls.get((tool, call_id), ()) if call_id is not None else ()
+            broken = self._calls.get((tool, call_id), ()) if call_id is not None else ()
         event = {
             "tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id,
-            "fired": list(fired),
+            "fired": list(broken),
         }  # fmt: skip
         self._store.append(FEEDBACK, event)
         self._apply_feedback(event)
@@ -267,8 +271,10 @@ class VerificationEngine:
         self._tools.configure(tool, {name: value for name, value in changes.items() if value is not None})
         return self
 
-    def _remember(self, call: ToolCall, signals: Mapping[str, SignalResult]) -> None:
+    def _remember(self, tool: str, call_id: str, signals: Mapping[str, SignalResult]) -> None:
+        # What fired without a p-value is a broken declaration; what was merely unusual needs no correction.
+        broken = tuple(name for name, signal in signals.items() if signal.fired and signal.p_value is None)
         with self._calls_lock:
-            self._calls[call.tool, str(call.call_id)] = tuple(name for name, signal in signals.items() if signal.fired)
+            self._calls[tool, call_id] = broken
             if len(self._calls) > MAX_REMEMBERED_CALLS:
                 self._calls.popitem(last=False)

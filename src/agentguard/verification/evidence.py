@@ -2,10 +2,12 @@
 
 **Ratio.** ``LR(p) = (1 - w) + w xi p^(xi - 1)``: among fabricated calls a share ``w`` disturbs the signal, and its
 p-value there has the density ``xi p^(xi - 1)`` (Sellke, Bayarri & Berger 2001). ``xi`` is fixed by the documented
-ratio, which holds at three sigma, p = .0027. A signal that is silent (p = 1) is evidence too, for the call.
+ratio, which holds at three sigma, p = .0027; it cannot be made to hold more than about 23, however large the share. A
+signal that is silent (p = 1) is evidence too, for the call.
 
 **Combination.** Signals of a group look at the same trait and are correlated. A group counts its strongest evidence
-against the call in full and a third of the rest of it; evidence for the call counts half, once: the strongest.
+against the call in full and a third of the rest of it. Evidence for the call counts half and once: the strongest of
+all groups in which nothing speaks against it.
 """
 
 from __future__ import annotations
@@ -75,6 +77,7 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
         if signal.likelihood_ratio != 1.0:
             groups.setdefault(signal.group or name, []).append((math.log(signal.likelihood_ratio), name))
     contributions: dict[str, float] = {}
+    for_the_call, silent = 0.0, ""
     for members in groups.values():
         if len(members) > 1:
             members.sort()
@@ -84,7 +87,8 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
             for nats, other in members[:-1]:
                 if nats > 0.0:
                     contributions[other] = REST * nats
-        else:
-            nats, name = members[0]
-            contributions[name] = FOR_THE_CALL * nats
+        elif members[0][0] < for_the_call:
+            for_the_call, silent = members[0]
+    if silent:
+        contributions[silent] = FOR_THE_CALL * for_the_call
     return contributions

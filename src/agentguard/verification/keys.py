@@ -6,6 +6,7 @@ from collections import OrderedDict
 from math import log
 from zlib import crc32
 
+from .clocks import ClockValue
 from .document import Document
 from .statistics import signed_log
 
@@ -38,13 +39,14 @@ def numbers_of(document: Document) -> dict[str, float]:
 class KeyHistory:
     """The results of one argument key: the latest distinct ones by digest, and the level of each number."""
 
-    __slots__ = ("count", "levels", "marks", "results", "size", "words")
+    __slots__ = ("clocks", "count", "levels", "marks", "results", "size", "words")
 
     def __init__(self, words: frozenset[int]) -> None:
         self.count = 0
         self.words = words
         self.results: list[int] = []  # distinct digests, the current one last
         self.levels: dict[str, tuple[float, int]] = {}
+        self.clocks: dict[str, ClockValue] = {}
         self.size = 0
         self.marks: tuple[int, ...] = ()
 
@@ -68,8 +70,8 @@ class KeyHistory:
 
         Compared by checksums of the first 32, 64, 128, … bytes: no text is kept.
         """
-        if document.size >= self.size or document.size < MARKS[0]:
-            return False
+        if document.size >= self.size or document.size < MARKS[0] or document.is_structured:
+            return False  # JSON that closes all it opened is no beginning of other JSON
         shorter = _marks(document.text)
         return self.marks[: len(shorter)] == shorter
 
@@ -105,8 +107,9 @@ class Keys:
         owners = self.owners.get(document.digest, ())
         if key not in owners and len(owners) < MAX_OWNERS:
             self.owners[document.digest] = (*owners, key)
-            if len(self.owners) > self.MAX_OWNED:
-                self.owners.popitem(last=False)
+        self.owners.move_to_end(document.digest)
+        if len(self.owners) > self.MAX_OWNED:
+            self.owners.popitem(last=False)
 
     def _forget(self, words: frozenset[int]) -> None:
         for word in words:
@@ -123,7 +126,8 @@ class Keys:
         the more keys it stands in: near-equal questions rightly have equal answers, but ``https`` makes none near.
         """
         owners = self.owners.get(digest)
-        if not owners or key in owners:
+        own = self.by_key.get(key)
+        if not owners or key in owners or (own is not None and digest in own.results):
             return False
         compared = False
         for owner in owners:

@@ -84,14 +84,15 @@ class Shape:
         new = [fact for fact in facts if fact not in known]
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
-            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {_say(new[0])}"
+            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {min(map(_say, new))}"
         missing = self._usual - facts
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
-            rarest = max(missing, key=lambda fact: known[fact])
-            x = -math.log((count - known[rarest] + 0.5) / (count + 1.5))
+            seen = max(known[fact] for fact in missing)
+            x = -math.log((count - seen + 0.5) / (count + 1.5))
             if x > worst:
-                worst, why = x, f"{_say(rarest)} is missing, there in {known[rarest]} of {count}"
+                rarest = min(_say(fact) for fact in missing if known[fact] == seen)
+                worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
         odd = 0
         for path, names in document.objects:
             categories = self.keys.get(path)

@@ -31,7 +31,8 @@ def student_t4_tail(t: float) -> float:
     >>> round(student_t4_tail(2.776445), 4), round(student_t4_tail(0.0), 4)
     (0.05, 1.0)
     """
-    u = abs(t) / math.sqrt(1.0 + t * t / 4.0)
+    t = min(abs(t), 1e6)  # far beyond the floor, and its square is finite
+    u = t / math.sqrt(1.0 + t * t / 4.0)
     return max(1.0 - 0.75 * u * (1.0 - u * u / 12.0), 1e-12)
 
 
@@ -74,7 +75,10 @@ class Categories:
         self.singles = 0
 
     def p(self, value: Any) -> float:
-        """Mass of all values at most as frequent as this one; for an unseen one the Good-Turing mass of the unseen."""
+        """Mass of all values at most as frequent as this one; for an unseen one the Good-Turing mass of the unseen.
+
+        A value that makes up more than a twentieth of all is usual: 1.
+        """
         count = self.counts.get(value, 0)
         if count == 0:
             return (self.singles + 0.5) / (self.total + 1.5)
@@ -159,8 +163,8 @@ class Ring:
     def lower_p(self, value: float, least_scale: float) -> float:
         """P(an observation is at most this).
 
-        Below the 10% quantile u it is ``k/(n+1) exp(-(u - x)/s)``, with s the mean distance of the k observations
-        below u from it, at least ``least_scale``.
+        Below the 10% quantile u it is ``(k+1)/(n+2) exp(-(u - x)/s)``, with s the mean distance of the k observations
+        up to u from it, at least ``least_scale``.
         """
         ordered = self.ordered
         count = len(ordered)
@@ -190,7 +194,7 @@ class Level:
     happen to be alike are no ground for certainty. A number that has only ever grown is a counter or a clock.
     """
 
-    __slots__ = ("count", "falls", "last", "mean", "squares")
+    __slots__ = ("count", "falls", "last", "mean", "rises", "squares")
 
     MEMORY, PRIOR_SD, PRIOR_COUNT, WINSOR = 200.0, 0.3, 2.0, 4.0
 
@@ -200,6 +204,7 @@ class Level:
         self.squares = 0.0
         self.last = -math.inf
         self.falls = 0
+        self.rises = -1  # the first value rises from nothing
 
     @property
     def variance(self) -> float:
@@ -207,8 +212,8 @@ class Level:
 
     @property
     def only_grows(self) -> bool:
-        """Never fell in eight or more observations: judged by its growth, never by its level."""
-        return self.falls == 0 and self.count >= 8
+        """Rose, and never fell, in eight or more observations: any growth is as usual, whatever its level."""
+        return self.falls == 0 and self.rises > 0 and self.count >= 8
 
     def p(self, x: float) -> float:
         """Two-sided p-value of a new level ``x`` (signed log), by Student's t with 4 degrees of freedom."""
@@ -222,6 +227,7 @@ class Level:
             if not self.only_grows:
                 x = min(max(x, self.mean - reach), self.mean + reach)
         self.falls += x < self.last
+        self.rises += x > self.last
         self.last = x
         if self.count >= self.MEMORY:
             self.count *= 0.5

@@ -14,6 +14,7 @@ MAX_LINES = 600
 MAX_SCALAR = 400
 _LINE = re.compile(r"^(\s*)((?:- )*)([A-Za-z_@][\w@ .()/-]{0,40}):(?:\s(.*))?$")
 _DIGITS = re.compile(r"\d+")
+_QUOTED = {"'": re.compile(r"'[^']*(?:''[^']*)*'(?!')"), '"': re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')}
 
 
 class KeyedText(NamedTuple):
@@ -52,6 +53,7 @@ class _Reader:
         self.levels: list[_Level] = []
         self.keyed = 0
         self.explained = 0
+        self.blank = 0
         self.quote = ""
         self._path = ""
         self._quoted: list[str] = []
@@ -69,7 +71,7 @@ class _Reader:
             return
         item = line.strip()
         if not item:
-            self.explained += 1
+            self.blank += 1
         elif self.levels and item.startswith("- "):
             self.explained += 1
             self.leaves.append((f"{self._path}[]", item[2:]))
@@ -86,29 +88,37 @@ class _Reader:
         levels[-1].keys.append(key)
         self._path = f"{levels[-1].path}.{key}".lstrip(".")
         value = value.strip()
-        if value[:1] in ("'", '"') and value:
+        quoted = _QUOTED.get(value[:1])
+        closed = None if quoted is None else quoted.match(value)
+        if quoted is not None and (closed is None or closed.end() == len(value)):
             self.quote, self._quoted = value[0], []
             self._continue_quoted(value[1:])
-        elif value:
+        elif value:  # `"Dune" by Frank Herbert` opens no quote
             self.leaves.append((self._path, value))
 
     def _continue_quoted(self, line: str) -> None:
         line = line.strip()
-        closed = (len(line) - len(line.rstrip(self.quote))) % 2 == 1  # a doubled quote is a literal one
+        escape = self.quote if self.quote == "'" else "\\"
+        body = line.removesuffix(self.quote)
+        closed = body != line and (len(body) - len(body.rstrip(escape))) % 2 == 0  # '' and \" are literal quotes
         self._quoted.append(line[:-1] if closed else line)
         if closed:
             self.end_quoted()
 
     def end_quoted(self) -> None:
         text = " ".join(self._quoted)[:MAX_SCALAR]
-        if self.quote == '"':
+        if self.quote == "'":
+            text = text.replace("''", "'")
+        else:
             text = text.replace("\\n", " ").replace('\\"', '"').replace("\\ ", "").replace("\\", "")
         self.leaves.append((self._path, text))
         self.quote = ""
 
 
 def keyed_lines(text: str) -> KeyedText | None:
-    r"""The leaves of keyed text, or None where half of its lines and more are not explained as keyed text.
+    r"""The leaves of keyed text, or None where more than half of its lines do not read as keyed text.
+
+    Blank lines do not count. Beyond 600 lines it is not said what is open at the end, since it is not looked at.
 
     >>> keyed_lines("- id: 7\n  name: 'Ann\n   Lee'\n").leaves
     [('[].id', '7'), ('[].name', 'Ann Lee')]
@@ -118,10 +128,10 @@ def keyed_lines(text: str) -> KeyedText | None:
     reader = _Reader()
     for line in lines[:MAX_LINES]:
         reader.take(line)
-    if reader.keyed == 0 or reader.explained * 2 < min(len(lines), MAX_LINES):
+    if reader.keyed == 0 or reader.explained * 2 < min(len(lines), MAX_LINES) - reader.blank:
         return None
-    unclosed = bool(reader.quote)
-    if unclosed:
+    unclosed = bool(reader.quote) and complete
+    if reader.quote:
         reader.end_quoted()
-    still_open = [level.as_object() for level in reversed(reader.levels)]
+    still_open = [level.as_object() for level in reversed(reader.levels)] if complete else []
     return KeyedText(reader.leaves, reader.objects + still_open, still_open, unclosed, complete)

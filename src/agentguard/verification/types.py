@@ -46,11 +46,11 @@ class ToolCall(NamedTuple):
         """
         value: Any = self.execution_time_ms
         if type(value) is not float:
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                return None
             try:
+                if isinstance(value, bool) or not isinstance(value, (int, float)):
+                    return None
                 value = float(value)
-            except OverflowError:
+            except Exception:  # an integer may be too large for a float, and a foreign object's own code may fail
                 return None
         return value if 0.0 <= value < inf else None
 
@@ -63,7 +63,8 @@ class SignalResult(NamedTuple):
         applicable: False where the check has nothing to go by (not configured, too little history, no session).
             Such a signal is no evidence: it contributes a likelihood ratio of exactly 1.
         fired: the check found something out of order.
-        score: how strongly, in [0, 1]; 0 where it did not fire.
+        score: how unusual, in [0, 1]; 0 where nothing is. In reference mode a signal fires from any score above 0 on;
+            in calibrated mode only where the score is unusual among this tool's own calls, or a declaration is broken.
         likelihood_ratio: P(this | fabricated) / P(this | genuine), in (0, inf); 1 where not applicable. In reference
             mode it is the documented ratio, which the document's formula scales by ``score``.
         p_value: the share of genuine calls of this tool that look at least this unusual, in (0, 1]; None where the

@@ -15,18 +15,28 @@ from agentguard.verification.types import SignalResult, VerificationTier
 __all__ = ["Finding", "LearnedCheck", "broken_contract", "kept_contract"]
 
 FIRES_AT = 0.05
+AS_USUAL = "as usual"
 MOST_SURPRISE = 11.9
+MOST_DIRECT = 20.0
 CONTRACT_STRENGTH = 10.0
 
 abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few: each is built once
 
 
 class Finding(NamedTuple):
-    """A raw surprise, ``-ln p`` in nats under this tool's past, what it is about, and the most it may weigh (nats)."""
+    """What a check found.
+
+    Attributes:
+        surprise: ``-ln p`` under this tool's past, in nats, before recalibration.
+        detail: what it is about.
+        most: the most that it may weigh against the call, in nats.
+        direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger.
+    """
 
     surprise: float
     detail: str
     most: float = math.inf
+    direct: float = 0.0
 
 
 class LearnedCheck:
@@ -61,25 +71,27 @@ class LearnedCheck:
     def weigh(self, case: Case, found: Finding) -> SignalResult:
         """The finding as a signal."""
         ratio = case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
-        surprise, detail, most = found
+        surprise, detail, most, direct = found
         if surprise <= 0.0:
             return self._as_usual(ratio, detail)
         surprise = min(surprise, MOST_SURPRISE)
         memory: ToolMemory = case.memory
         past = memory.surprises.get(self.name) or Surprises(self.floor)
         p = past.p(surprise)
+        fired = p <= FIRES_AT
         likelihood = min(ratio_of(p, ratio, self.share), self.cap)
+        likelihood = max(likelihood, min(direct, MOST_DIRECT))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
-        return SignalResult(
-            self.name, True, p <= FIRES_AT, 1.0 - math.exp(-surprise), likelihood, p, self.tier, detail, self.group
-        )
+        said = detail if fired else AS_USUAL
+        score = 1.0 - math.exp(-surprise)
+        return SignalResult(self.name, True, fired, score, likelihood, p, self.tier, said, self.group)
 
     @classmethod
     @lru_cache(maxsize=512)
     def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
         likelihood = ratio_of(1.0, ratio, cls.share)
-        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or "as usual", cls.group)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL, cls.group)
 
     @classmethod
     def remember(cls, memory: ToolMemory, signal: SignalResult, weight: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.clocks import clock_values
 from agentguard.verification.keys import KeyHistory, numbers_of
 from agentguard.verification.method import Case
 from agentguard.verification.statistics import student_t4_tail
@@ -15,9 +16,9 @@ from .base import Finding, LearnedCheck
 __all__ = ["HistoricalInconsistency", "swing"]
 
 BY_CHANCE = 0.1  # P(a fabricated result is byte for byte the known one)
+REVERTED = 0.3  # P(an outdated result | fabricated or corrupted)
 STRONGEST_AGREEMENT = 0.25
 WITHIN_SD = 0.1
-BIG_SWING = math.log(10.0)
 
 
 def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) -> tuple[float, str]:
@@ -44,18 +45,19 @@ class HistoricalInconsistency(LearnedCheck):
     """Holds the result against earlier results of the same arguments.
 
     The same result again speaks for the call, by as much as this tool repeats itself. A different one is judged by
-    how often this tool's answers change; one that was current before and has since been replaced, by how often
-    they change back; and each number by how far it moved.
+    how often this tool's answers change; one that was current before and has since been replaced, or in which a
+    clock went back, by how often that happens; and each number by how far it moved.
     """
 
     name = "historical_inconsistency"
     group = "past"
+    floor = 0.0005
 
     def __call__(self, case: Case, /) -> SignalResult:
         signal = super().__call__(case)
         if signal.applicable and signal.score == 0.0 and self._agrees(case):
             memory: ToolMemory = case.memory
-            again = 1.0 - memory.repeats.mean(0.3, 2.0)
+            again = 1.0 - memory.change_rate()
             likelihood = max(BY_CHANCE / again, STRONGEST_AGREEMENT)
             return signal._replace(likelihood_ratio=min(likelihood, signal.likelihood_ratio))
         return signal
@@ -75,12 +77,21 @@ class HistoricalInconsistency(LearnedCheck):
             return "an error report, not an answer"
         if document.digest == history.results[-1]:
             return Finding(0.0, "the same result as before")
-        worst, why = -math.log(memory.repeats.mean(0.3, 2.0)), "another result than before"
+        found = Finding(-math.log(memory.change_rate()), "another result than before")
         if document.digest in history.results:
-            x = -math.log(memory.reverts.mean(0.1, 3.0))
-            if x > worst:
-                worst, why = x, "an earlier result that had been replaced since"
+            reverts = memory.reverts.mean(0.1, 3.0)
+            found = _likelier(found, reverts, REVERTED, "an earlier result that had been replaced since")
+        back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
+        if where:
+            found = _likelier(found, back, REVERTED, f"{where} went back, and has only ever gone forward")
         x, where = swing(memory, history, numbers_of(document))
-        if x > worst:
-            worst, why = x, f"{where or 'the number'} moved far from its level under these arguments"
-        return Finding(worst, why)
+        if x > found.surprise:
+            moved = f"{where or 'the number'} moved far from its level under these arguments"
+            found = found._replace(surprise=x, detail=moved)
+        return found
+
+
+def _likelier(found: Finding, rate: float, fabricated: float, detail: str) -> Finding:
+    """The finding, or the event of this rate among genuine calls where it says more."""
+    direct = fabricated / rate
+    return Finding(max(found.surprise, -math.log(rate)), detail, direct=direct) if direct > found.direct else found

@@ -17,13 +17,15 @@ FABRICATED = 0.5
 WARM_UP = 8
 LEAST_SCALE = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
 LATE_WEIGHT = 0.5
+INSTANT_WEIGHT = 3.0
 
 
 class LatencyAnomaly(LearnedCheck):
     """The larger of a declaration and what was learned.
 
     Declared: a tool with network I/O that is not cacheable cannot answer below 2 ms nor below its minimum, a contract
-    with P(broken | fabricated) = .5. Learned: the rank of log-latency among the last 256 calls, with exponential tails
+    with P(broken | fabricated) = .5; below 2 ms, where its user has said how long it takes, it counts three times.
+    Learned: the rank of log-latency among the last 256 calls, with exponential tails
     beyond the deciles; a late answer counts half, since slowness is hardly a sign of fabrication.
     """
 
@@ -43,6 +45,8 @@ class LatencyAnomaly(LearnedCheck):
             score = 1.0 - milliseconds / INSTANT_MS / 2.0 if milliseconds < INSTANT_MS else 1.0 - milliseconds / least
             said = f"{milliseconds:.3g} ms, declared to take {least:g} ms or more"
             declared = broken_contract(type(self), case, FABRICATED, score, said)
+            if milliseconds < INSTANT_MS and "expected_latency_ms" in profile.model_fields_set:
+                declared = declared._replace(likelihood_ratio=declared.likelihood_ratio * INSTANT_WEIGHT)
         else:
             declared = kept_contract(type(self), case, FABRICATED, "within the declared time")
         return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared

@@ -96,8 +96,7 @@ class Baseline:
 
 def latency_ms(call: ToolCall) -> float | None:
     """The call's execution time, or None where it is unknown or cannot be a time (negative, not a number)."""
-    elapsed = finite(call.execution_time_ms)
-    return elapsed if elapsed is not None and elapsed >= 0.0 else None
+    return finite(call.milliseconds)
 
 
 def _use(entries: OrderedDict[Key, Entry], key: Key, limit: int, new: Callable[[], Entry]) -> Entry:

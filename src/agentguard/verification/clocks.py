@@ -1,0 +1,103 @@
+"""Fields that only ever go forward: timestamps, versions, sequence numbers. One that goes back betrays a stale answer.
+
+A field is followed twice: over all calls of the tool (the server's clock) and over the calls with the same arguments
+(a record's version). How often it has gone back so far says how much a step back means.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from .document import Document
+from .statistics import Rate
+
+__all__ = ["Clocks", "clock_values"]
+
+MAX_PATHS = 32
+GIVEN_UP_AT = 0.25
+WARM_UP = 6
+TIMES = 0.05  # before anything is known: how often a field that is written as a time goes back
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
+
+ClockValue = float | str
+
+
+def clock_values(document: Document) -> dict[str, ClockValue]:
+    """The numbers and ISO 8601 times of a result that stand once each, by path.
+
+    >>> from agentguard.verification.document import read
+    >>> clock_values(read({"as_of": "2025-03-01T10:00:00", "price": 4.5, "name": "x", "rows": [{"id": 1}]}))
+    {'as_of': '2025-03-01T10:00:00', 'price': 4.5}
+    """
+    values: dict[str, ClockValue] = {}
+    for path, value in document.leaves:
+        if "[]" in path:
+            continue
+        kind = type(value)
+        if (
+            (kind is str and len(value) <= 35 and _ISO.match(value))
+            or (kind is float and math.isfinite(value))
+            or (kind is int and -(2**53) <= value <= 2**53)
+        ):
+            values[path] = value
+        if len(values) >= MAX_PATHS:
+            break
+    return values
+
+
+def _went_back(now: ClockValue, before: ClockValue | None) -> bool | None:
+    """The clock stands earlier than before; None where the two cannot be compared."""
+    if isinstance(now, str):
+        if not isinstance(before, str) or len(now) != len(before):
+            return None
+        return now < before
+    return None if before is None or isinstance(before, str) else now < before
+
+
+class Clocks:
+    """The fields of one tool, and how often each has gone back."""
+
+    __slots__ = ("by_key", "overall", "standing")
+
+    def __init__(self) -> None:
+        self.standing: dict[str, ClockValue] = {}
+        self.overall: dict[str, Rate | None] = {}  # None: given up, the field goes back as a matter of course
+        self.by_key: dict[str, Rate | None] = {}
+
+    def back_rate(self, values: dict[str, ClockValue], last_of_key: dict[str, ClockValue]) -> tuple[float, str]:
+        """How often the steadiest field that went back has done so, and its path; (1, "") where none went back."""
+        least, where = 1.0, ""
+        for rates, last in ((self.overall, self.standing), (self.by_key, last_of_key)):
+            for path, now in values.items():
+                rate = rates.get(path)
+                if rate is not None and rate.total >= WARM_UP and _went_back(now, last.get(path)):
+                    usual = rate.mean(TIMES, 1.0) if isinstance(now, str) else rate.mean()
+                    if usual < least:
+                        least, where = usual, path
+        return least, where
+
+    def learn(self, values: dict[str, ClockValue], last_of_key: dict[str, ClockValue]) -> None:
+        for rates, last in ((self.overall, self.standing), (self.by_key, last_of_key)):
+            for path, now in values.items():
+                back = _went_back(now, last.get(path))
+                if back is not None:
+                    self._count(rates, path, back)
+        for path, now in values.items():
+            if path not in self.standing and len(self.standing) >= MAX_PATHS:
+                continue
+            if not _went_back(now, self.standing.get(path)):
+                self.standing[path] = now
+
+    @staticmethod
+    def _count(rates: dict[str, Any], path: str, back: bool) -> None:
+        if path not in rates:
+            if len(rates) >= MAX_PATHS:
+                return
+            rates[path] = Rate()
+        rate = rates[path]
+        if rate is not None:
+            rate.push(back)
+            if rate.total >= WARM_UP and rate.mean() > GIVEN_UP_AT:
+                rates[path] = None

@@ -1,0 +1,369 @@
+"""The one contract that every check of every method keeps."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import random
+from array import array
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from agentguard.verification import SignalResult, ToolCall, ToolProfile, VerificationTier
+from agentguard.verification.arguments import Arguments
+from agentguard.verification.calibrated import Calibrated
+from agentguard.verification.contract import Contract
+from agentguard.verification.document import read
+from agentguard.verification.method import Case, Check, Method
+from agentguard.verification.reference import Reference
+from agentguard.verification.settings import Settings
+
+METHODS: dict[str, Callable[[], Method]] = {"calibrated": Calibrated, "reference": Reference}
+CHECKS = [
+    pytest.param(mode, tier, check, id=f"{mode}-{check.name}")
+    for mode, method in METHODS.items()
+    for tier, checks in method().tiers
+    for check in checks
+]
+every_check = pytest.mark.parametrize(("mode", "tier", "check"), CHECKS)
+
+DOCUMENTED = {
+    "schema_mismatch": VerificationTier.TIER_0,
+    "pattern_mismatch": VerificationTier.TIER_0,
+    "latency_anomaly": VerificationTier.TIER_0,
+    "length_anomaly": VerificationTier.TIER_0,
+    "historical_inconsistency": VerificationTier.TIER_1,
+    "session_inconsistency": VerificationTier.TIER_1,
+    "spc_anomaly": VerificationTier.TIER_1,
+    "value_plausibility": VerificationTier.TIER_1,
+}
+EVERYTHING_DECLARED: dict[str, Any] = {
+    "expected_latency_ms": (20, 5000),
+    "required_fields": ["city", "wind.speed", "hours[].rain"],
+    "forbidden_fields": ["error", "mock"],
+    "response_patterns": [r'"temperature"', r"^\["],
+    "min_response_length": 20,
+    "max_response_length": 2_000,
+    "output_schema": {"type": "object", "properties": {"temperature": {"type": "number"}}},
+    "echoes": {"city": "city"},
+}
+
+
+class Bench:
+    """One tool under one method, with the memory that the checks read."""
+
+    def __init__(self, mode: str, **profile: Any) -> None:
+        self.method = METHODS[mode]()
+        self.memory = self.method.new_memory()
+        self.contract = Contract(ToolProfile(name="tool", **profile)) if profile else Contract.unregistered("tool")
+
+    def case(self, call: ToolCall) -> Case:
+        return Case(call, read(call.result), self.contract, self.memory, Settings(), Arguments(call.args))
+
+    def learn(self, calls: list[ToolCall]) -> Bench:
+        for call in calls:
+            case = self.case(call)
+            signals = {check.name: check(case) for _, checks in self.method.tiers for check in checks}
+            self.method.learn(case, signals, self.method.decide(case, 0.15, signals))
+        return self
+
+
+def ordinary(count: int, seed: int = 7) -> list[ToolCall]:
+    """Calls of a weather tool: some arguments repeat, there are three sessions, a few answers are errors or empty."""
+    rng = random.Random(seed)
+    calls = []
+    for _ in range(count):
+        city = rng.choice(["Lisbon", "Porto", "Madrid", "Vienna", "Oslo"])
+        result: Any = {
+            "city": city,
+            "temperature": round(rng.gauss(15, 4), 1),
+            "wind": {"speed": round(rng.uniform(1, 9), 1), "from": rng.choice("NESW")},
+            "hours": [{"rain": rng.random() < 0.3, "at": f"2024-05-{rng.randint(1, 28):02}"} for _ in range(3)],
+        }
+        if rng.random() < 0.06:
+            result = rng.choice(["Error: station 7 is down", "", [], None])
+        session = rng.choice(["monday", "tuesday", None])
+        calls.append(ToolCall("tool", {"city": city}, result, rng.lognormvariate(5, 0.3), session))
+    return calls
+
+
+WARM = ordinary(60)
+GENUINE = WARM[0]
+
+
+class Raising:
+    """An object whose every readable side fails."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("no attributes")
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("no items")
+
+
+class Text(str):
+    __slots__ = ()
+
+    def encode(self, *_: Any) -> bytes:
+        raise RuntimeError("no bytes")
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Record:
+    city: str
+    rows: list[Any]
+
+
+class Model(BaseModel):
+    city: str
+    temperature: float
+
+
+def cycle() -> dict[str, Any]:
+    ring: dict[str, Any] = {"city": "Lisbon"}
+    ring["rows"] = [ring]
+    return ring
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+HOSTILE: dict[str, Any] = {
+    "none": None,
+    "empty text": "",
+    "empty object": {},
+    "empty list": [],
+    "true": True,
+    "zero": 0,
+    "minus zero": -0.0,
+    "nan": math.nan,
+    "infinity in a field": {"city": "Lisbon", "temperature": -math.inf},
+    "huge integer": {"temperature": 10**400},
+    "huge float": {"temperature": 1.7e308, "wind": {"speed": -1.7e308}},
+    "tiny float": {"temperature": 5e-324},
+    "lone surrogate": {"city": "\ud800", "\udfff": "\ud800"},
+    "nul": "\x00" * 40,
+    "bytes": b"\xff\xfe\x00",
+    "memoryview": memoryview(b"abc"),
+    "set": {"rows": {3, 1, 2}},
+    "keys that are no text": {1: 2, None: 3, (1, 2): 4, False: 5, "1": 6},
+    "cycle": cycle(),
+    "nested in lists": nested(500),
+    "nested in text": "[" * 100_000 + "]" * 100_000,
+    "never closed": '{"city": "Lisbon", "temperature": 1',
+    "broken JSON": '{"city" "Lisbon"}',
+    "literal": "{'city': 'Lisbon', 'rows': (1, 2)}",
+    "number beyond a float": "[1e999, -1e999, 1" + "0" * 5_000 + "]",
+    "keyed lines": "city: Lisbon\ntemperature: '1\n- a\n  - b: 'x",
+    "many fields": {f"field{number}": number for number in range(3_000)},
+    "many rows": [{"id": number, "rain": 0.1} for number in range(3_000)],
+    "long text": "rain " * 20_000,
+    "an error": "Traceback (most recent call last): boom",
+    "an error object": {"error": {"code": 500}},
+    "dataclass": Record("Lisbon", [Record("Porto", [])]),
+    "model": Model(city="Lisbon", temperature=3.5),
+    "enum": Colour.RED,
+    "decimal": [Decimal("1.5"), Decimal("NaN"), 1 + 2j],
+    "datetime": datetime(2024, 5, 20, 12, 30),
+    "exception": ValueError("wrong"),
+    "type": dict,
+    "function": len,
+    "generator": (number for number in range(3)),
+    "raising": [Raising(), {"city": Raising()}],
+    "text of its own kind": Text("Lisbon"),
+}
+TIMES: tuple[Any, ...] = (None, 0, 0.0, 5e-324, 1, 180.0, 1e308, math.inf, math.nan, -1.0, 10**400, True, "180", [180])
+SESSIONS = (None, "", "monday", "\ud800")
+
+
+def hostile_calls() -> list[ToolCall]:
+    """Each hostile object as result, as arguments, as one argument's value; with all kinds of time and session."""
+    calls = []
+    for number, (name, thing) in enumerate(HOSTILE.items()):
+        time, session = TIMES[number % len(TIMES)], SESSIONS[number % len(SESSIONS)]
+        calls.append(ToolCall("tool", {"city": "Lisbon"}, thing, time, session))
+        calls.append(ToolCall("tool", thing, GENUINE.result, time, session, name))
+        calls.append(ToolCall("tool", {"city": thing, "n": [thing]}, {"city": thing}, 180.0, session))
+    calls += [ToolCall("tool", {}, GENUINE.result, time, session) for time in TIMES for session in SESSIONS]
+    return calls
+
+
+def benches(mode: str) -> dict[str, Bench]:
+    return {
+        "cold": Bench(mode),
+        "cold, declared": Bench(mode, **EVERYTHING_DECLARED),
+        "warm": Bench(mode).learn(WARM),
+        "warm, declared": Bench(mode, **EVERYTHING_DECLARED).learn(WARM),
+        "warm by hostile calls": Bench(mode, **EVERYTHING_DECLARED).learn(hostile_calls()),
+    }
+
+
+def snapshot(value: Any) -> Any:
+    """All that an object holds, as plain values; the order of mappings counts, since it says who is forgotten next."""
+    if isinstance(value, Mapping):
+        return [(snapshot(key), snapshot(item)) for key, item in value.items()]
+    if isinstance(value, (list, tuple, deque, array)):
+        return [snapshot(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return frozenset(value)
+    if isinstance(value, (str, bytes, int, float, type, type(None))):
+        return value
+    names = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    held = {name: getattr(value, name) for name in [*names, *vars(value)]} if hasattr(value, "__dict__") else {}
+    held = held or {name: getattr(value, name) for name in names}
+    return [(name, snapshot(item)) for name, item in held.items()] if held else repr(type(value))
+
+
+def test_the_eight_documented_signals_exist_in_both_methods() -> None:
+    for method in METHODS.values():
+        tiers = {check.name: tier for tier, checks in method().tiers for check in checks}
+        assert {name: tiers.get(name) for name in DOCUMENTED} == DOCUMENTED
+
+
+@pytest.mark.parametrize("mode", METHODS)
+def test_names_are_unique_and_tiers_in_order(mode: str) -> None:
+    tiers = METHODS[mode]().tiers
+    names = [check.name for _, checks in tiers for check in checks]
+    assert len(names) == len(set(names))
+    assert [tier for tier, _ in tiers] == [VerificationTier.TIER_0, VerificationTier.TIER_1]
+
+
+@every_check
+def test_a_check_says_its_name_and_tier(mode: str, tier: VerificationTier, check: Check) -> None:
+    assert check.name.isidentifier()
+    assert check.tier is tier
+    for bench in benches(mode).values():
+        signal = check(bench.case(GENUINE))
+        assert (signal.name, signal.tier) == (check.name, tier)
+
+
+@every_check
+def test_abstains_aloud_where_nothing_is_declared_known_or_given(
+    mode: str, tier: VerificationTier, check: Check
+) -> None:
+    """No profile, no memory, no time, no session, no arguments.
+
+    Whether text was cut off shows in the text itself, so truncation is asked of a result that has none.
+    """
+    result: Any = "" if check.name == "truncated_result" else {"temperature": 12.5}
+
+    signal = check(Bench(mode).case(ToolCall("tool", None, result)))
+
+    assert not signal.applicable
+    assert signal.likelihood_ratio == 1.0
+    assert signal.detail.strip()
+
+
+LEARNED = {
+    "historical_inconsistency",
+    "session_inconsistency",
+    "spc_anomaly",
+    "value_plausibility",
+    "structure_mismatch",
+    "duplicate_result",
+}
+
+
+@every_check
+def test_abstains_aloud_on_an_empty_memory(mode: str, tier: VerificationTier, check: Check) -> None:
+    """A call with everything given: what rests on earlier calls alone has nothing to go by."""
+    signal = check(Bench(mode, **EVERYTHING_DECLARED).case(GENUINE._replace(session_id="monday")))
+
+    assert signal.applicable is (check.name not in LEARNED)
+    if not signal.applicable:
+        assert signal.likelihood_ratio == 1.0
+        assert signal.detail.strip()
+
+
+@every_check
+def test_applies_once_it_is_declared_or_learned(mode: str, tier: VerificationTier, check: Check) -> None:
+    """No check abstains for ever: some call of a warm tool with a full profile is judged by each.
+
+    The last call has a known result and quite other arguments.
+    """
+    bench = Bench(mode, **EVERYTHING_DECLARED).learn(WARM)
+    calls = [*ordinary(40, seed=8), *WARM, GENUINE._replace(args={"city": "Ulaanbaatar"})]
+
+    assert any(check(bench.case(call)).applicable for call in calls)
+
+
+def assert_well_formed(signal: SignalResult) -> None:
+    assert signal.detail.strip()
+    assert type(signal.applicable) is bool
+    assert type(signal.fired) is bool
+    assert 0.0 <= signal.score <= 1.0
+    assert 0.0 < signal.likelihood_ratio < math.inf
+    assert signal.p_value is None or 0.0 < signal.p_value <= 1.0
+    if not signal.applicable:
+        assert not signal.fired
+        assert signal.score == 0.0
+        assert signal.likelihood_ratio == 1.0
+        assert signal.p_value is None
+
+
+@every_check
+def test_never_raises_and_stays_in_its_ranges(mode: str, tier: VerificationTier, check: Check) -> None:
+    for bench in benches(mode).values():
+        for call in [*hostile_calls(), *WARM]:
+            assert_well_formed(check(bench.case(call)))
+
+
+@every_check
+def test_asking_changes_nothing(mode: str, tier: VerificationTier, check: Check) -> None:
+    """Not the memory, not the call; asked again, also of the same case, it says the same."""
+    for bench in benches(mode).values():
+        before = snapshot(bench.memory)
+        for call in [*hostile_calls(), *ordinary(20, seed=9)]:
+            case = bench.case(call)
+            first = check(case)
+            assert check(case) == first
+            assert check(bench.case(call)) == first
+        assert snapshot(bench.memory) == before
+
+
+@every_check
+def test_leaves_arguments_and_result_as_they_are(mode: str, tier: VerificationTier, check: Check) -> None:
+    bench = Bench(mode, **EVERYTHING_DECLARED).learn(WARM)
+    for call in [call for call in WARM if isinstance(call.result, dict)]:
+        given = copy.deepcopy((call.args, call.result))
+        check(bench.case(call))
+        assert (call.args, call.result) == given
+
+
+@every_check
+def test_what_was_learned_alike_judges_alike(mode: str, tier: VerificationTier, check: Check) -> None:
+    one, other = (Bench(mode, **EVERYTHING_DECLARED).learn([*WARM, *hostile_calls()]) for _ in range(2))
+
+    for call in [*hostile_calls(), *ordinary(20, seed=10)]:
+        assert check(one.case(call)) == check(other.case(call))
+
+
+def test_the_snapshot_sees_what_learning_changes() -> None:
+    """The tests above rest on it."""
+    for mode in METHODS:
+        bench = Bench(mode).learn(WARM[:10])
+        before = snapshot(bench.memory)
+        assert snapshot(bench.memory) == before
+        bench.learn(WARM[10:11])
+        assert snapshot(bench.memory) != before

@@ -1,0 +1,209 @@
+"""However many arguments, sessions, paths and tools there are: what is kept of them is bounded.
+
+Several looks at the same thing: the sizes of all containers that the engine holds, what they weigh, and the memory
+blocks that the interpreter has handed out.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+from agentguard.verification import VerificationEngine
+
+Mode = Literal["calibrated", "reference"]
+LARGEST = 20_000  # no container of one engine holds more than this many entries
+
+
+def containers(held: Any, seen: set[int]) -> Iterator[Any]:
+    """Every container that an object holds, in whatever depth."""
+    if id(held) in seen or isinstance(held, (str, bytes, int, float, type, type(None))):
+        return
+    seen.add(id(held))
+    below: list[Any] = []
+    if isinstance(held, Mapping):
+        yield held
+        below = [*held.keys(), *held.values()]
+    elif isinstance(held, (list, tuple, set, frozenset, deque, array)):
+        yield held
+        below = list(held)
+    names = [name for kind in type(held).__mro__ for name in getattr(kind, "__slots__", ())]
+    below += [getattr(held, name) for name in names if hasattr(held, name)]
+    below += list(getattr(held, "__dict__", {}).values())
+    for part in below:
+        yield from containers(part, seen)
+
+
+class Held(NamedTuple):
+    """The largest container and the entries of all, what they and their texts weigh, and the interpreter's blocks."""
+
+    largest: int
+    entries: int
+    weight: int
+    blocks: int
+
+
+def held_by(engine: VerificationEngine) -> Held:
+    gc.collect()
+    blocks = sys.getallocatedblocks()
+    every = list(containers(engine, set()))
+    lengths = [len(container) for container in every]
+    texts = {id(text): text for container in every for text in _texts(container)}
+    weight = sum(map(sys.getsizeof, every)) + sum(map(sys.getsizeof, texts.values()))
+    return Held(max(lengths), sum(lengths), weight, blocks)
+
+
+def _texts(container: Any) -> list[str | bytes]:
+    parts = [*container.keys(), *container.values()] if isinstance(container, Mapping) else list(container)
+    return [part for part in parts if isinstance(part, (str, bytes))]
+
+
+def assert_no_growth(before: Held, after: Held, calls: int) -> None:
+    assert after.largest <= LARGEST
+    assert after.entries - before.entries < 0.02 * before.entries + 500
+    assert after.weight - before.weight < 0.02 * before.weight + 50_000
+    # A leak of one object in fifty calls would show.
+    assert after.blocks - before.blocks < calls / 50 + 2_000
+
+
+def many_keys(number: int) -> dict[str, Any]:
+    return {"args": {"k": number}, "result": number % 97}
+
+
+def many_sessions(number: int) -> dict[str, Any]:
+    return {"args": {"k": number % 5}, "result": number % 97, "session_id": f"session {number}"}
+
+
+def many_names(number: int) -> dict[str, Any]:
+    return {"args": {"k": number}, "result": number % 97, "call_id": f"call {number}"}
+
+
+def many_paths(number: int) -> dict[str, Any]:
+    return {"args": {"k": number % 5}, "result": {letters(number): number % 97}}
+
+
+def many_arguments(number: int) -> dict[str, Any]:
+    return {"args": {letters(number): f"value {number}"}, "result": number % 97}
+
+
+def many_texts(number: int) -> dict[str, Any]:
+    return {"args": {"q": letters(number)}, "result": f"{letters(number)} {letters(number + 1)} {letters(7 * number)}"}
+
+
+def many_errors(number: int) -> dict[str, Any]:
+    return {"args": {"k": number}, "result": f"Error: {letters(number)} failed"}
+
+
+def letters(number: int) -> str:
+    """A word that no other number has."""
+    word = ""
+    for _ in range(5):
+        number, place = divmod(number, 26)
+        word += chr(ord("a") + place)
+    return word
+
+
+@pytest.mark.parametrize(
+    ("make", "half"),
+    [
+        (many_sessions, 11_000),
+        (many_names, 11_000),
+        (many_paths, 17_000),
+        (many_arguments, 17_000),
+        (many_texts, 21_000),
+        (many_errors, 11_000),
+    ],
+)
+def test_growth_ends(mode: Mode, make: Callable[[int], dict[str, Any]], half: int) -> None:
+    """The second half of the stream, as new as the first, leaves everything that is held as large as it was."""
+    engine = VerificationEngine(mode=mode)
+    for number in range(half):
+        engine.verify("tool", **make(number))
+    before = held_by(engine)
+
+    for number in range(half, 2 * half):
+        engine.verify("tool", **make(number))
+
+    assert_no_growth(before, held_by(engine), half)
+
+
+def test_two_hundred_thousand_argument_keys(mode: Mode) -> None:
+    """And by tracemalloc over the last 5,000, once what it did not see being made has been replaced."""
+    engine = VerificationEngine(mode=mode)
+
+    def calls(start: int, end: int) -> None:
+        for number in range(start, end):
+            engine.verify("tool", **many_keys(number))
+
+    calls(0, 100_000)
+    before = held_by(engine)
+    calls(100_000, 190_000)
+    tracemalloc.start()
+    try:
+        calls(190_000, 195_000)
+        gc.collect()
+        traced, _ = tracemalloc.get_traced_memory()
+        calls(195_000, 200_000)
+        gc.collect()
+        traced_after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert_no_growth(before, held_by(engine), 100_000)
+    assert traced_after - traced < 5_000  # one byte a call
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize("place", ["tool", "session", "call", "argument", "argument value", "path", "text", "error"])
+def test_long_names_are_not_kept_whole(mode: Mode, place: str) -> None:
+    """Two hundred of 100,000 characters each would be 20 MB."""
+    engine = VerificationEngine(mode=mode)
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            long = f"{letters(number)} {LONG}"
+            engine.verify(
+                long if place == "tool" else "tool",
+                args={long: 1} if place == "argument" else {"k": long if place == "argument value" else number},
+                result={"path": {long: 1}, "text": long, "error": f"Error: {long}"}.get(place, number),
+                session_id=long if place == "session" else "session",
+                call_id=long if place == "call" else None,
+            )
+        del long
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert held < 6_000_000
+
+
+def test_twenty_thousand_tools(mode: Mode) -> None:
+    """The least recently used are forgotten; one that is called all along is not."""
+    engine = VerificationEngine(mode=mode)
+
+    def calls(start: int, end: int) -> int:
+        for number in range(start, end):
+            engine.verify(f"tool {number}", **many_keys(number))
+            if number % 1_000 == 0:
+                engine.verify("often", args={"k": 1}, result={"answer": 42}, execution_time_ms=50.0)
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    blocks = calls(0, 11_000)
+    blocks_after = calls(11_000, 20_000)
+
+    assert blocks_after - blocks < 0.02 * blocks
+    known = engine.verify("often", args={"k": 1}, result={"answer": 42}, learn=False)
+    assert known.signals["historical_inconsistency"].applicable
+    forgotten = engine.verify("tool 5", args={"k": 5}, result=5, learn=False)
+    assert not forgotten.signals["historical_inconsistency"].applicable

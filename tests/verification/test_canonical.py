@@ -1,0 +1,184 @@
+"""Any object as JSON, and the keys made from it."""
+
+import json
+import math
+import uuid
+from decimal import Decimal
+from enum import Enum
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from agentguard.verification.canonical import args_key, digest, plain, serialise
+
+PLAIN = (dict, list, str, int, float, bool, type(None))
+
+
+def is_plain(value):
+    """JSON's own types all the way down, exactly, with every number finite and every key and text encodable."""
+    if type(value) is dict:
+        return all(type(key) is str and key.encode() is not None and is_plain(item) for key, item in value.items())
+    if type(value) is list:
+        return all(map(is_plain, value))
+    if type(value) is float:
+        return math.isfinite(value)
+    if type(value) is int:
+        return -(2**63) <= value < 2**64
+    return type(value) in PLAIN and (type(value) is not str or value.encode() is not None)
+
+
+@given(data=st.data())
+def test_json_is_left_as_it_is(values, data):
+    value = data.draw(values.json)
+    text, same = serialise(value)
+    assert same is value
+    assert json.loads(text) == value
+    assert plain(value) == value
+
+
+@given(data=st.data())
+def test_any_object_becomes_plain_json(values, data):
+    value = data.draw(values.objects)
+    made = plain(value)
+    assert is_plain(made)
+    text, _ = serialise(value)
+    json.loads(text)
+    assert (plain(value), serialise(value)[0], args_key(value)) == (made, text, args_key(value))
+    assert len(args_key(value)) == 16
+    assert 0 <= digest(text) < 2**64
+
+
+def test_each_awkward_object_has_a_plain_form_that_does_not_change(awkward):
+    made = plain(awkward())
+    assert is_plain(made)
+    assert plain(awkward()) == made
+    assert args_key({"of": awkward()}) == args_key({"of": awkward()})
+    assert serialise([awkward()])[0] == serialise([awkward()])[0]
+    json.loads(serialise([awkward()])[0])
+
+
+@given(data=st.data())
+def test_equal_values_have_equal_keys_whatever_the_order_of_their_parts(values, data):
+    value = data.draw(values.data)
+    assert args_key(values.reordered(value)) == args_key(value)
+
+
+@given(data=st.data())
+def test_other_json_has_another_key(values, data):
+    one, other = data.draw(values.json), data.draw(values.json)
+    as_text = [json.dumps(value, sort_keys=True) for value in (one, other)]
+    assume(as_text[0] != as_text[1])
+    assert args_key(one) != args_key(other)
+    assert digest(serialise(one)[0]) != digest(serialise(other)[0]) or serialise(one)[0] == serialise(other)[0]
+
+
+@given(st.text(st.characters(), max_size=40), st.text(st.characters(), max_size=40))
+@example("a\ud800", "a\udfff")
+def test_texts_without_lone_surrogates_are_kept_and_told_apart(one, other):
+    clean = all(not "\ud800" <= char <= "\udfff" for char in one + other)
+    assert not clean or plain(one) == one
+    assert (args_key(one) == args_key(other)) == (plain(one) == plain(other))
+
+
+class Shade(Enum):
+    DARK = ("level", 9)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": {3, 1}}, {"a": [1, 3]}),
+        ((1, (2, 3)), [1, [2, 3]]),
+        ({1: "x", None: "y", 2.5: "z", b"k": 0}, {"1": "x", "None": "y", "2.5": "z", "k": 0}),
+        ([math.nan, math.inf, -math.inf], ["NaN", "Infinity", "-Infinity"]),
+        (2**64, "18446744073709551616"),  # one above what 64 bits hold
+        (2**64 - 1, 18446744073709551615),
+        (-(2**63) - 1, "-9223372036854775809"),
+        (b"caf\xc3\xa9", "café"),
+        (Decimal("12.50"), "12.50"),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (Shade.DARK, ["level", 9]),
+        ([True, 1, 1.0], [True, 1, 1.0]),
+    ],
+)
+def test_what_stands_for_a_value(value, expected):
+    made = plain(value)
+    assert json.dumps(made) == json.dumps(expected)  # tells 1, 1.0 and true apart
+
+
+def test_dataclasses_and_models_are_their_fields(values):
+    assert plain(values.Order(7, {"x": (1,)})) == {"number": 7, "lines": {"x": [1]}}
+    assert plain(values.Customer(name="Ann", tags=[{2}])) == {"name": "Ann", "tags": [[2]]}
+
+
+def test_10_to_the_400_keeps_its_digits():
+    assert plain(10**400) == "1" + "0" * 400
+
+
+def test_bytes_that_are_no_text_are_told_apart():
+    assert plain(b"\xff\x00") != plain(b"\xff\x01")
+
+
+def test_a_cycle_is_marked_where_it_closes():
+    loop: list = [1]
+    loop.append({"again": loop})
+    assert plain(loop) == [1, {"again": "<cycle>"}]
+
+
+def test_the_same_object_twice_is_no_cycle():
+    shared = {"x": [1]}
+    assert plain([shared, shared, {4}]) == [{"x": [1]}, {"x": [1]}, [4]]
+
+
+@pytest.mark.parametrize("of", ["list", "dict", "tuple", "both"])
+def test_too_deep_a_value_is_cut_with_a_mark(values, of):
+    text = serialise(values.deep(10_000, of=of))[0]
+    assert len(text) < 1_000
+    assert b"deeper" in text
+
+
+def test_an_endless_iterable_costs_a_bounded_number_of_steps():
+    class Endless(dict):
+        steps = 0
+
+        def items(self):
+            while True:
+                Endless.steps += 1
+                yield str(Endless.steps), Endless.steps
+
+    assert len(plain({"of": Endless(a=1)})["of"]) <= 200_000
+    assert Endless.steps <= 200_001
+
+
+def test_keys_that_json_cannot_tell_apart_do_not_depend_on_order():
+    assert plain({1: "a", "1": "b"}) == plain({"1": "b", 1: "a"})
+    assert args_key({1: "a", "1": "b"}) == args_key({"1": "b", 1: "a"})
+
+
+@pytest.mark.parametrize("value", [(x for x in ()), lambda: None, object(), [].append], ids=type)
+def test_no_address_in_memory_gets_into_the_text(value):
+    assert "0x" not in plain(value)
+
+
+def test_null_and_not_a_number_are_different_arguments():
+    keys = {args_key({"a": value}) for value in (None, math.nan, math.inf, -math.inf, "", 0, False)}
+    assert len(keys) == 7
+
+
+def test_numbers_as_json_writes_them_are_told_apart():
+    assert args_key({"n": 1}) != args_key({"n": True})
+    assert args_key({"n": 1}) != args_key({"n": "1"})
+
+
+def test_a_long_text_is_told_by_its_length_its_head_and_its_tail():
+    body = b"x" * 5_000_000
+    digests = {digest(text) for text in (body, body + b"x", b"y" + body[1:], body[:-1] + b"y")}
+    assert len(digests) == 4
+    assert digest(body) == digest(b"x" * 5_000_000)
+
+
+def test_a_long_string_is_serialised_whole():
+    text, value = serialise({"blob": "é" * 2_500_000, "of": {1}})
+    assert len(value["blob"]) == 2_500_000
+    assert len(text) > 5_000_000

@@ -1,0 +1,169 @@
+"""Arguments that come back in results: found, learned, and missed."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.verification.arguments import Arguments
+from agentguard.verification.document import read
+from agentguard.verification.echoes import Echoes, EchoPool, find_echoes
+
+
+def found(args, result):
+    """``{(path, where): found}``."""
+    return {(path, where): yes for path, where, _, yes in find_echoes(Arguments(args), read(result))}
+
+
+def learn(echoes, pool, args, result):
+    echoes.learn(find_echoes(Arguments(args), read(result)), pool)
+
+
+def surprise(echoes, pool, args, result):
+    return echoes.surprise(find_echoes(Arguments(args), read(result)), pool)
+
+
+SOMEWHERE, SAME_NAME = "somewhere", "same name"
+
+
+class TestFind:
+    @pytest.mark.parametrize(
+        ("args", "result", "expected"),
+        [
+            ({"city": "Paris"}, "It rains in Paris.", {("city", SOMEWHERE): True}),
+            ({"city": "Paris"}, "It rains in PARIS.", {("city", SOMEWHERE): True}),
+            ({"city": "Paris"}, "It rains in Rome.", {("city", SOMEWHERE): False}),
+            ({"id": 4711}, {"user": {"id": 4711}}, {("id", SOMEWHERE): True, ("id", SAME_NAME): True}),
+            ({"id": 4711}, {"user": {"id": 4712}}, {("id", SOMEWHERE): False, ("id", SAME_NAME): False}),
+            ({"id": 4711}, {"id": "4711"}, {("id", SOMEWHERE): True, ("id", SAME_NAME): True}),
+            ({"n": 5.0}, {"n": 5}, {("n", SAME_NAME): True}),
+            ({"n": 5}, {"x": 5}, {}),  # one or two characters are found anywhere by chance
+            ({"q": {"name": "ann"}}, {"name": "Ann Lee"}, {("q.name", SOMEWHERE): True, ("q.name", SAME_NAME): True}),
+            ({"id": "abc"}, [{"id": "x1"}, {"id": "abc"}], {("id", SOMEWHERE): True, ("id", SAME_NAME): True}),
+            ({"say": 'a "b" \\ c'}, {"x": 'a "b" \\ c'}, {("say", SOMEWHERE): True}),
+            ({"say": 'a "b" \\ c'}, 'He said: a "b" \\ c', {("say", SOMEWHERE): True}),
+            ({"text": "tab\there\nand there"}, {"x": "tab\there\nand there"}, {("text", SOMEWHERE): True}),
+            ({"city": "Łódź"}, "Pogoda: Łódź, 20 stopni", {("city", SOMEWHERE): True}),
+            ({"city": "Москва"}, {"place": "Москва"}, {("city", SOMEWHERE): True}),
+            ({"city": "ÖSTERREICH"}, {"country": "Österreich"}, {("city", SOMEWHERE): True}),
+            ({"city": "Éclair"}, {"place": "Eclair"}, {("city", SOMEWHERE): False}),
+            ({"city": "Paris"}, None, {}),
+            ({"city": "Paris"}, '{"city": "Par', {}),
+            ({"flag": True}, {"flag": True}, {}),
+            ({}, {"a": 1}, {}),
+            (None, {"a": 1}, {}),
+            ({"id": 47}, {"rows": [{"owner": {"id": 3}}]}, {}),  # too deep to be the thing that was asked for
+        ],
+        ids=repr,
+    )
+    def test_table(self, args, result, expected):
+        assert found(args, result) == expected
+
+    def test_a_value_without_a_name_has_no_namesake(self):
+        assert found("hello", "Bonjour, tout le monde") == {("", SOMEWHERE): False}
+        assert found(["hello"], ["bonjour"]) == {("[]", SOMEWHERE): False}
+
+    def test_a_long_text_may_come_back_with_other_breaks_and_quotes(self):
+        body = "Dear Ann, the meeting is at ten. Bring the 'red' folder, please. Bob"
+        assert found({"body": body}, {"body": body.replace(". ", ".\n\n")})[("body", SAME_NAME)]
+        assert not found({"body": body}, {"body": "Something else entirely was sent to her, I am afraid"})[
+            ("body", SAME_NAME)
+        ]
+
+    @given(data=st.data())
+    def test_any_arguments_and_any_result(self, values, data):
+        arguments, document = Arguments(data.draw(values.objects)), read(data.draw(values.objects))
+        echoes, pool = Echoes(), EchoPool()
+        first = find_echoes(arguments, document)
+        assert find_echoes(arguments, document) == first
+        echoes.learn(first, pool)
+        said = echoes.surprise(first, pool)
+        assert said is None or 0.0 <= said[0] < 12.0
+
+    @given(st.dictionaries(st.sampled_from(["city", "user_id", "q"]), st.text(min_size=3, max_size=20), min_size=1))
+    def test_a_result_that_repeats_its_arguments_has_all_echoes(self, args):
+        assert all(found(args, dict(args)).values())
+        assert all(found(args, read(dict(args)).text.decode()).values())
+
+
+class TestSurprise:
+    def test_nothing_is_expected_of_an_unknown_tool_without_namesakes(self):
+        assert surprise(Echoes(), EchoPool(), {"city": "Paris"}, "It rains.") is None
+
+    def test_a_namesake_is_expected_back_at_once(self):
+        x, why = surprise(Echoes(), EchoPool(), {"user_id": "u7"}, {"user_id": "u8"})
+        assert x > 1.0
+        assert "user_id" in why
+
+    def test_an_identifier_more_than_other_names(self):
+        def of(name):
+            return surprise(Echoes(), EchoPool(), {name: "abc"}, {name: "xyz"})[0]
+
+        assert of("user_id") > of("status")
+
+    def test_an_echo_that_is_there_is_no_surprise(self):
+        assert surprise(Echoes(), EchoPool(), {"user_id": "u7"}, {"user_id": "u7"}) == (0.0, "")
+
+    def test_a_value_that_always_came_back_and_does_not(self):
+        echoes, pool = Echoes(), EchoPool()
+        for city in ["Paris", "Rome", "Oslo", "Bern"] * 5:
+            learn(echoes, pool, {"city": city}, f"The weather in {city} is fine.")
+        assert surprise(echoes, pool, {"city": "Bonn"}, "The weather in Bonn is fine.") == (0.0, "")
+        x, why = surprise(echoes, pool, {"city": "Bonn"}, "The weather in Paris is fine.")
+        # It came back in 20 of 20: the rate is (20 + 1/2) / (20 + 3/2), the surprise -ln of the rest, 1 / 21.5.
+        assert x == pytest.approx(-math.log(1 / 21.5))
+        assert "city" in why
+
+    def test_a_value_that_never_comes_back_is_not_expected(self):
+        echoes, pool = Echoes(), EchoPool()
+        for city in ["Paris", "Rome", "Oslo", "Bern"] * 5:
+            learn(echoes, pool, {"city": city}, "It is 20 degrees.")
+        assert surprise(echoes, pool, {"city": "Bonn"}, "It is 15 degrees.") is None
+
+    def test_a_namesake_that_holds_other_values_is_unlearned(self):
+        echoes, pool = Echoes(), EchoPool()
+        before = surprise(echoes, pool, {"name": "ann"}, {"name": "x-1"})[0]
+        for n in range(30):
+            learn(echoes, pool, {"name": "ann"}, {"name": f"x-{n}"})
+        after = surprise(echoes, pool, {"name": "ann"}, {"name": "x-99"})
+        assert after is None or after[0] < before / 2
+
+    def test_what_one_tool_shows_is_expected_of_another(self):
+        pool, first = EchoPool(), Echoes()
+        for n in range(30):
+            learn(first, pool, {"status": f"state{n}"}, {"status": f"state{n}"})
+        taught = surprise(Echoes(), pool, {"status": "open"}, {"status": "closed"})
+        untaught = surprise(Echoes(), EchoPool(), {"status": "open"}, {"status": "closed"})
+        assert taught[0] > untaught[0]
+
+    def test_kinds_of_results_are_learned_apart(self):
+        echoes, pool = Echoes(), EchoPool()
+        for city in ["Paris", "Rome", "Oslo", "Bern"] * 5:
+            learn(echoes, pool, {"city": city}, {"place": city})
+        assert surprise(echoes, pool, {"city": "Bonn"}, "No rain in sight.") is None
+        assert surprise(echoes, pool, {"city": "Bonn"}, {"place": "Paris"})[0] > 2.0
+
+    def test_the_missing_echo_most_to_be_expected_is_named(self):
+        echoes, pool = Echoes(), EchoPool()
+        for n in range(40):
+            learn(
+                echoes, pool, {"a": f"alpha{n}", "b": f"beta{n}"}, f"alpha{n} and {f'beta{n}' if n % 5 else 'nothing'}"
+            )
+        x, why = surprise(echoes, pool, {"a": "alpha99", "b": "beta99"}, "something else")
+        assert "'a'" in why
+        assert x == pytest.approx(-math.log(1 / 41.5))
+
+
+def test_memory_is_bounded():
+    echoes, pool = Echoes(), EchoPool()
+    for n in range(5_000):
+        name = "".join(chr(97 + int(digit)) for digit in str(n))
+        learn(echoes, pool, {name: "value"}, {name: "value"})
+    assert len(echoes.rates) < 1_000
+    assert len(pool.by_name) <= EchoPool.LIMIT
+
+
+def test_long_values_and_results_are_read():
+    assert found({"city": "Paris"}, "é" * 2_500_000 + " Paris") == {("city", SOMEWHERE): True}
+    assert found({"text": "x" * 5_000_000}, {"text": "x"}) == {}
