@@ -1,6 +1,14 @@
 """agentguard: verifies what an agent's tools return, before the agent believes it."""
 
-from agentguard.errors import AgentGuardError, ConfigurationError, DataError, Problem, ProfileError, StoreError
+from agentguard.errors import (
+    AgentGuardError,
+    ConfigurationError,
+    DataError,
+    Problem,
+    ProfileError,
+    ResultBlocked,
+    StoreError,
+)
 from agentguard.verification import (
     SignalResult,
     ToolProfile,
@@ -16,6 +24,7 @@ __all__ = [
     "DataError",
     "Problem",
     "ProfileError",
+    "ResultBlocked",
     "SignalResult",
     "StoreError",
     "ToolProfile",

@@ -6,6 +6,7 @@
     ├── ConfigurationError      what was declared is wrong: an argument, a setting
     │   └── ProfileError        one or more tool profiles are wrong; lists every problem
     ├── DataError               what was handed over to be read is wrong: a call, a trace
+    ├── ResultBlocked           a tool result was blocked, and the guard was asked to raise
     └── StoreError              what was learned could not be kept or read back
 
 Configuration faults are never findings: a broken profile raises here, a broken *result* becomes a signal.
@@ -17,7 +18,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["AgentGuardError", "ConfigurationError", "DataError", "Problem", "ProfileError", "StoreError"]
+__all__ = [
+    "AgentGuardError",
+    "ConfigurationError",
+    "DataError",
+    "Problem",
+    "ProfileError",
+    "ResultBlocked",
+    "StoreError",
+]
 
 
 class AgentGuardError(Exception):
@@ -59,6 +68,24 @@ class ProfileError(ConfigurationError):
 
 class DataError(AgentGuardError, ValueError):
     """A call or a trace that cannot be read."""
+
+
+class ResultBlocked(AgentGuardError):
+    """A blocked tool result, where ``on_block="raise"`` or a plain function is guarded.
+
+    Attributes:
+        tool: the tool's name.
+        call_id: the call's id, or None.
+        posterior: P(fabricated or corrupted).
+        reason: the explanation of the verdict; it quotes no result.
+    """
+
+    def __init__(self, tool: str, posterior: float, reason: str, call_id: str | None = None) -> None:
+        self.tool = tool
+        self.call_id = call_id
+        self.posterior = posterior
+        self.reason = reason
+        super().__init__(f"the result of {tool!r} was blocked: {reason}")
 
 
 class StoreError(AgentGuardError):

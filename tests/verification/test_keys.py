@@ -41,6 +41,10 @@ class TestNumbers:
         numbers = numbers_of(read({"rows": [{"n": 1}, {"n": 3}, {"n": 7}]}))
         assert numbers == pytest.approx({"rows[].n": np.mean(np.log1p([1, 3, 7]))})
 
+    def test_are_found_among_other_things(self):
+        numbers = numbers_of(read({"rows": [{"n": None}, {"n": 3}, {"n": "x"}, {"n": 7}]}))
+        assert numbers == pytest.approx({"rows[].n": np.mean(np.log1p([3, 7]))})
+
     def test_leave_out_what_is_no_number(self):
         assert numbers_of(read({"a": True, "b": "5", "c": math.nan, "d": math.inf, "e": None, "f": 2**70})) == {}
 

@@ -153,6 +153,11 @@ class TestFormats:
         # The smallest of three p-values counts p (1 + (3 - 1)/2) = 2 p.
         assert among == pytest.approx(alone - math.log(2))
 
+    def test_formats_are_found_among_other_things(self):
+        shape = learned(*({"codes": [None, f"A{n % 10}", 5]} for n in range(40)))
+        assert format_surprise(shape, {"codes": [None, "A7", 5]})[0] == 0.0
+        assert format_surprise(shape, {"codes": ["?-?", None]})[0] > 3.0
+
     def test_free_text_has_no_format(self):
         texts = ["".join("x" if n >> bit & 1 else " y" for bit in range(8)) for n in range(200)]
         shape = learned(*({"text": text} for text in texts))

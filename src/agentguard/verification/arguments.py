@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from .canonical import args_key, plain
-from .document import child_path
+from .walk import child_path
 
 __all__ = ["Arguments", "normal"]
 

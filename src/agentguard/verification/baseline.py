@@ -14,7 +14,7 @@ from .decision import new_scores
 from .document import Document
 from .drift import Drift
 from .echoes import Echoes, EchoPool, find_echoes
-from .keys import KeyHistory, Keys, numbers_of
+from .keys import Keys, numbers_of
 from .shape import Shape, facts_of
 from .statistics import Categories, Level, Rate, Ring, Surprises
 
@@ -96,7 +96,7 @@ class ToolMemory:
         self.foreign_known = Rate()  # the same, of calls with a known key
         self.foreign_tool = Rate()
         self.session_changes = Rate()
-        self.sessions: OrderedDict[str, OrderedDict[bytes, KeyHistory]] = OrderedDict()
+        self.sessions: OrderedDict[str, OrderedDict[bytes, int]] = OrderedDict()  # the latest result of each key
         self.surprises: dict[str, Surprises] = {}
         self.scores = new_scores()
         self.contracts: dict[str, Rate] = {}  # of trusted or labelled genuine calls: the contract was broken
@@ -133,7 +133,7 @@ class ToolMemory:
         self.drift.push("size", log1p(document.size))
         self.endings[kind].push(ending(document))
         self.unclosed[kind].push(document.unclosed)
-        if document.open_objects:
+        if document.open_forms:
             self.cut_objects.push(ends_in_a_cut_object(document, self.shapes[kind]))
         self.shapes[kind].learn(document, facts_of(document))
         for path, x in () if known else numbers_of(document).items():
@@ -168,11 +168,9 @@ class ToolMemory:
         self.clocks.learn(clocks, history.clocks)
         history.clocks = clocks
         if session_id is not None:
-            self._learn_session(session_id, key, words, document, numbers)
+            self._learn_session(session_id, key, document.digest)
 
-    def _learn_session(
-        self, session_id: str, key: bytes, words: frozenset[int], document: Document, numbers: dict[str, float]
-    ) -> None:
+    def _learn_session(self, session_id: str, key: bytes, digest: int) -> None:
         session = self.sessions.get(session_id)
         if session is None:
             session = self.sessions[session_id] = OrderedDict()
@@ -180,15 +178,12 @@ class ToolMemory:
                 self.sessions.popitem(last=False)
         else:
             self.sessions.move_to_end(session_id)
-        history = session.get(key)
-        if history is None:
-            history = session[key] = KeyHistory(words)
-            if len(session) > SESSION_KEYS:
-                session.popitem(last=False)
-        else:
-            self.session_changes.push(document.digest != history.results[-1])
+        if key in session:
+            self.session_changes.push(digest != session[key])
             session.move_to_end(key)
-        history.learn(document, numbers)
+        session[key] = digest
+        if len(session) > SESSION_KEYS:
+            session.popitem(last=False)
 
     def change_rate(self) -> float:
         """How often the same arguments get another result than before, shrunk to the rate over all tools."""
@@ -207,7 +202,7 @@ def ending(document: Document) -> str:
 
 def ends_in_a_cut_object(document: Document, shape: Shape) -> bool:
     """A keyed text ends within an object that has only the first keys of what is known there."""
-    return any(shape.is_cut_object(path, names) for path, names in document.open_objects)
+    return any(shape.is_cut_object(path, names) for path, names in document.open_forms)
 
 
 def error_form(document: Document) -> str:

@@ -18,6 +18,7 @@ __all__ = ["Clocks", "clock_values"]
 MAX_PATHS = 32
 GIVEN_UP_AT = 0.25
 WARM_UP = 6
+LONGEST_TIME = 35
 TIMES = 0.05  # before anything is known: how often a field that is written as a time goes back
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
 
@@ -31,20 +32,19 @@ def clock_values(document: Document) -> dict[str, ClockValue]:
     >>> clock_values(read({"as_of": "2025-03-01T10:00:00", "price": 4.5, "name": "x", "rows": [{"id": 1}]}))
     {'as_of': '2025-03-01T10:00:00', 'price': 4.5}
     """
-    values: dict[str, ClockValue] = {}
-    for path, value in document.leaves:
-        if "[]" in path:
-            continue
-        kind = type(value)
-        if (
-            (kind is str and len(value) <= 35 and _ISO.match(value))
-            or (kind is float and math.isfinite(value))
-            or (kind is int and -(2**53) <= value <= 2**53)
-        ):
-            values[path] = value
-        if len(values) >= MAX_PATHS:
-            break
-    return values
+    clocks: dict[str, ClockValue] = {}
+    for path, values in document.leaves.items():
+        if len(values) == 1 and "[]" not in path:
+            value = values[0]
+            kind = type(value)
+            if kind is str:
+                if value[4:5] == "-" and len(value) <= LONGEST_TIME and _ISO.match(value):
+                    clocks[path] = value
+            elif (kind is float and math.isfinite(value)) or (kind is int and -(2**53) <= value <= 2**53):
+                clocks[path] = value
+            if len(clocks) >= MAX_PATHS:
+                break
+    return clocks
 
 
 def _went_back(now: ClockValue, before: ClockValue | None) -> bool | None:

@@ -1,8 +1,6 @@
 """One tool result, serialised once and walked once; every check reads it from here.
 
-The walk turns a nested value into ``(path, scalar)`` leaves and ``(path, keys)`` objects. A path names a place in the
-result's structure, not in one result: list positions are ``[]`` and digits in keys are ``#``, so that
-``{"rows": [{"id": 1}]}`` has the path ``rows[].id`` and ``{"card_12": 1}`` has ``card_#``.
+Text that is JSON, a Python literal or ``key: value`` lines is read as the structure that it writes.
 """
 
 from __future__ import annotations
@@ -11,52 +9,24 @@ import ast
 import json
 import re
 from collections.abc import Hashable
-from functools import lru_cache
-from operator import itemgetter
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from .canonical import MAX_SCANNED, digest, plain, serialise
-from .text import keyed_lines
+from .error_reports import reports_error
+from .keyed_text import keyed_lines
+from .walk import MAX_KEYS, Form, Walk
 
-__all__ = ["Document", "Leaf", "read"]
+__all__ = ["Document", "read"]
 
-Leaf = tuple[str, Any]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-_value_of = itemgetter(1)
 
-MAX_LEAVES = 1_500
-MAX_KEYS = 200
-MAX_KEY_LENGTH = 80
-MAX_NAMES_LENGTH = 2_000  # of all keys of an object together
-HEAD, TAIL = 10, 2  # list elements looked at from the front and from the back
-MAX_WALK_DEPTH = 24
 MAX_LITERAL = 20_000
 
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
 _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.eE+-]*\s*(?:,|$)))""")
-_ERROR_KEYS = frozenset({"error", "errors", "error_message", "exception"})
-_NOTHING = r"\s*(?:null|none|~|false|no|0|\[\])\s*(?:\n|$)"  # `error: null` reports that there is none
-_SUBJECT = (  # what texts about errors are about
-    r"\s+(?:(?:analysis|bars?|budgets?|correction|detection|margins?|pages?|propagation|rates?|tracking|types?)\b"
-    r"|handling\b(?!\s+(?:an?|the|this|your|request|call)\b))"
-)
-_ERROR_TEXT = re.compile(
-    rf"""
-    \W{{0,3}}(?:
-        (?:[\w.]*(?-i:Error|Exception|Failure)|(?:[\w.]*[._])?(?:error|exception|failure))\b(?!\s*:{_NOTHING})(?!{_SUBJECT})
-        | (?:traceback|failed|invalid|cannot|can't|timeout)\b | timed\ ?out | unauthori[sz]ed | unable\ to | no\ such
-        | not\ found | forbidden\b(?!\s+(?-i:[A-Z][a-z]))
-        | (?:http\S*\s+)?[45]\d\d\s+(?:bad|forbidden|gateway|internal|service|too\ many|unauthori[sz]ed)\b
-    )
-    | .{{0,80}}(?:
-        \berror(?:\.\.\.|:(?!{_NOTHING}))
-        | \b(?:not\ found|does\ not\ exist)(?=\s*(?:$|[^\w\s]|(?:at|by|for|in|on|to|with|within)\b))
-    )
-    """,
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
-)
 _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
 
 
@@ -69,17 +39,17 @@ class Document:
         kind: ``object array literal number boolean word keyed list prose broken empty``; ``literal`` is text that is a
             Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as JSON and does not parse.
         is_error: the result reports a failure instead of an answer.
-        leaves: ``(path, scalar)`` in order, sampled in long lists and bounded.
-        objects: ``(path, keys in order)`` of every object met.
+        leaves: the scalars at each path (see ``walk.py``), sampled in long lists and bounded.
+        forms: the path and the keys in order of the objects met, each once.
         complete: False where the walk had to leave something out.
-        open_objects: those of them in which a keyed text ends.
+        open_forms: those of the objects in which a keyed text ends.
         unclosed: a quote or bracket that text opened is still open at its end.
         digest: 64 bits that tell results apart.
         facts, numbers: worked out on first use, by ``shape.facts_of`` and ``keys.numbers_of``.
     """
 
     __slots__ = (
-        "complete", "digest", "facts", "is_error", "kind", "leaves", "numbers", "objects", "open_objects", "text",
+        "complete", "digest", "facts", "forms", "is_error", "kind", "leaves", "numbers", "open_forms", "text",
         "unclosed", "value",
     )  # fmt: skip
 
@@ -88,9 +58,9 @@ class Document:
         self.text = text
         self.kind = kind
         self.is_error = False
-        self.leaves: list[Leaf] = []
-        self.objects: list[tuple[str, tuple[str, ...]]] = []
-        self.open_objects: list[tuple[str, tuple[str, ...]]] = []
+        self.leaves: dict[str, list[Any]] = {}
+        self.forms: dict[Form, None] = {}
+        self.open_forms: list[Form] = []
         self.complete = True
         self.unclosed = False
         self.digest = digest(text)
@@ -113,7 +83,7 @@ def read(result: Any) -> Document:
 
     >>> document = read('{"rows": [{"id": 1}, {"id": 2}]}')
     >>> document.kind, document.leaves
-    ('object', [('rows[].id', 1), ('rows[].id', 2)])
+    ('object', {'rows[].id': [1, 2]})
     """
     if type(result) is str:
         return _read_text(result)
@@ -122,7 +92,7 @@ def read(result: Any) -> Document:
     text, value = serialise(result)
     if type(value) is not str:
         document = _read_value(value, text, "array" if isinstance(value, (list, tuple)) else "object")
-        if _SCALARS.issuperset(map(type, map(_value_of, document.leaves))):
+        if _SCALARS.issuperset(map(type, chain.from_iterable(document.leaves.values()))):
             return document
         text, value = serialise(plain(value))  # of tuples, UUIDs and enums, which orjson writes as they stand
         if type(value) is not str:
@@ -138,11 +108,10 @@ def _read_value(value: Any, text: bytes, kind: str) -> Document:
     if not isinstance(value, (dict, list)):
         kind = "boolean" if isinstance(value, bool) else "number"
     document = Document(value, text, kind)
-    _walk(document, value, "", 0)
-    if isinstance(value, dict) and len(value) <= 3:
-        document.is_error = any(
-            isinstance(key, str) and key.lower() in _ERROR_KEYS and bool(item) for key, item in value.items()
-        )
+    walk = Walk()
+    walk.visit(value)
+    document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
+    document.is_error = reports_error(value)
     return document
 
 
@@ -213,92 +182,24 @@ def _read_plain_text(text: str, stripped: str, raw: bytes) -> Document:
     keyed = keyed_lines(stripped)
     if keyed is not None:
         document.kind = "keyed"
-        document.leaves, document.objects, document.unclosed = keyed.leaves, keyed.objects, keyed.unclosed
-        document.complete, document.open_objects = keyed.complete, keyed.open_objects
+        document.leaves, document.forms, document.unclosed = keyed.leaves, keyed.forms, keyed.unclosed
+        document.complete, document.open_forms = keyed.complete, keyed.open_forms
     elif stripped.startswith("- "):
         document.kind = "list"
         lines = stripped.split("\n", MAX_KEYS)
-        document.leaves = [("[]", line[2:].rstrip()) for line in lines[:MAX_KEYS] if line[:2] == "- "]
+        document.leaves = {"[]": [line[2:].rstrip() for line in lines[:MAX_KEYS] if line[:2] == "- "]}
         document.complete = len(lines) <= MAX_KEYS
     elif len(stripped) < 24 and " " not in stripped:
         document.kind = "word"
-        document.leaves = [("", stripped)]
+        document.leaves = {"": [stripped]}
     else:
-        document.leaves = [("", text)]
+        document.leaves = {"": [text]}
         document.unclosed = (
             stripped.count('"') % 2 == 1
             or stripped.count("(") > stripped.count(")")
             or stripped.count("[") > stripped.count("]")
         )
     if len(text) > MAX_SCANNED:
-        document.complete, document.unclosed, document.open_objects = False, False, []  # its end was not looked at
-    document.is_error = len(stripped) < 600 and _ERROR_TEXT.match(stripped) is not None
+        document.complete, document.unclosed, document.open_forms = False, False, []  # its end was not looked at
+    document.is_error = reports_error(stripped)
     return document
-
-
-@lru_cache(maxsize=16_384)
-def child_path(parent: str, key: str) -> str:
-    """The path of a key below a parent; remembered, so that equal paths are one object with one hash.
-
-    >>> child_path("cards", "card_4421")
-    'cards.card_#'
-    """
-    if len(key) > MAX_KEY_LENGTH:
-        child_path.cache_clear()  # it keeps what it was asked for, and must not fill up with long keys
-        key = key[:MAX_KEY_LENGTH]
-    name = key if key.isalpha() else _DIGITS.sub("#", key)
-    return f"{parent}.{name}" if parent else name
-
-
-_DIGITS = re.compile(r"\d+")
-
-
-@lru_cache(maxsize=8_192)
-def _element_path(parent: str) -> str:
-    return f"{parent}[]"
-
-
-@lru_cache(maxsize=8_192)
-def _names(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """An object's keys with their digits put out, each name once."""
-    if sum(map(len, keys)) > MAX_NAMES_LENGTH:
-        _names.cache_clear()
-    return tuple(dict.fromkeys(_DIGITS.sub("#", key[:MAX_KEY_LENGTH]) for key in keys))
-
-
-def _walk(document: Document, value: Any, path: str, depth: int) -> None:
-    kind = type(value)
-    if kind is dict:
-        keys = tuple(value) if len(value) <= MAX_KEYS else tuple(value)[:MAX_KEYS]
-        document.objects.append((path, _names(keys)))
-        full = depth >= MAX_WALK_DEPTH or len(document.leaves) >= MAX_LEAVES or len(document.objects) >= MAX_LEAVES
-        if full or len(keys) < len(value):
-            document.complete = False
-            if full:
-                return
-        leaves = document.leaves
-        for key in keys:
-            item = value[key]
-            below = child_path(path, key)
-            if type(item) is dict or type(item) is list:
-                _walk(document, item, below, depth + 1)
-            else:
-                leaves.append((below, item))
-    elif kind is list:
-        below = _element_path(path)
-        if not value:
-            document.leaves.append((below, None))
-            return
-        if depth >= MAX_WALK_DEPTH or len(document.leaves) >= MAX_LEAVES:
-            document.complete = False
-            return
-        if len(value) > HEAD + TAIL:
-            document.complete = False
-            value = value[:HEAD] + value[-TAIL:]
-        for item in value:
-            if type(item) is dict or type(item) is list:
-                _walk(document, item, below, depth + 1)
-            else:
-                document.leaves.append((below, item))
-    else:
-        document.leaves.append((path, value))

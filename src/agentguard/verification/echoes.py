@@ -16,11 +16,13 @@ import orjson
 from .arguments import Arguments, normal
 from .document import Document
 from .statistics import Rate
+from .walk import last_name
 
 __all__ = ["Echo", "EchoPool", "Echoes", "find_echoes"]
 
 SHORTEST = 3
 MAX_PATHS = 64
+MAX_VALUES = 40
 POOL_STRENGTH = 3.0
 IDENTIFIER_ENDINGS = ("id", "name", "email", "number", "symbol", "ticker", "code", "isbn", "iata")
 IDENTIFIER_RATE, OTHER_RATE = 0.97, 0.85
@@ -74,7 +76,7 @@ def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
 def _find(arguments: Arguments, document: Document) -> list[Echo]:
     if document.kind in ("empty", "broken") or not arguments.values:
         return []
-    named = _last_names(document) if document.leaves else {}
+    named = _values_by_name(document, {last_name(path) for path, _ in arguments.values})
     lowered = document.text.lower()
     if not lowered.isascii():
         lowered = document.text.decode("utf-8", "replace").lower().encode()  # É is é, which bytes do not know
@@ -86,9 +88,9 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             if structured and ('"' in text or "\\" in text or not text.isprintable()):
                 needle = orjson.dumps(needle.decode("utf-8", "replace"))[1:-1]
             echoes.append(Echo(path, "somewhere", document.kind, needle in lowered))
-        name = _last_name(path)
+        name = last_name(path)
         others = named.get(name)
-        if others is not None and name:
+        if others and name:
             found = any(_same(text, other) for other in others)
             echoes.append(Echo(path, "same name", document.kind, found))
     return echoes
@@ -100,18 +102,13 @@ def _same(text: str, other: str) -> bool:
     return text == other or (len(text) >= SHORTEST and text in other) or (len(other) >= SHORTEST and other in text)
 
 
-def _last_name(path: str) -> str:
-    return path[path.rfind(".") + 1 :].removesuffix("[]")
-
-
-def _last_names(document: Document) -> dict[str, list[str]]:
-    """The normalised values of the top two levels by their path's last name."""
+def _values_by_name(document: Document, wanted: set[str]) -> dict[str, list[str]]:
+    """The normalised values of the top two levels whose path ends in one of the wanted names."""
     named: dict[str, list[str]] = {}
-    for path, value in document.leaves:
-        if path.count(".") <= 1:
-            text = normal(value)
-            if text:
-                named.setdefault(_last_name(path), []).append(text)
+    for path, values in document.leaves.items():
+        name = last_name(path)
+        if name in wanted and path.count(".") <= 1:
+            named.setdefault(name, []).extend(text for value in values[:MAX_VALUES] if (text := normal(value)))
     return named
 
 
@@ -129,7 +126,7 @@ class Echoes:
         for path, where, kind, found in echoes:
             rate = self.rates.get((path, where, kind))
             if where == "same name":
-                expected = pool.expected(_last_name(path))
+                expected = pool.expected(last_name(path))
                 likely = expected if rate is None else rate.mean(expected, POOL_STRENGTH)
             elif rate is None or rate.total < 3:
                 continue
@@ -156,4 +153,4 @@ class Echoes:
                 rate = self.rates[path, where, kind] = Rate()
             rate.push(found)
             if where == "same name":
-                pool.push(_last_name(path), found)
+                pool.push(last_name(path), found)

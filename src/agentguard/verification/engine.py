@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,7 @@ MAX_REMEMBERED_CALLS = 10_000
 FEEDBACK = "feedback"
 
 _METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
+_fired = attrgetter("fired")
 _log = logging.getLogger("agentguard")
 
 
@@ -112,6 +114,10 @@ class VerificationEngine:
         self._tools.declare(profile)
         return profile
 
+    def profile_of(self, tool: str) -> ToolProfile:
+        """The profile that a tool is held to; for an unregistered tool the default one."""
+        return self._tools.find(as_name(tool), keep=False).contract.profile
+
     def verify(
         self,
         tool: str,
@@ -166,9 +172,15 @@ class VerificationEngine:
         failed: list[str] = []
         decision = Decision("accept", prior, {}, None)
         tier = VerificationTier.TIER_0
-        for tier, checks in self._method.tiers:  # noqa: B007 - the tier reached is returned
+        for tier, checks in self._method.tiers:
             for check in checks:
                 signals[check.name] = self._ask(check, case, failed)
+            if (
+                tier is VerificationTier.TIER_0
+                and prior < case.settings.block_at
+                and not any(map(_fired, signals.values()))
+            ):
+                continue  # nothing speaks against the call yet: tier 0 cannot end it
             try:
                 decision = self._method.decide(case, prior, signals)
             except Exception as error:

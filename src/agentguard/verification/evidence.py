@@ -5,9 +5,9 @@ p-value there has the density ``xi p^(xi - 1)`` (Sellke, Bayarri & Berger 2001).
 ratio, which holds at three sigma, p = .0027; it cannot be made to hold more than about 23, however large the share. A
 signal that is silent (p = 1) is evidence too, for the call.
 
-**Combination.** Signals of a group look at the same trait and are correlated. A group counts its strongest evidence
-against the call in full and a third of the rest of it. Evidence for the call counts half and once: the strongest of
-all groups in which nothing speaks against it.
+**Combination.** Signals of a group look at the same trait and are correlated: a group counts its strongest evidence
+against the call in full and a third of the rest of it. Evidence for the call counts once, the strongest there is, and
+half: a fault disturbs some traits and leaves the others whole. It does not excuse a broken declaration.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
             groups.setdefault(signal.group or name, []).append((math.log(signal.likelihood_ratio), name))
     contributions: dict[str, float] = {}
     for_the_call, silent = 0.0, ""
+    broken = any(signal.fired and signal.p_value is None for signal in signals.values())
     for members in groups.values():
         if len(members) > 1:
             members.sort()
@@ -87,7 +88,7 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
             for nats, other in members[:-1]:
                 if nats > 0.0:
                     contributions[other] = REST * nats
-        elif members[0][0] < for_the_call:
+        elif members[0][0] < for_the_call and not broken:
             for_the_call, silent = members[0]
     if silent:
         contributions[silent] = FOR_THE_CALL * for_the_call

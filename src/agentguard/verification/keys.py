@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from math import log
+from typing import Any
 from zlib import crc32
 
 from .clocks import ClockValue
@@ -15,7 +16,7 @@ __all__ = ["KeyHistory", "Keys", "numbers_of"]
 MAX_RESULTS = 6
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
-MARKS = (32, 64, 128, 256, 512, 1024, 2048, 4096, 16384)
+MARKS = (32, 128, 512, 2048, 8192)
 
 
 def numbers_of(document: Document) -> dict[str, float]:
@@ -27,13 +28,19 @@ def numbers_of(document: Document) -> dict[str, float]:
     """
     if document.numbers is not None:
         return document.numbers
-    sums: dict[str, tuple[float, int]] = {}
-    for path, value in document.leaves:
-        if (type(value) is float and value - value == 0.0) or (type(value) is int and -(2**63) <= value < 2**64):
-            total, count = sums.get(path, (0.0, 0))
-            sums[path] = (total + signed_log(value), count + 1)
-    document.numbers = {path: total / count for path, (total, count) in sums.items()}
+    numbers: dict[str, float] = {}
+    for path, values in document.leaves.items():
+        kind = type(values[0])
+        if kind is float or kind is int or len(values) > 1:
+            logs = [signed_log(value) for value in values if _is_number(value)]
+            if logs:
+                numbers[path] = logs[0] if len(logs) == 1 else sum(logs) / len(logs)
+    document.numbers = numbers
     return document.numbers
+
+
+def _is_number(value: Any) -> bool:
+    return (type(value) is float and value - value == 0.0) or (type(value) is int and -(2**63) <= value < 2**64)
 
 
 class KeyHistory:
@@ -68,7 +75,7 @@ class KeyHistory:
     def is_cut_off(self, document: Document) -> bool:
         """The result is shorter than the longest known one and says the same as far as it goes.
 
-        Compared by checksums of the first 32, 64, 128, … bytes: no text is kept.
+        Compared by checksums of the first 32, 128, 512, … bytes: no text is kept.
         """
         if document.size >= self.size or document.size < MARKS[0] or document.is_structured:
             return False  # JSON that closes all it opened is no beginning of other JSON

@@ -77,6 +77,7 @@ class ToolProfile(BaseModel):
     output_schema: dict[str, Any] | bool | None = Field(default=None, description="JSON Schema of a real result.")
     cacheable: bool = Field(default=False, description="A cache may answer at once: no lower latency bound.")
     stateful: bool = Field(default=False, description="The same arguments may rightly give other results.")
+    idempotent: bool = Field(default=False, description="A second call does no harm, so a guard may call again.")
     echoes: Mapping[str, str] = Field(
         default_factory=dict, description="Argument path to the result path that repeats its value."
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from .document import Document
@@ -20,6 +20,7 @@ __all__ = ["Shape", "facts_of"]
 MAX_FACTS = 1_500
 MAX_WORDS = 40
 MAX_FORMATS = 128
+FORMATS_READ = 3  # of the strings at one path of one result
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _DIGITS_AND_LETTERS = str.maketrans(
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "9" * 10 + "a" * 26 + "A" * 26
@@ -40,8 +41,14 @@ def facts_of(document: Document) -> set[Fact]:
             text = document.text[:2000].decode("utf-8", "replace")
             document.facts = {word.lower() for word in _WORD.findall(text)[:MAX_WORDS]}
         else:
-            document.facts = {(path, _type(value)) for path, value in document.leaves}
+            document.facts = {
+                (path, _type(value)) for path, values in document.leaves.items() for value in _one_of_each_type(values)
+            }
     return document.facts
+
+
+def _one_of_each_type(values: list[Any]) -> Iterable[Any]:
+    return values if len(values) == 1 else {type(value): value for value in values}.values()
 
 
 def _type(value: Any) -> type:
@@ -94,7 +101,7 @@ class Shape:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
                 worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
         odd = 0
-        for path, names in document.objects:
+        for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is not None and categories.total >= 2:
                 p = categories.p(names)
@@ -103,20 +110,20 @@ class Shape:
                     if -math.log(p) > worst:
                         worst, why = -math.log(p), f"unusual keys at {path or 'the top'}"
         if odd:
-            extent = max(extent, 0.5 * odd / len(document.objects))
+            extent = max(extent, 0.5 * odd / len(document.forms))
         return worst, extent, why
 
     def format_surprise(self, document: Document) -> tuple[float, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have a format."""
         least, where, judged = 1.0, "", 0
-        for path, value in document.leaves:
-            if type(value) is str:
-                formats = self.formats.get(path)
-                if formats is not None and formats.total >= 3:
-                    judged += 1
-                    p = formats.p(string_format(value))
-                    if p < least:
-                        least, where = p, path
+        for path, formats in self.formats.items():
+            if formats is not None and formats.total >= 3 and path in document.leaves:
+                for value in document.leaves[path][:FORMATS_READ]:
+                    if type(value) is str:
+                        judged += 1
+                        p = formats.p(string_format(value))
+                        if p < least:
+                            least, where = p, path
         if not where:
             return 0.0, ""
         return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), f"{where} is written in an unusual way"
@@ -140,30 +147,32 @@ class Shape:
         if self.count - self._usual_at > self.count // 8:
             self._usual = frozenset(fact for fact, seen in known.items() if seen * 2 > self.count)
             self._usual_at = self.count
-        for path, names in set(document.objects):
+        for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is None:
                 if len(self.keys) >= MAX_FACTS // 4:
                     continue
                 categories = self.keys[path] = Categories()
             categories.push(names)
-        for path, value in document.leaves:
-            if type(value) is str:
-                self._learn_format(path, value)
+        for path, values in document.leaves.items():
+            if type(values[0]) is str or (len(values) > 1 and str in map(type, values[1:FORMATS_READ])):
+                self._learn_formats(path, values)
 
-    def _learn_format(self, path: str, value: str) -> None:
+    def _learn_formats(self, path: str, values: list[Any]) -> None:
         """Formats of free text are all distinct: such a path is given up for good, and costs nothing from then on."""
         if path not in self.formats:
-            if len(self.formats) < MAX_FORMATS:
-                self.formats[path] = Categories()
-            else:
+            if len(self.formats) >= MAX_FORMATS:
                 return
+            self.formats[path] = Categories()
         formats = self.formats[path]
-        if formats is not None:
-            formats.push(string_format(value))
-            distinct = len(formats.counts)
-            if distinct > 12 and distinct * 3 > formats.total:
-                self.formats[path] = None
+        if formats is None:
+            return
+        for value in values[:FORMATS_READ]:
+            if type(value) is str:
+                formats.push(string_format(value))
+        distinct = len(formats.counts)
+        if distinct > 12 and distinct * 3 > formats.total:
+            self.formats[path] = None
 
 
 def _say(fact: Fact) -> str:

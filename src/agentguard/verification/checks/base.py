@@ -19,6 +19,7 @@ AS_USUAL = "as usual"
 MOST_SURPRISE = 11.9
 MOST_DIRECT = 20.0
 CONTRACT_STRENGTH = 10.0
+LEAST_RATIO = 1.5  # labels soften a declaration down to this, and do not switch it off
 
 abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few: each is built once
 
@@ -30,7 +31,8 @@ class Finding(NamedTuple):
         surprise: ``-ln p`` under this tool's past, in nats, before recalibration.
         detail: what it is about.
         most: the most that it may weigh against the call, in nats.
-        direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger.
+        direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger, as
+            far as the recalibration bears it out (at most 1 / 2p).
     """
 
     surprise: float
@@ -80,7 +82,7 @@ class LearnedCheck:
         p = past.p(surprise)
         fired = p <= FIRES_AT
         likelihood = min(ratio_of(p, ratio, self.share), self.cap)
-        likelihood = max(likelihood, min(direct, MOST_DIRECT))
+        likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.5 / p))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
         said = detail if fired else AS_USUAL
@@ -110,7 +112,9 @@ def _genuine_rate(memory: ToolMemory, name: str, fabricated: float, ratio: float
     A Beta of strength 10 around what the documented ratio implies, moved only by trusted and labelled calls.
     """
     rate = memory.contracts.get(name) or Rate()
-    return min(rate.mean(fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), fabricated)
+    return min(
+        rate.mean(fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), fabricated / min(LEAST_RATIO, max(ratio, 1.0))
+    )
 
 
 def broken_contract(

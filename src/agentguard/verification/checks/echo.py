@@ -41,7 +41,7 @@ class EchoMismatch(LearnedCheck):
         given = dict(case.arguments.values)
         for argument, place in declared.items():
             text = given.get(argument)
-            there = [normal(value) for path, value in case.document.leaves if path == place]
+            there = [normal(value) for value in case.document.leaves.get(place, ())]
             if text and any(there) and not any(text == other or text in other or other in text for other in there):
                 return argument
         return None

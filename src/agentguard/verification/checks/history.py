@@ -16,7 +16,7 @@ from .base import Finding, LearnedCheck
 __all__ = ["HistoricalInconsistency", "swing"]
 
 BY_CHANCE = 0.1  # P(a fabricated result is byte for byte the known one)
-REVERTED = 0.3  # P(an outdated result | fabricated or corrupted)
+WENT_BACK = 0.3  # P(a clock goes back | fabricated or corrupted)
 STRONGEST_AGREEMENT = 0.25
 WITHIN_SD = 0.1
 
@@ -79,19 +79,15 @@ class HistoricalInconsistency(LearnedCheck):
             return Finding(0.0, "the same result as before")
         found = Finding(-math.log(memory.change_rate()), "another result than before")
         if document.digest in history.results:
-            reverts = memory.reverts.mean(0.1, 3.0)
-            found = _likelier(found, reverts, REVERTED, "an earlier result that had been replaced since")
+            x = -math.log(memory.reverts.mean(0.1, 3.0))
+            if x > found.surprise:
+                found = Finding(x, "an earlier result that had been replaced since")
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
-        if where:
-            found = _likelier(found, back, REVERTED, f"{where} went back, and has only ever gone forward")
+        if where and -math.log(back) > found.surprise:
+            said = f"{where} went back, and has only ever gone forward"
+            found = Finding(-math.log(back), said, direct=WENT_BACK / back)
         x, where = swing(memory, history, numbers_of(document))
         if x > found.surprise:
             moved = f"{where or 'the number'} moved far from its level under these arguments"
             found = found._replace(surprise=x, detail=moved)
         return found
-
-
-def _likelier(found: Finding, rate: float, fabricated: float, detail: str) -> Finding:
-    """The finding, or the event of this rate among genuine calls where it says more."""
-    direct = fabricated / rate
-    return Finding(max(found.surprise, -math.log(rate)), detail, direct=direct) if direct > found.direct else found

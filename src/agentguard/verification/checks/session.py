@@ -28,11 +28,11 @@ class SessionInconsistency(LearnedCheck):
         if case.contract.profile.stateful:
             return "declared stateful"
         session = memory.sessions.get(case.call.session_id)
-        history = None if session is None else session.get(case.arguments.key)
-        if history is None:
+        earlier = None if session is None else session.get(case.arguments.key)
+        if earlier is None:
             return "no earlier call with these arguments in this session"
         if case.document.is_error:
             return "an error report, not an answer"
-        if history.results[-1] == case.document.digest:
+        if earlier == case.document.digest:
             return Finding(0.0, "the same result as earlier in this session")
         return Finding(-math.log(memory.session_changes.mean(0.3, 2.0)), "another result than earlier in this session")

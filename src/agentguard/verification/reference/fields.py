@@ -42,18 +42,14 @@ def numeric_fields(document: Document) -> dict[str, float]:
     >>> numeric_fields(read({"total": 7, "ok": True, "rows": [{"id": 1}, {"id": 4}]}))
     {'total': 7.0, 'rows[].id': 2.5}
     """
-    found: dict[str, list[float]] = {}
-    for path, leaf in document.leaves:
-        number = finite(leaf)
-        if number is None:
-            continue
-        if path in found:
-            found[path].append(number)
-        elif len(found) < MAX_FIELDS and len(path) <= MAX_PATH:
-            found[path] = [number]
-    return {
-        path: numbers[0] if len(numbers) == 1 else math.fsum(numbers) / len(numbers) for path, numbers in found.items()
-    }
+    fields: dict[str, float] = {}
+    for path, leaves in document.leaves.items():
+        numbers = [number for leaf in leaves if (number := finite(leaf)) is not None]
+        if numbers and len(path) <= MAX_PATH:
+            fields[path] = numbers[0] if len(numbers) == 1 else math.fsum(numbers) / len(numbers)
+            if len(fields) >= MAX_FIELDS:
+                break
+    return fields
 
 
 def swing(one: float, other: float) -> float | None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from .walk import Form
+
 __all__ = ["KeyedText", "keyed_lines"]
 
 MAX_LINES = 600
@@ -18,14 +20,14 @@ _QUOTED = {"'": re.compile(r"'[^']*(?:''[^']*)*'(?!')"), '"': re.compile(r'"[^"\
 
 
 class KeyedText(NamedTuple):
-    """``leaves`` and ``objects`` as in ``Document``.
+    """``leaves`` and ``forms`` as in ``Document``.
 
-    ``open_objects`` are the objects in which the text ends; ``unclosed`` is True where a quoted value never ends.
+    ``open_forms`` are the objects in which the text ends; ``unclosed`` is True where a quoted value never ends.
     """
 
-    leaves: list[tuple[str, Any]]
-    objects: list[tuple[str, tuple[str, ...]]]
-    open_objects: list[tuple[str, tuple[str, ...]]]
+    leaves: dict[str, list[Any]]
+    forms: dict[Form, None]
+    open_forms: list[Form]
     unclosed: bool
     complete: bool
 
@@ -40,7 +42,7 @@ class _Level:
         self.path = path
         self.keys: list[str] = []
 
-    def as_object(self) -> tuple[str, tuple[str, ...]]:
+    def as_form(self) -> Form:
         return self.path, tuple(dict.fromkeys(self.keys))
 
 
@@ -48,8 +50,8 @@ class _Reader:
     """One pass over the lines: what was found, what is open, how many lines made sense."""
 
     def __init__(self) -> None:
-        self.leaves: list[tuple[str, Any]] = []
-        self.objects: list[tuple[str, tuple[str, ...]]] = []
+        self.leaves: dict[str, list[Any]] = {}
+        self.forms: dict[Form, None] = {}
         self.levels: list[_Level] = []
         self.keyed = 0
         self.explained = 0
@@ -74,14 +76,14 @@ class _Reader:
             self.blank += 1
         elif self.levels and item.startswith("- "):
             self.explained += 1
-            self.leaves.append((f"{self._path}[]", item[2:]))
+            self.leaves.setdefault(f"{self._path}[]", []).append(item[2:])
         elif self.levels and len(line) - len(line.lstrip()) > self.levels[-1].indent:
             self.explained += 1  # a plain value goes on, further in
 
     def _key(self, indent: int, is_item: bool, key: str, value: str) -> None:
         levels = self.levels
         while levels and (levels[-1].indent > indent or (is_item and levels[-1].indent == indent)):
-            self.objects.append(levels.pop().as_object())
+            self.forms[levels.pop().as_form()] = None
         if not levels or levels[-1].indent < indent:
             parent = f"{levels[-1].path}.{levels[-1].keys[-1]}".lstrip(".") if levels else ""
             levels.append(_Level(indent, parent + ("[]" if is_item else "")))
@@ -94,7 +96,7 @@ class _Reader:
             self.quote, self._quoted = value[0], []
             self._continue_quoted(value[1:])
         elif value:  # `"Dune" by Frank Herbert` opens no quote
-            self.leaves.append((self._path, value))
+            self.leaves.setdefault(self._path, []).append(value)
 
     def _continue_quoted(self, line: str) -> None:
         line = line.strip()
@@ -111,7 +113,7 @@ class _Reader:
             text = text.replace("''", "'")
         else:
             text = text.replace("\\n", " ").replace('\\"', '"').replace("\\ ", "").replace("\\", "")
-        self.leaves.append((self._path, text))
+        self.leaves.setdefault(self._path, []).append(text)
         self.quote = ""
 
 
@@ -121,7 +123,7 @@ def keyed_lines(text: str) -> KeyedText | None:
     Blank lines do not count. Beyond 600 lines it is not said what is open at the end, since it is not looked at.
 
     >>> keyed_lines("- id: 7\n  name: 'Ann\n   Lee'\n").leaves
-    [('[].id', '7'), ('[].name', 'Ann Lee')]
+    {'[].id': ['7'], '[].name': ['Ann Lee']}
     """
     lines = text.split("\n", MAX_LINES)
     complete = len(lines) <= MAX_LINES
@@ -133,5 +135,5 @@ def keyed_lines(text: str) -> KeyedText | None:
     unclosed = bool(reader.quote) and complete
     if reader.quote:
         reader.end_quoted()
-    still_open = [level.as_object() for level in reversed(reader.levels)] if complete else []
-    return KeyedText(reader.leaves, reader.objects + still_open, still_open, unclosed, complete)
+    still_open = [level.as_form() for level in reversed(reader.levels)] if complete else []
+    return KeyedText(reader.leaves, {**reader.forms, **dict.fromkeys(still_open)}, still_open, unclosed, complete)
