@@ -18,6 +18,12 @@ UNMEASURED = """\
 The goals for calibration error, for blocks of a genuine new field or mode, for growth and memory, and for calls 3 to 10
 of a stream are not measured here yet."""
 
+SOURCES = (
+    "Choices of design were made while looking at agentdojo, taubench and la3d_rlm, at the demo's own faults and at "
+    "generated streams. bfcl, toolbench, apibank, swe_agent and the pairs were looked at only to notice mistakes, "
+    "never to choose a constant."
+)
+
 
 def document(
     machine: Mapping[str, str],
@@ -42,7 +48,10 @@ def document(
         markdown(("machine", ""), machine.items()),
         f"Goals of the default engine: {tally(_all_lines(outcomes, standings))}.",
         UNMEASURED,
-        *_section("## Detection", CLEAN, commands, outcomes, lambda report: _all_tasks(report, with_goals=True)),
+        *_section(
+            "## Detection", CLEAN, commands, outcomes,
+            lambda report: [SOURCES, *_all_tasks(report, with_goals=True)],
+        ),
         *_section(
             "## Detection with bad history", SPOILED, commands, outcomes,
             lambda report: [

@@ -48,12 +48,12 @@ def clock_values(document: Document) -> dict[str, ClockValue]:
 
 
 def _went_back(now: ClockValue, before: ClockValue | None) -> bool | None:
-    """The clock stands earlier than before; None where the two cannot be compared."""
+    """The clock stands earlier than before; None where it stands still, or where the two cannot be compared."""
     if isinstance(now, str):
-        if not isinstance(before, str) or len(now) != len(before):
+        if not isinstance(before, str) or len(now) != len(before) or now == before:
             return None
         return now < before
-    return None if before is None or isinstance(before, str) else now < before
+    return None if before is None or isinstance(before, str) or now == before else now < before
 
 
 class Clocks:
