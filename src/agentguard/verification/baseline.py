@@ -1,61 +1,33 @@
-"""What is remembered of one tool, and of all tools together. Everything here is bounded."""
+"""What is remembered of one tool. Everything here is bounded."""
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from itertools import count
+from collections.abc import Hashable
 from math import log, log1p
-from threading import Lock
 
 from .arguments import Arguments
 from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
 from .drift import Drift
-from .echoes import Echoes, EchoPool, find_echoes
+from .echoes import Echoes, find_echoes
 from .keys import Keys, numbers_of
+from .pool import SHORTEST_OWNED, Pool, outermost_form
 from .shape import Shape, facts_of
 from .statistics import Categories, Level, Rate, Ring, Surprises
 
-__all__ = ["Pool", "ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
+__all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 
 RECENT_LATENCIES = 256
 RECENT_LENGTHS = 128
 MAX_NUMBER_PATHS = 64
 MAX_SESSIONS = 128
 SESSION_KEYS = 8
-POOLED_RESULTS = 20_000
-SHORTEST_OWNED = 20  # bytes; shorter results are shared by chance
+MAX_FORMS = 256
 SHORTEST_MS = 0.001
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
-
-
-class Pool:
-    """What tools have in common: echo rates by name, whose results are whose, how often results are broken."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.echoes = EchoPool()
-        self.scores = new_scores()
-        self.broken = Rate()
-        self.errors = Rate()
-        self.changes = Rate()  # of calls with a known key: another result than the current one
-        self.owners: OrderedDict[int, int] = OrderedDict()  # a result's digest to the one tool it belongs to, or 0
-        self.tool_numbers = count(1)
-
-    def is_anothers(self, digest: int, tool: int) -> bool:
-        """The result was learned from exactly one tool, and not from this one; what several tools say is a formula."""
-        return self.owners.get(digest, 0) not in (0, tool)
-
-    def own(self, digest: int, tool: int) -> None:
-        owner = self.owners.get(digest)
-        if owner is None:
-            self.owners[digest] = tool
-            if len(self.owners) > POOLED_RESULTS:
-                self.owners.popitem(last=False)
-        elif owner != tool:
-            self.owners[digest] = 0
 
 
 class ToolMemory:
@@ -64,8 +36,8 @@ class ToolMemory:
     __slots__ = (
         "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
         "error_forms", "errors", "foreign", "foreign_known", "foreign_tool", "id", "keys", "kinds", "latency",
-        "lengths", "levels", "pool", "repeats", "reverts", "scores", "session_changes", "sessions", "shapes",
-        "surprises", "suspects", "thinned", "unclosed", "within",
+        "lengths", "levels", "own_forms", "pool", "repeats", "reverts", "scores", "session_changes", "sessions",
+        "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
     def __init__(self, pool: Pool) -> None:
@@ -83,6 +55,7 @@ class ToolMemory:
         self.unclosed: dict[str, Rate] = {}
         self.cut_objects = Rate()
         self.latency = Ring(RECENT_LATENCIES)
+        self.own_forms: set[Hashable] = set()
         self.drift = Drift()
         self.clocks = Clocks()
         self.levels: dict[str, Level] = {}
@@ -133,6 +106,11 @@ class ToolMemory:
         self.drift.push("size", log1p(document.size))
         self.endings[kind].push(ending(document))
         self.unclosed[kind].push(document.unclosed)
+        form = outermost_form(document)
+        if form is not None and form not in self.own_forms:
+            self.pool.foreign_form.push(self.pool.has_anothers_form(document, self.id))
+            if len(self.own_forms) < MAX_FORMS:
+                self.own_forms.add(form)
         if document.open_forms:
             self.cut_objects.push(ends_in_a_cut_object(document, self.shapes[kind]))
         self.shapes[kind].learn(document, facts_of(document))
@@ -160,9 +138,13 @@ class ToolMemory:
                     self.within.setdefault(path, Level()).push(x - mean)
         if document.size >= SHORTEST_OWNED:
             rate = self.foreign if history is None else self.foreign_known
-            rate.push(self.keys.is_foreign(key, words, document.digest))
-            self.foreign_tool.push(self.pool.is_anothers(document.digest, self.id))
-            self.pool.own(document.digest, self.id)
+            foreign = self.keys.is_foreign(key, words, document.digest)
+            rate.push(foreign)
+            anothers = self.pool.is_anothers(document.digest, self.id)
+            self.foreign_tool.push(anothers)
+            self.pool.foreign_tool.push(anothers)
+            self.pool.foreign.push(foreign)
+        self.pool.own(document, self.id)
         self.keys.learn(key, words, document, numbers)
         clocks, history = clock_values(document), self.keys.by_key[key]
         self.clocks.learn(clocks, history.clocks)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from .baseline import Pool, ToolMemory
+from .baseline import ToolMemory
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
 from .evidence import combine
 from .method import Case, Decision
+from .pool import Pool
 from .statistics import Rate
 from .types import SignalResult, VerificationTier
 

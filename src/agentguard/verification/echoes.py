@@ -24,6 +24,7 @@ SHORTEST = 3
 MAX_PATHS = 64
 MAX_VALUES = 40
 POOL_STRENGTH = 3.0
+CLASS_STRENGTH = 20.0
 IDENTIFIER_ENDINGS = ("id", "name", "email", "number", "symbol", "ticker", "code", "isbn", "iata")
 IDENTIFIER_RATE, OTHER_RATE = 0.97, 0.85
 LIKELY = 0.7
@@ -47,14 +48,20 @@ class EchoPool:
 
     def __init__(self) -> None:
         self.by_name: dict[str, Rate] = {}
+        self.identifiers = Rate()
+        self.others = Rate()
 
     def expected(self, name: str) -> float:
         """How often an argument of this name comes back under the same name, before the tool itself is known."""
-        prior = IDENTIFIER_RATE if name.lower().endswith(IDENTIFIER_ENDINGS) else OTHER_RATE
+        if name.lower().endswith(IDENTIFIER_ENDINGS):
+            prior = self.identifiers.mean(IDENTIFIER_RATE, CLASS_STRENGTH)
+        else:
+            prior = self.others.mean(OTHER_RATE, CLASS_STRENGTH)
         rate = self.by_name.get(name)
         return prior if rate is None else rate.mean(prior, 2.0)
 
     def push(self, name: str, found: bool) -> None:
+        (self.identifiers if name.lower().endswith(IDENTIFIER_ENDINGS) else self.others).push(found)
         rate = self.by_name.get(name)
         if rate is None:
             if len(self.by_name) >= self.LIMIT:

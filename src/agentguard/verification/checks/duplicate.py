@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from agentguard.verification.baseline import SHORTEST_OWNED, ToolMemory
+from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.method import Case
+from agentguard.verification.pool import SHORTEST_OWNED
 
 from .base import Finding, LearnedCheck
 
@@ -31,9 +32,11 @@ class DuplicateResult(LearnedCheck):
             if memory.count < 3:
                 return f"{memory.count} of 3 calls"
             rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
-            return Finding(-math.log(rate.mean()), "known as the result of quite other arguments")
+            usual = memory.pool.foreign.mean(0.1, 4.0)
+            return Finding(-math.log(rate.mean(usual, 3.0)), "known as the result of quite other arguments")
         if memory.pool.is_anothers(document.digest, memory.id):
-            return Finding(-math.log(memory.foreign_tool.mean(0.03, 4.0)), "known as the result of another tool")
+            usual = memory.pool.foreign_tool.mean(0.03, 4.0)
+            return Finding(-math.log(memory.foreign_tool.mean(usual, 4.0)), "known as the result of another tool")
         if memory.is_known(document):
             return "known under these or similar arguments"
         return "never seen elsewhere"

@@ -6,6 +6,7 @@ import math
 
 from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
+from agentguard.verification.pool import outermost_form
 from agentguard.verification.shape import facts_of
 
 from .base import Finding, LearnedCheck
@@ -34,7 +35,7 @@ class StructureMismatch(LearnedCheck):
     def examine(self, case: Case) -> Finding | str:
         document = case.document
         memory: ToolMemory = case.memory
-        if memory.count < WARM_UP:
+        if memory.count < WARM_UP and (document.is_error or document.kind == "empty"):
             return f"{memory.count} of {WARM_UP} calls"
         if document.is_error:
             usual = memory.pool.errors.mean(0.1, 4.0)
@@ -45,6 +46,11 @@ class StructureMismatch(LearnedCheck):
             return "this very result is known"
         if document.kind == "empty":
             return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here")
+        foreign = outermost_form(document) not in memory.own_forms and memory.pool.has_anothers_form(
+            document, memory.id
+        )
+        if foreign and memory.kinds.total < WARM_UP:
+            return Finding(-math.log(memory.pool.foreign_form.mean(0.1, 4.0)), "has the form of another tool's results")
         if memory.kinds.total < WARM_UP:
             return f"{memory.kinds.total} of {WARM_UP} results"
         p = memory.kinds.p(document.kind)
