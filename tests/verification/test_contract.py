@@ -136,6 +136,11 @@ class TestSchema:
         evil = contract(output_schema={"properties": {"x": {"pattern": "^(a+)+$"}}})
         assert evil.schema_violation(read({"x": "a" * 60 + "!"}))
 
+    def test_patterns_in_a_schema_may_look_around_where_the_profile_says_re(self):
+        ahead = contract(output_schema={"properties": {"x": {"pattern": "^(?=.*b)a"}}}, regex_engine="re")
+        assert ahead.schema_violation(read({"x": "ab"})) is None
+        assert ahead.schema_violation(read({"x": "aa"}))
+
     @given(data=st.data())
     def test_any_result_can_be_held_against_it(self, values, data):
         said = contract(output_schema=SCHEMA).schema_violation(read(data.draw(values.objects)))

@@ -186,6 +186,7 @@ class TestBounds:
         for n in range(3 * keys.MAX_OWNED):
             learn(keys, {"n": n}, {"n": n})
             if n % 100 == 0:
+                assert read("Paris: 20").digest in keys.owners
                 learn(keys, {"city": "Paris"}, "Paris: 20")
         assert Arguments({"city": "Paris"}).key in keys.by_key
         assert read("Paris: 20").digest in keys.owners

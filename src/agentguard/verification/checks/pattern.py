@@ -16,7 +16,7 @@ SCORE = 0.8
 class PatternMismatch(LearnedCheck):
     """Searches the result, as compact JSON or as text, for at least one of ``response_patterns``.
 
-    A contract with P(broken | fabricated) = .6. Errors and empty results are other modes and are not searched.
+    A contract with P(broken | fabricated) = .6. Errors are another mode and are not searched.
     """
 
     name = "pattern_mismatch"

@@ -6,7 +6,6 @@ import math
 
 from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
-from agentguard.verification.pool import outermost_form
 from agentguard.verification.shape import facts_of
 
 from .base import Finding, LearnedCheck
@@ -24,6 +23,7 @@ class StructureMismatch(LearnedCheck):
 
     Paths and types never seen, or always there and now missing; keys in an unusual order.
 
+    A tool that is not known yet is held to the forms of the others; sister tools share theirs, so this may only flag.
     The larger the part of the result that is out of order, the more it may weigh. Errors and empty results are kinds
     of their own, judged by their rate; an error counts less, since a tool that fails mostly says so truly.
     """
@@ -46,11 +46,9 @@ class StructureMismatch(LearnedCheck):
             return "this very result is known"
         if document.kind == "empty":
             return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here")
-        foreign = outermost_form(document) not in memory.own_forms and memory.pool.has_anothers_form(
-            document, memory.id
-        )
-        if foreign and memory.kinds.total < WARM_UP:
-            return Finding(-math.log(memory.pool.foreign_form.mean(0.1, 4.0)), "has the form of another tool's results")
+        if memory.kinds.total < WARM_UP and memory.pool.has_anothers_form(document, memory.id):
+            usual = memory.pool.foreign_form.mean(0.25, 4.0)
+            return Finding(-math.log(usual), "has the form of another tool's results", SMALL_TRAIT)
         if memory.kinds.total < WARM_UP:
             return f"{memory.kinds.total} of {WARM_UP} results"
         p = memory.kinds.p(document.kind)
