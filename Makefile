@@ -4,17 +4,26 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A second environment, with the lowest supported versions of the dependencies and of the frameworks.
+LOWEST := .venv-lowest
 # Rebuilt when the declared or the tested versions change.
 STAMP := $(VENV)/.agentguard-installed
+LOWEST_STAMP := $(LOWEST)/.agentguard-installed
+# The suites that reach into what is installed: the frameworks, and the libraries under engine and command line.
+LOWEST_SUITES := tests/integrations tests/convergence tests/engine tests/golden tests/cli
+# The package as a wheel holds it, by links: where mypy finds agentguard.integrations, which is a folder at the top.
+LAYOUT := .layout/agentguard
 # What mypy checks; tests/typing is the public API as its users' type checkers see it.
-TYPED := src integrations $(wildcard tests/typing)
+TYPED := $(LAYOUT) $(wildcard tests/typing)
+# pydantic-ai has no release for Python 3.10.
+UNTYPED_ON_310 := integrations/pydantic_ai.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench measure clean
+.PHONY: help demo test test-lowest lint format bench measure clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(STAMP) ## Guard several hundred real tool calls with faults among them
 	@$(BIN)/agentguard demo
@@ -22,10 +31,15 @@ demo: $(STAMP) ## Guard several hundred real tool calls with faults among them
 test: $(STAMP) ## Run all tests, the doctests and the code blocks of the documents
 	$(BIN)/python -m pytest -q
 
+test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest
+	$(LOWEST)/bin/python -m pytest -q $(LOWEST_SUITES)
+
 lint: $(STAMP) ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy $(TYPED)
+	@rm -rf $(LAYOUT) && mkdir -p $(LAYOUT)
+	@ln -s $(CURDIR)/src/agentguard/* $(CURDIR)/integrations $(CURDIR)/profiles $(LAYOUT)/
+	$(BIN)/mypy $(TYPED) $$(test -d $(VENV)/lib/python3.10 && echo --exclude=$(UNTYPED_ON_310))
 	$(BIN)/lint-imports --no-logo
 
 format: $(STAMP) ## Bring the code into the one format
@@ -39,15 +53,23 @@ measure: $(STAMP) ## Measure speed, and detection where recorded data lies besid
 	$(BIN)/python benchmarks/measurements.py
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
+	rm -rf $(VENV) $(LOWEST) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout
 
 $(STAMP): pyproject.toml setup.py constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	  echo "agentguard needs Python 3.10 or newer, and '$(PYTHON)' is not that." >&2; \
-	  echo "Name an interpreter that is: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	@test -x $(BIN)/pip || { echo "Creating $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(VENV); } || { \
-	  echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu, first: apt-get install python3-venv" >&2; exit 1; }
-	@echo "Installing agentguard and its tested dependencies into $(VENV) (once, about a minute)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' || { \
-	  echo "The installation failed; the lines above say why. It needs a package index: see 'pip config list'." >&2; exit 1; }
-	@touch $@
+	$(call install,$(VENV),constraints.txt,dev)
+
+$(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt
+	$(call install,$(LOWEST),constraints-lowest.txt,test)
+
+# $(call install,ENVIRONMENT,CONSTRAINTS,EXTRA) makes an environment with agentguard and marks it done.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+  echo "agentguard needs Python 3.10 or newer, and '$(PYTHON)' is not that." >&2; \
+  echo "Name an interpreter that is: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+@test -x $(1)/bin/pip || { echo "Creating $(1) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(1); } || { \
+  echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu, first: apt-get install python3-venv" >&2; exit 1; }
+@echo "Installing agentguard and what it is tested with into $(1) (once, a minute or two)"
+@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(2) -e '.[$(3)]' || { \
+  echo "The installation failed; the lines above say why. It needs a package index: see 'pip config list'." >&2; exit 1; }
+@touch $@
+endef

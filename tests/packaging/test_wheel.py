@@ -14,6 +14,8 @@ pytestmark = pytest.mark.packaging
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"src/agentguard": "agentguard", "integrations": "agentguard/integrations", "profiles": "agentguard/profiles"}
 
+EXTRAS = ("langchain", "langgraph", "mcp", "openai-agents", "pydantic-ai", "all", "test", "dev")
+
 # The documentation's first example; its confidence is the documented 0.127.
 QUICK_START = """
 from agentguard.verification import VerificationEngine
@@ -75,9 +77,10 @@ def test_wheel_holds_every_module_and_profile(wheel: Path) -> None:
         metadata = archive.read("agentguard-0.1.0.dist-info/METADATA").decode()
 
     assert {name for name in held if ".dist-info/" not in name} == expected
-    assert "agentguard/py.typed" in held
+    assert {"agentguard/py.typed", "agentguard/integrations/callbacks.py"} <= held
     assert "agentguard-0.1.0.dist-info/licenses/LICENSE" in held
     assert "License-Expression: Apache-2.0" in metadata
+    assert {f"Provides-Extra: {extra}" for extra in EXTRAS} <= set(metadata.splitlines())
 
 
 def test_quick_start_runs_from_the_wheel(programs: Path, tmp_path: Path) -> None:
@@ -87,6 +90,16 @@ def test_quick_start_runs_from_the_wheel(programs: Path, tmp_path: Path) -> None
         "reference accept VerificationTier.TIER_1 0.127",
         "calibrated accept VerificationTier.TIER_1",
     ]
+
+
+def test_an_integration_without_its_framework_names_the_extra(programs: Path, tmp_path: Path) -> None:
+    code = """
+try:
+    import agentguard.integrations.callbacks
+except ImportError as error:
+    print(error)
+"""
+    assert "pip install 'agentguard[langchain]'" in run(programs / "python", "-c", code, cwd=tmp_path)
 
 
 def test_profiles_are_listed_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:

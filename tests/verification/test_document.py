@@ -197,7 +197,7 @@ class TestBrokenJson:
         text = str({"user": {"name": "Ann", "tags": ["x", 'it"s']}, "n": (1,)})[:length]
         assert read(text).kind == "broken"
 
-    @pytest.mark.parametrize("text", ['{"a": 1}\n{"a": 2}', '{"a": 1} trailing', '{"a": 1,,}', "[1, 2] and more"])
+    @pytest.mark.parametrize("text", ['{"a": 1} trailing', '{"a": 1,,}', "[1, 2] and more"])
     def test_what_is_wrong_but_closed_is_not_open(self, text):
         document = read(text)
         assert (document.kind, document.unclosed) == ("broken", False)
@@ -403,3 +403,18 @@ def test_answers_that_only_speak_of_errors(result):
 
 def test_a_long_text_is_an_article_not_an_error():
     assert not read("Error: " + "this chapter goes on and on. " * 100).is_error
+
+
+class TestJsonLines:
+    def test_each_line_is_an_element(self):
+        document = read('{"a": 1}\n\n{"a": 2}\n')
+        assert (document.kind, document.leaves, document.unclosed) == ("lines", {"[].a": [1, 2]}, False)
+
+    def test_a_cut_off_last_line_is_open_and_told_from_the_whole(self):
+        cut, whole = read('{"a": 1}\n{"a": 2, "b'), read('{"a": 1}\n{"a": 2, "b": 3}')
+        assert (cut.kind, cut.leaves, cut.unclosed) == ("lines", {"[].a": [1]}, True)
+        assert cut.digest not in (whole.digest, read('{"a": 1}').digest)
+
+    @pytest.mark.parametrize("text", ['{"a": 1}\n[1]', '{"a": 1,\n "b": [', '{"a": 1}\noops\n{"a": 2}'])
+    def test_other_text_of_several_lines_is_not(self, text):
+        assert read(text).kind != "lines"

@@ -43,8 +43,6 @@ def serialise(value: Any) -> tuple[bytes, Any]:
     >>> serialise({"b": 1, "a": {3}})
     (b'{"b":1,"a":[3]}', {'b': 1, 'a': [3]})
     """
-    if type(value) is tuple:  # orjson 3.12 and 3.13 follow nested tuples without a limit, and out of their memory
-        value = plain(value)
     try:
         return orjson.dumps(value, option=_OPTIONS), value
     except (TypeError, ValueError, RecursionError):
@@ -60,8 +58,6 @@ def args_key(args: Any) -> bytes:
     >>> args_key({"a": None}) == args_key({"a": float("nan")})
     False
     """
-    if type(args) is tuple:  # as in ``serialise``
-        args = plain(args)
     try:
         text = orjson.dumps(args, option=_OPTIONS | orjson.OPT_SORT_KEYS)
         if b"null" in text:  # orjson writes NaN as null too

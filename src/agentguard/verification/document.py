@@ -36,8 +36,9 @@ class Document:
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
         text: its compact JSON, or the text, as UTF-8.
-        kind: ``object array literal number boolean word keyed list prose broken empty``; ``literal`` is text that is a
-            Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as JSON and does not parse.
+        kind: ``object array lines literal number boolean word keyed list prose broken empty``; ``lines`` is JSON Lines,
+            ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as JSON and
+            does not parse.
         is_error: the result reports a failure instead of an answer.
         leaves: the scalars at each path (see ``walk.py``), sampled in long lists and bounded.
         forms: the path and the keys in order of the objects met, each once.
@@ -142,6 +143,8 @@ def _parse(text: str, stripped: str) -> Document | None:
     try:
         value = orjson.loads(text if len(text) > MAX_SCANNED else stripped)
     except (ValueError, RecursionError):
+        if stripped[0] == "{" and "\n" in stripped and (lines := _parse_lines(stripped)) is not None:
+            return lines
         if stripped[0] not in "{[(" or stripped[-1] not in "}])":
             return None
         try:
@@ -152,6 +155,28 @@ def _parse(text: str, stripped: str) -> Document | None:
         return None  # a JSON string is read as the text that it was written in
     canonical, value = serialise(value)
     return _read_value(value, canonical, "object" if isinstance(value, dict) else "array")
+
+
+def _parse_lines(stripped: str) -> Document | None:
+    """JSON Lines: an object on every line, the last of which may be cut off. None where it is not that."""
+    values = []
+    lines = stripped.split("\n")
+    for line in lines:
+        try:
+            value = orjson.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            break
+        if type(value) is dict:
+            values.append(value)
+        elif value is not None:
+            return None
+    else:
+        return _read_value(values, serialise(values)[0], "lines")
+    if line is not lines[-1] or not values:
+        return None
+    document = _read_value(values, serialise(values)[0] + line.encode("utf-8", "replace"), "lines")
+    document.unclosed = True
+    return document
 
 
 def _parse_literal(stripped: str) -> Document | None:

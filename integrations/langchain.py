@@ -1,0 +1,123 @@
+"""LangChain: a middleware for ``create_agent`` that verifies every tool result before the model sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Literal
+
+from agentguard.integrations.extras import needs
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
+    from langchain_core.messages import ToolMessage
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+    from langgraph.runtime import Runtime
+    from langgraph.types import Command
+except ImportError as error:
+    raise needs("langchain", error) from error
+
+from agentguard.integrations.guard import Policy, ToolGuard
+from agentguard.integrations.messages import blocked_in, messages_of
+from agentguard.integrations.receipts import receipt_signer
+from agentguard.integrations.review import ReviewNode
+from agentguard.integrations.tool_calls import GuardedCalls
+from agentguard.verification import VerificationEngine
+from agentguard.verification.receipts import ReceiptSigner
+
+__all__ = ["ToolGuardMiddleware"]
+
+
+class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Verifies what tools return, in ``create_agent(..., middleware=[ToolGuardMiddleware(engine), ...])``.
+
+    List it first: what it shows then is what the other middlewares redact, summarise or retry around, and its review
+    comes before them. Each result gets its verdict and a receipt in ``response_metadata["agentguard"]``, which no
+    model is sent, and is emitted as an event of ``stream_mode="custom"``.
+
+    A blocked result is replaced, under the same ids, by a notice that tells the model to call again or to say that
+    the result is missing. The raw result is still to be seen by ``stream_mode="tools"``, by ``on_tool_end`` callbacks
+    and in traces: they are told by the tool itself, before any guard. Failed calls (an unknown tool, bad arguments, an
+    exception) are not judged. Tools of the provider and structured output never come here.
+
+    Args:
+        engine: judges the results.
+        tools: names of the tools to guard; None: all.
+        on_flag: ``annotate`` hands a flagged result on with its verdict; ``review`` asks a person about all flagged
+            results of a turn by one interrupt (see ``ReviewNode``; needs a checkpointer); ``block`` blocks it.
+        on_block: ``replace`` lets the agent go on with the notice. ``end`` ends the run before the model is called
+            again; the notice stays in the messages. ``raise`` raises ``ResultBlocked`` out of the run: before the
+            model is called again, where no error handling of a tool node can turn it into a message, and after all
+            tools of the turn have finished. Resuming the thread raises again; a new message of the user goes on.
+        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
+        shadow: judge, learn and emit events; hand on every result as it is, unstamped and unsigned.
+        signer: signs what the model is shown; None: ``receipt_signer()``.
+
+    Raises:
+        ConfigurationError: for a value that is not one of these.
+    """
+
+    def __init__(
+        self,
+        engine: VerificationEngine,
+        *,
+        tools: Collection[str] | None = None,
+        on_flag: Literal["annotate", "review", "block"] = "annotate",
+        on_block: Literal["replace", "raise", "end"] = "replace",
+        max_retries: int = 0,
+        on_guard_error: Literal["open", "closed"] = "open",
+        shadow: bool = False,
+        signer: ReceiptSigner | None = None,
+    ) -> None:
+        super().__init__()
+        signer = receipt_signer() if signer is None else signer
+        self.guard = ToolGuard(engine, Policy(on_flag, on_block, on_guard_error, shadow, max_retries), tools)
+        self._calls = GuardedCalls(self.guard, signer)
+        self._review = ReviewNode(engine, signer=signer)
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Run the call under the guard."""
+        settled: ToolMessage | Command[Any] = self._calls.run(request, handler)
+        return settled
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Run the call under the guard."""
+        settled: ToolMessage | Command[Any] = await self._calls.arun(request, handler)
+        return settled
+
+    @hook_config(can_jump_to=["end"])
+    def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Stop for what was blocked, or ask about what was flagged, as the policy says."""
+        if self._stops(state):
+            return {"jump_to": "end"}
+        return self._reviewed(state)
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """``before_model`` for asynchronous runs."""
+        return self.before_model(state, runtime)
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The same for tools with ``return_direct``, after which no model is called."""
+        return None if self._stops(state) else self._reviewed(state)
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """``after_agent`` for asynchronous runs."""
+        return self.after_agent(state, runtime)
+
+    def _stops(self, state: AgentState[Any]) -> bool:
+        policy = self.guard.policy
+        if policy.on_block == "replace" or policy.shadow:
+            return False
+        blocked = blocked_in(messages_of(state, "messages"))
+        if blocked is not None and policy.on_block == "raise":
+            raise blocked
+        return blocked is not None
+
+    def _reviewed(self, state: AgentState[Any]) -> dict[str, Any] | None:
+        policy = self.guard.policy
+        return self._review(state) if policy.on_flag == "review" and not policy.shadow else None

@@ -1,0 +1,180 @@
+"""Verdicts on LangChain messages: stamping them, withholding what they say, finding them in what a tool returned."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from agentguard.errors import ResultBlocked
+from agentguard.integrations.extras import needs
+from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
+
+try:
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, convert_to_messages
+    from langgraph.types import Command
+except ImportError as error:
+    raise needs("langgraph", error) from error
+
+__all__ = [
+    "blocked_in",
+    "content_value",
+    "messages_of",
+    "rewritten",
+    "shown_value",
+    "stamped",
+    "standing",
+    "this_turn",
+    "tool_message",
+    "unstamped",
+    "withheld",
+]
+
+Change = Callable[[ToolMessage], ToolMessage]
+
+#: Messages of a state update are at most this deep: in the update, under a key, in a list.
+DEEPEST = 3
+
+
+def stamped(message: ToolMessage, stamp: Mapping[str, Any]) -> ToolMessage:
+    """The message with a verdict, which the model is not shown."""
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, STAMP: dict(stamp)}})
+
+
+def unstamped(message: ToolMessage) -> ToolMessage:
+    """The message without a verdict: what a tool claims about itself is none."""
+    if STAMP not in message.response_metadata:
+        return message
+    kept = {key: value for key, value in message.response_metadata.items() if key != STAMP}
+    return message.model_copy(update={"response_metadata": kept})
+
+
+def withheld(message: ToolMessage, notice: str) -> ToolMessage:
+    """The notice in place of the result, for the same call: same ``id``, ``tool_call_id`` and ``name``.
+
+    The artifact and all other fields that may hold the result are cleared.
+    """
+    empty: dict[str, Any] = {"artifact": None, "additional_kwargs": {}, "response_metadata": {}}
+    return message.model_copy(update={"content": notice, "status": "error", **empty})
+
+
+def standing(message: Any) -> Literal["accept", "flag", "block"]:
+    """How a stamped tool message stands after policy and review; one without a stamp was not judged: ``flag``."""
+    stamp = stamp_of(message)
+    if stamp is None:
+        return "flag"
+    actions: dict[str, Literal["accept", "block"]] = {"replace": "block", "pass": "accept"}
+    return actions.get(str(stamp.get("action")), "flag")
+
+
+def messages_of(state: Any, key: str) -> Sequence[Any]:
+    """The messages of a state, which is a dict or an object."""
+    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    return found if isinstance(found, Sequence) else ()
+
+
+def this_turn(messages: Sequence[Any]) -> list[ToolAnswer]:
+    """The tool messages after the last message of the model."""
+    last = max((place for place, message in enumerate(messages) if isinstance(message, AIMessage)), default=-1)
+    answers = (answer for answer in tool_answers(messages) if answer.position > last)
+    return [answer for answer in answers if isinstance(answer.message, ToolMessage)]
+
+
+def blocked_in(messages: Sequence[Any]) -> ResultBlocked | None:
+    """The exception for the first result that a guard has just blocked, for who is to stop because of it.
+
+    None where a person has spoken since: a thread that was stopped can be gone on with.
+    """
+    turn = this_turn(messages)
+    if not turn or any(isinstance(message, HumanMessage) for message in messages[turn[0].position :]):
+        return None
+    for answer in turn:
+        stamp = stamp_of(answer.message) or {}
+        if stamp.get("action") == "replace" and "review" not in stamp:
+            posterior = stamp.get("posterior", 1.0)
+            return ResultBlocked(answer.tool, float(posterior), str(stamp.get("reason", "")), answer.call_id)
+    return None
+
+
+def tool_message(result: Any, call_id: str) -> ToolMessage | None:
+    """The message by which a tool's outcome answers its call; None where a command answers nothing."""
+    if isinstance(result, ToolMessage):
+        return result
+    found: list[ToolMessage] = []
+
+    def note(message: ToolMessage) -> ToolMessage:
+        if message.tool_call_id == call_id:
+            found.append(message)
+        return message
+
+    rewritten(result, note)
+    return found[0] if found else None
+
+
+def rewritten(result: Any, change: Change) -> Any:
+    """What a tool or a tool node returned, each tool message in it changed.
+
+    It is a message, a command, an update of the state, or a list of these.
+    """
+    if isinstance(result, Command):
+        return replace(result, update=_in_update(result.update, change, 0))
+    if isinstance(result, list):
+        return [rewritten(item, change) for item in result]
+    return _in_update(result, change, 0)
+
+
+def _in_update(update: Any, change: Change, depth: int) -> Any:
+    if isinstance(update, ToolMessage):
+        return change(update)
+    if isinstance(update, dict) and "tool_call_id" in update and kind_of(update) == "tool":
+        converted = convert_to_messages([update])[0]
+        return change(converted) if isinstance(converted, ToolMessage) else update
+    if depth == DEEPEST:
+        return update
+    if type(update) is dict:
+        return {key: _in_update(value, change, depth + 1) for key, value in update.items()}
+    if type(update) in (list, tuple):
+        return type(update)(_in_update(item, change, depth + 1) for item in update)
+    return update
+
+
+def shown_value(raw: Any, message: ToolMessage, *, with_artifact: bool = False) -> Any:
+    """The value to judge, given what the tool returned: its own, but for wrappings that are the framework's.
+
+    Args:
+        raw: what the tool returned.
+        message: what became of it.
+        with_artifact: the tool returns pairs of content and artifact; the content is what is shown.
+    """
+    if with_artifact and isinstance(raw, tuple) and len(raw) == 2:
+        raw = raw[0]
+    if isinstance(raw, (ToolMessage, Command)) or inspect.isgenerator(raw) or inspect.isasyncgen(raw):
+        return content_value(message.content)  # a generator is left for the framework, which shows its repr
+    if isinstance(raw, Sequence) and raw and not isinstance(raw, (str, bytes)):
+        if all(isinstance(item, (ToolMessage, Command)) for item in raw):
+            return content_value(message.content)
+        if isinstance(message.content, list) and len(raw) == len(message.content):
+            return content_value(raw)
+    return raw
+
+
+def content_value(content: Any) -> Any:
+    """The value in a message's content: text for text blocks, other blocks without the ids that are new each time.
+
+    >>> content_value([{"type": "text", "text": "18 degrees", "id": "lc_1"}])
+    '18 degrees'
+    """
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return content
+    if all(isinstance(block, str) for block in content):
+        return list(content)
+    blocks = [
+        block["text"]
+        if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        else {key: value for key, value in block.items() if key != "id"}
+        if isinstance(block, Mapping)
+        else block
+        for block in content
+    ]
+    return blocks[0] if len(blocks) == 1 else blocks

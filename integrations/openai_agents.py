@@ -1,0 +1,222 @@
+"""Guarding the function tools of the OpenAI Agents SDK: ``guard_tool`` and ``guard_agent``."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from time import perf_counter
+from typing import Any, Literal, TypeVar
+
+import orjson
+
+from agentguard.errors import ConfigurationError
+from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
+from agentguard.integrations.extras import needs
+from agentguard.integrations.guard import Outcome
+from agentguard.verification import VerificationEngine
+
+try:
+    from agents import (
+        Agent,
+        FunctionTool,
+        Tool,
+        ToolGuardrailFunctionOutput,
+        ToolOriginType,
+        ToolOutputGuardrail,
+        ToolOutputGuardrailData,
+    )
+    from agents.tool import get_function_tool_origin
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise needs("openai_agents", error) from error
+
+__all__ = ["guard_agent", "guard_tool"]
+
+_JUDGEMENT = "agentguard_judgement"
+_log = logging.getLogger("agentguard")
+
+Context = TypeVar("Context")
+Invoke = Callable[[ToolContext[Any], str], Awaitable[Any]]
+Session = Callable[[ToolContext[Any]], str | None]
+
+
+def guard_tool(
+    tool: FunctionTool,
+    engine: VerificationEngine,
+    *,
+    session: Session | None = None,
+    on_flag: Literal["annotate", "block"] = "annotate",
+    on_block: Literal["replace", "raise"] = "replace",
+    on_guard_error: Literal["open", "closed"] = "open",
+    shadow: bool = False,
+    max_retries: int = 0,
+    on_judgement: OnJudgement | None = None,
+) -> FunctionTool:
+    """A copy of a function tool whose results are judged; the tool itself stays as it is.
+
+    The raw output and its latency are taken inside the SDK's own handling of exceptions, so an exception that the SDK
+    turns into a message for the model is no result: it is neither judged nor learned from. Verdicts are in
+    ``RunResult.tool_output_guardrail_results``.
+
+    A hand-made ``FunctionTool`` that reports its own failures as text is judged by that text.
+
+    Args:
+        tool: a function tool.
+        engine: judges the results.
+        session: gives the session of a call; None: the run's ``group_id``, where there is one.
+        on_flag: ``annotate`` hands a flagged result on, ``block`` treats it as blocked.
+        on_block: ``replace`` rejects the content, so that the model reads a notice in its place; ``raise`` ends the
+            run with the SDK's ``ToolOutputGuardrailTripwireTriggered``.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing that the model or the tools see.
+        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+
+    Raises:
+        ConfigurationError: for a policy that cannot be used here, or an agent as a tool.
+    """
+    guard = CallGuard(
+        engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
+        max_retries=max_retries, on_judgement=on_judgement,
+    )  # fmt: skip
+    if _is_agent(tool):
+        raise ConfigurationError(f"{tool.name!r} is an agent; guard the tools of that agent instead")
+    return _guarded(tool, guard, session or _group_of)
+
+
+def guard_agent(
+    agent: Agent[Context],
+    engine: VerificationEngine,
+    *,
+    tools: Collection[str] | None = None,
+    session: Session | None = None,
+    on_flag: Literal["annotate", "block"] = "annotate",
+    on_block: Literal["replace", "raise"] = "replace",
+    on_guard_error: Literal["open", "closed"] = "open",
+    shadow: bool = False,
+    max_retries: int = 0,
+    on_judgement: OnJudgement | None = None,
+) -> Agent[Context]:
+    """A clone of an agent whose function tools are guarded; see ``guard_tool`` for the arguments and what they do.
+
+    Hosted tools run at the provider and cannot be guarded here. Agents that this one hands off to, or has as tools,
+    are guarded each for itself. Tools of MCP servers are not reached: a warning is logged where there are some.
+
+    Args:
+        agent: the agent.
+        engine: judges the results.
+        tools: names of the tools to guard; None: all function tools of the agent.
+        session: as for ``guard_tool``, and so are all that follow.
+        on_flag: what to do with a flagged result.
+        on_block: what to do with a blocked one.
+        on_guard_error: what to do when the guard itself fails.
+        shadow: judge and record only.
+        max_retries: how often a blocked call is made again.
+        on_judgement: is told of every judgement.
+
+    Raises:
+        ConfigurationError: for a policy that cannot be used here.
+    """
+    guard = CallGuard(
+        engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
+        max_retries=max_retries, on_judgement=on_judgement,
+    )  # fmt: skip
+    if agent.mcp_servers:
+        _log.warning("the tools of %d MCP servers of agent %r are not guarded", len(agent.mcp_servers), agent.name)
+    made: list[Tool] = [
+        _guarded(tool, guard, session or _group_of)
+        if isinstance(tool, FunctionTool) and guard.covers(tool.name) and not _is_agent(tool)
+        else tool
+        for tool in agent.tools
+    ]
+    return agent.clone(tools=made)
+
+
+def _guarded(tool: FunctionTool, guard: CallGuard, session: Session) -> FunctionTool:
+    made = copy.copy(tool)
+    invoker: Any = made.on_invoke_tool
+    inner = getattr(invoker, "_invoke_tool_impl", None)
+    if inner is None:
+        made.on_invoke_tool = _probe(tool, invoker, guard, session)
+    else:
+        # A tool of @function_tool: the invoker turns what its inner function raises into text for the model, where
+        # nobody can tell it from a result any more. So the probe goes inside.
+        invoker = copy.copy(invoker)
+        invoker._invoke_tool_impl = _probe(tool, inner, guard, session)
+        made.on_invoke_tool = invoker
+    made.tool_output_guardrails = [_guardrail(guard), *(tool.tool_output_guardrails or ())]
+    return made
+
+
+def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Session) -> Invoke:
+    """The tool's invocation, judged. What is blocked leaves as a notice, whether or not guardrails run after it."""
+    function = getattr(tool, "__wrapped__", None)
+    runs_in_thread = function is not None and not inspect.iscoroutinefunction(function)
+
+    async def invoke_and_judge(context: ToolContext[Any], arguments: str) -> Any:
+        call_id = getattr(context, "tool_call_id", None)
+        described = Outcome(tool.name, _parsed(arguments), None, None, session(context), call_id)
+
+        async def attempt() -> Attempt[Any]:
+            result, took = await _timed(invoke, context, arguments, runs_in_thread)
+            return result, described._replace(result=result, execution_time_ms=took)
+
+        result, judgement = await guard.settle_async(attempt)
+        if judgement is None:
+            return result
+        vars(context)[_JUDGEMENT] = judgement
+        return judgement.notice if judgement.action == "replace" else result
+
+    vars(invoke_and_judge).update(getattr(invoke, "__dict__", {}))  # the marks by which the SDK knows its functions
+    return invoke_and_judge
+
+
+async def _timed(invoke: Invoke, context: ToolContext[Any], arguments: str, in_thread: bool) -> tuple[Any, float]:
+    """Invoke, and the milliseconds it took.
+
+    The SDK runs plain functions in the loop's default executor, first come first served. A job that reads the clock is
+    queued just ahead of the tool, so that the time spent waiting for a thread does not count.
+    """
+    started = perf_counter()
+    queued = asyncio.get_running_loop().run_in_executor(None, perf_counter) if in_thread else None
+    result = await invoke(context, arguments)
+    ended = perf_counter()
+    if queued is not None and queued.done():
+        started = queued.result()
+    return result, max(0.0, ended - started) * 1000.0
+
+
+def _guardrail(guard: CallGuard) -> ToolOutputGuardrail[Any]:
+    """Tells the SDK what the probe found: the verdict into the run's results, and a rejection as a rejection."""
+
+    def report(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
+        judgement = vars(data.context).pop(_JUDGEMENT, None)
+        if judgement is None:  # the tool raised
+            return ToolGuardrailFunctionOutput.allow()
+        if judgement.action != "replace":
+            return ToolGuardrailFunctionOutput.allow(judgement.as_dict())
+        if guard.policy.on_block == "raise":
+            return ToolGuardrailFunctionOutput.raise_exception(judgement.as_dict())
+        return ToolGuardrailFunctionOutput.reject_content(judgement.notice, judgement.as_dict())
+
+    return ToolOutputGuardrail(report, name="agentguard")
+
+
+def _is_agent(tool: FunctionTool) -> bool:
+    origin = get_function_tool_origin(tool)
+    return origin is not None and origin.type is ToolOriginType.AGENT_AS_TOOL
+
+
+def _parsed(arguments: str) -> Any:
+    try:
+        return orjson.loads(arguments) if arguments else {}
+    except ValueError:
+        return arguments
+
+
+def _group_of(context: ToolContext[Any]) -> str | None:
+    config = getattr(context, "run_config", None)
+    return None if config is None else config.group_id

@@ -1,0 +1,217 @@
+"""Guarding the tools of a pydantic-ai agent: ``Agent(..., capabilities=[GuardCapability(engine)])``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import iscoroutinefunction
+from time import perf_counter
+from typing import Any, Literal
+
+from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
+from agentguard.integrations.extras import needs
+from agentguard.integrations.guard import Judgement, Outcome
+from agentguard.verification import VerificationEngine
+
+try:
+    from pydantic_ai import RunContext, ToolDefinition
+    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+    from pydantic_ai.exceptions import SkipToolExecution, ToolFailed
+    from pydantic_ai.messages import ToolCallPart, ToolReturn
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+except ImportError as error:
+    raise needs("pydantic_ai", error) from error
+
+__all__ = ["GuardCapability"]
+
+_KEY = "agentguard"
+
+
+@dataclass
+class _Run:
+    """What one attempt at a call did. ``finished`` stays False where the tool raised."""
+
+    milliseconds: float | None = None
+    result: Any = None
+    finished: bool = False
+
+
+_runs: ContextVar[list[_Run] | None] = ContextVar("agentguard_runs", default=None)
+
+
+@dataclass(init=False, eq=False)
+class GuardCapability(AbstractCapability[Any]):
+    """Judges what the function tools of an agent return, before the model sees it.
+
+    It is the outermost capability. The tool's own return value is judged, with the latency of the tool alone; where
+    another capability answered in the tool's place, the latency counts as unknown. What a tool raises passes through
+    (``ModelRetry`` and ``ToolFailed`` among it) and is not learned from.
+
+    A blocked result is reported by ``ToolFailed``: the model reads a notice, as a failed call. A verdict on what is
+    handed on is in the ``metadata`` of the ``ToolReturnPart``, which the model does not see.
+
+    Args:
+        engine: judges the results.
+        tools: names of the tools to guard; None: all.
+        session: gives the session of a call; None: the run's ``conversation_id``.
+        on_flag: ``annotate`` hands a flagged result on, ``block`` treats it as blocked.
+        on_block: ``replace`` raises ``ToolFailed`` for the model to read; ``raise`` raises ``ResultBlocked`` out of
+            the run.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing.
+        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+
+    Raises:
+        ConfigurationError: for a policy that cannot be used here.
+    """
+
+    def __init__(
+        self,
+        engine: VerificationEngine,
+        *,
+        tools: Collection[str] | None = None,
+        session: Callable[[RunContext[Any]], str | None] | None = None,
+        on_flag: Literal["annotate", "block"] = "annotate",
+        on_block: Literal["replace", "raise"] = "replace",
+        on_guard_error: Literal["open", "closed"] = "open",
+        shadow: bool = False,
+        max_retries: int = 0,
+        on_judgement: OnJudgement | None = None,
+    ) -> None:
+        self._guard = CallGuard(
+            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
+            max_retries=max_retries, on_judgement=on_judgement,
+        )  # fmt: skip
+        self._session = session
+
+    @classmethod
+    def get_serialization_name(cls) -> None:
+        """None: an engine cannot be written into an agent's spec."""
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """The guard sees what all other capabilities made of a result."""
+        return CapabilityOrdering(position="outermost")
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        """The toolset with a stopwatch at each tool, inside of all other capabilities."""
+        return toolset.visit_and_replace(_TimedToolset)
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: Callable[[dict[str, Any]], Awaitable[Any]],
+    ) -> Any:
+        """Let the tool run, and judge what it returned.
+
+        Raises:
+            ToolFailed: for a blocked result.
+            ResultBlocked: instead, where ``on_block`` is ``raise``.
+        """
+        tool = call.tool_name
+        if not self._guard.covers(tool):
+            return await handler(args)
+        session = ctx.conversation_id if self._session is None else self._session(ctx)
+        described = Outcome(tool, dict(args), None, None, session, call.tool_call_id)
+
+        async def attempt() -> Attempt[Callable[[], Any]]:
+            runs: list[_Run] = []
+            token = _runs.set(runs)
+            try:
+                returned = await handler(args)
+            except SkipToolExecution as skipped:
+                return _raiser(skipped), described._replace(result=_value_of(skipped.result))
+            finally:
+                _runs.reset(token)
+            last = runs[-1] if runs else None
+            if last is None:  # another capability answered
+                return (lambda: returned), described._replace(result=_value_of(returned))
+            if not last.finished:  # the tool raised, and another capability made an answer of it
+                return (lambda: returned), None
+            took = last.milliseconds
+            return (lambda: returned), described._replace(result=_value_of(last.result), execution_time_ms=took)
+
+        give, judgement = await self._guard.settle_async(attempt)
+        if judgement is None or judgement.action == "pass":
+            return give()
+        if judgement.action != "replace":
+            return _annotated(give(), judgement)
+        if self._guard.policy.on_block == "raise":
+            raise self._guard.error(judgement, tool)
+        raise ToolFailed(judgement.notice)
+
+
+@dataclass
+class _TimedToolset(WrapperToolset[Any]):
+    """A toolset that notes how long each tool took and what it returned."""
+
+    @property
+    def id(self) -> str | None:
+        return self.wrapped.id
+
+    @property
+    def label(self) -> str:
+        return self.wrapped.label
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        runs = _runs.get()
+        if runs is None:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        run = _Run()
+        runs.append(run)
+        started = perf_counter()
+        run.result = await super().call_tool(name, tool_args, ctx, _timed(tool, run))
+        if run.milliseconds is None:
+            run.milliseconds = (perf_counter() - started) * 1000.0
+        run.finished = True
+        return run.result
+
+
+def _timed(tool: ToolsetTool[Any], run: _Run) -> ToolsetTool[Any]:
+    """The tool of a plain function with a stopwatch around the function itself, inside the thread that it runs in.
+
+    Around the call, the time of waiting for a free thread would count. Any other tool is handed on as it is.
+    """
+    schema = getattr(getattr(tool, "call_func", None), "__self__", None)
+    function = getattr(schema, "function", None)
+    if schema is None or function is None or getattr(tool, "is_async", True) or iscoroutinefunction(function):
+        return tool
+
+    @wraps(function)
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        started = perf_counter()
+        made = function(*args, **kwargs)
+        run.milliseconds = (perf_counter() - started) * 1000.0
+        return made
+
+    probe: Any = replace(schema, function=timed)
+    probed: Any = tool
+    made: ToolsetTool[Any] = replace(probed, call_func=probe.call)
+    return made
+
+
+def _value_of(returned: Any) -> Any:
+    return returned.return_value if isinstance(returned, ToolReturn) else returned
+
+
+def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
+    """The result with its verdict; metadata that is no dict is its application's own and stays as it is."""
+    made = returned if isinstance(returned, ToolReturn) else ToolReturn(returned)
+    if made.metadata is not None and not isinstance(made.metadata, dict):
+        return made
+    return replace(made, metadata={**(made.metadata or {}), _KEY: judgement.as_dict()})
+
+
+def _raiser(error: SkipToolExecution) -> Callable[[], Any]:
+    def give() -> Any:
+        raise error
+
+    return give

@@ -1,0 +1,200 @@
+"""One guarded tool call in a LangGraph tool node, sync and async: probe it, judge it, act on the verdict.
+
+LangChain's middleware and LangGraph's tool node hand their wrappers the same request; this is the translation of both.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+from agentguard.integrations.extras import needs
+from agentguard.integrations.guard import Judgement, Outcome, ToolGuard
+from agentguard.integrations.messages import (
+    content_value,
+    rewritten,
+    shown_value,
+    stamped,
+    tool_message,
+    unstamped,
+    withheld,
+)
+from agentguard.integrations.probe import Attempt, Probe
+from agentguard.integrations.receipts import as_text, seal
+from agentguard.verification.receipts import ReceiptSigner
+
+try:
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import BaseTool
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+except ImportError as error:
+    raise needs("langgraph", error) from error
+
+__all__ = ["EVENT", "GuardedCalls", "event_of", "session_of"]
+
+#: The ``type`` of the custom stream event that each verdict is.
+EVENT = "agentguard.verdict"
+
+_log = logging.getLogger("agentguard")
+
+
+class GuardedCalls:
+    """Runs tool calls under a guard.
+
+    Args:
+        guard: judges, and says what is to be done.
+        signer: signs what the model is shown.
+        clock: seconds, monotonic, for the tools' times.
+    """
+
+    def __init__(self, guard: ToolGuard, signer: ReceiptSigner, clock: Callable[[], float] = perf_counter) -> None:
+        self.guard = guard
+        self.signer = signer
+        self._clock = clock
+
+    def run(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """Call the handler and settle what it returns; what it raises goes through, an interrupt of the tool too."""
+        if not self.guard.covers(request.tool_call["name"]):
+            return handler(request)
+        tries = 0
+        while True:
+            tries += 1
+            call = _Call(request, self._clock)
+            settled, again = self._settle(call, handler(call.request), tries)
+            if not again:
+                return settled
+
+    async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        """``run`` for an asynchronous handler."""
+        if not self.guard.covers(request.tool_call["name"]):
+            return await handler(request)
+        tries = 0
+        while True:
+            tries += 1
+            call = _Call(request, self._clock)
+            settled, again = self._settle(call, await handler(call.request), tries)
+            if not again:
+                return settled
+
+    def _settle(self, call: _Call, result: Any, tries: int) -> tuple[Any, bool]:
+        """The result to hand on, and whether the call is to be made again instead."""
+        message = tool_message(result, call.call_id)
+        if message is None:
+            return result, False
+        tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
+        if not self.guard.covers(tool):
+            return result, False
+        judgement = None
+        if message.status == "error":
+            stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
+        else:
+            judgement = self.guard.judge(call.outcome(tool, message))
+            if judgement.action == "replace" and judgement.verdict and self.guard.may_retry(tool, tries):
+                call.tell(judgement.as_dict())
+                return result, True
+            stamp = judgement.as_dict()
+        stamp |= {"tool": tool, "call_id": call.call_id}
+        stamp |= {"executed": bool(call.attempts), "execution_time_ms": call.milliseconds}
+        call.tell(stamp)
+        if self.guard.policy.shadow:
+            return result, False
+        return self._acted(call, result, message, judgement, stamp), False
+
+    def _acted(
+        self, call: _Call, result: Any, message: ToolMessage, judgement: Judgement | None, stamp: Mapping[str, Any]
+    ) -> Any:
+        def sealed(shown: ToolMessage) -> ToolMessage:
+            tool = as_text(shown.name) or call.tool
+            args, session = call.request.tool_call["args"], call.session
+            return stamped(
+                shown,
+                seal(stamp, shown, self.signer, tool=tool, args=args, call_id=call.call_id, session_id=session),
+            )
+
+        if judgement is not None and judgement.action == "replace":
+            # The other updates of a blocked command, and where it would go, are part of what is blocked.
+            return sealed(withheld(message, judgement.notice))
+
+        def change(found: ToolMessage) -> ToolMessage:
+            return sealed(found) if found is message or found.tool_call_id == call.call_id else unstamped(found)
+
+        return rewritten(result, change)
+
+
+class _Call:
+    """One try at one tool call: the request with the probe in place, and what the probe saw."""
+
+    def __init__(self, request: ToolCallRequest, clock: Callable[[], float]) -> None:
+        self.tool = as_text(request.tool_call["name"])
+        self.call_id = as_text(request.tool_call["id"])
+        self.session = session_of(getattr(request.runtime, "config", None))
+        self._probe = _probe_on(request.tool, clock)
+        self.request = request if self._probe is None else request.override(tool=self._probe.tool)
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """The tool's runs."""
+        return [] if self._probe is None else self._probe.attempts
+
+    @property
+    def milliseconds(self) -> float | None:
+        """The time of the run whose result was handed on; None where it is another's: a cache's, a fallback's."""
+        last = self.attempts[-1] if self.attempts else None
+        return round(last.milliseconds, 3) if last is not None and last.returned else None
+
+    def outcome(self, tool: str, message: ToolMessage) -> Outcome:
+        """What is to be judged."""
+        last = self.attempts[-1] if self.attempts else None
+        asked: Any = self.request.tool_call["args"]
+        if last is None or not last.returned:
+            args = asked if tool == self.tool else None
+            return Outcome(tool, args, content_value(message.content), None, self.session, self.call_id)
+        with_artifact = getattr(self.request.tool, "response_format", None) == "content_and_artifact"
+        value = shown_value(last.value, message, with_artifact=with_artifact)
+        args = _executed(asked, last.arguments, self.request.tool)
+        return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id)
+
+    def tell(self, stamp: Mapping[str, Any]) -> None:
+        """Emit the verdict into the custom stream, where there is one."""
+        writer = getattr(self.request.runtime, "stream_writer", None)
+        if writer is not None:
+            writer(event_of(stamp))
+
+
+def event_of(stamp: Mapping[str, Any]) -> dict[str, Any]:
+    """The custom stream event for a verdict."""
+    return {"type": EVENT, **{key: value for key, value in stamp.items() if key != "receipt"}}
+
+
+def session_of(config: Any) -> str | None:
+    """The thread that a run belongs to: ``config["configurable"]["thread_id"]`` as text, or None."""
+    configurable = config.get("configurable") if isinstance(config, Mapping) else None
+    thread = configurable.get("thread_id") if isinstance(configurable, Mapping) else None
+    return None if thread is None else as_text(thread)
+
+
+def _probe_on(tool: BaseTool | None, clock: Callable[[], float]) -> Probe | None:
+    if tool is None:
+        return None
+    try:
+        return Probe(tool, clock)
+    except Exception as error:  # a tool class may resist being copied: the call is more important than its time
+        _log.error("no probe on tool %r: %s", tool.name, type(error).__name__)
+        return None
+
+
+def _executed(asked: Mapping[str, Any], ran: Mapping[str, Any], tool: BaseTool | None) -> Mapping[str, Any]:
+    """The arguments that the tool ran with: as asked, but where a middleware further in changed them."""
+    if tool is None or all(_same(ran.get(key, value), value) for key, value in asked.items()):
+        return asked
+    visible = tool.args  # without what the framework injects
+    return {key: value for key, value in ran.items() if key in visible}
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # foreign objects may refuse to be compared: then they are not what the model wrote
+        return False

@@ -1,0 +1,116 @@
+"""With no agent framework installed the core works, and an integration says what to install."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+INTEGRATIONS = {path.stem for path in (ROOT / "integrations").glob("*.py")} - {"__init__"}
+# What a user imports, and the extra that brings what it needs; None: it needs no framework.
+FACES = {
+    "callbacks": "langchain",
+    "functions": None,
+    "guard": None,
+    "langchain": "langchain",
+    "langgraph": "langgraph",
+    "langsmith": None,
+    "mcp": "mcp",
+    "openai_agents": "openai-agents",
+    "pydantic_ai": "pydantic-ai",
+}
+
+# Names of modules as they are imported; every framework that an extra brings, and what they bring themselves.
+HIDE = """
+import sys
+
+FRAMEWORKS = {
+    "agents", "langchain", "langchain_core", "langchain_mcp_adapters", "langgraph", "langsmith", "mcp", "openai",
+    "pydantic_ai", "pydantic_graph",
+}
+
+class Hidden:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in FRAMEWORKS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden)
+"""
+TRY = """
+import importlib, json, sys
+said = {}
+for module in sys.argv[1:]:
+    try:
+        importlib.import_module(f"agentguard.integrations.{module}")
+        said[module] = None
+    except ImportError as error:
+        said[module] = str(error)
+print(json.dumps(said))
+"""
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, str | None]:
+    """What importing each integration says where no framework is installed; None where it works."""
+    run = python(HIDE + TRY, *INTEGRATIONS)
+    assert run.returncode == 0, run.stderr
+    found: dict[str, str | None] = json.loads(run.stdout)
+    return found
+
+
+def test_the_frameworks_are_hidden() -> None:
+    run = python(HIDE + "import langchain_core.messages")
+
+    assert "ModuleNotFoundError: No module named 'langchain_core'" in run.stderr
+
+
+def test_the_core_works() -> None:
+    code = """
+import agentguard, agentguard.verification, agentguard.traces, agentguard.cli, agentguard.demo, agentguard.integrations
+from agentguard.verification import VerificationEngine
+print(VerificationEngine().verify("add", args={"a": 1}, result=2).verdict)
+"""
+    run = python(HIDE + code)
+
+    assert (run.returncode, run.stdout, run.stderr) == (0, "accept\n", "")
+
+
+@pytest.mark.parametrize(("module", "extra"), FACES.items())
+def test_an_integration_names_its_extra(said: dict[str, str | None], module: str, extra: str | None) -> None:
+    message = said[module]
+
+    if extra is None:
+        assert message is None
+    else:
+        assert message is not None
+        assert f"pip install 'agentguard[{extra}]'" in message.replace("_", "-")  # pip reads both as the same
+
+
+@pytest.mark.parametrize("module", sorted(INTEGRATIONS - FACES.keys()))
+def test_what_they_share_works_or_names_an_extra(said: dict[str, str | None], module: str) -> None:
+    message = said[module]
+
+    assert message is None or any(f"pip install 'agentguard[{extra}]'" in message for extra in FACES.values() if extra)
+
+
+@pytest.mark.parametrize("module", sorted(INTEGRATIONS))
+def test_with_its_framework_it_is_imported(module: str) -> None:
+    if module == "pydantic_ai" and sys.version_info < (3, 11):
+        pytest.skip("pydantic-ai has no release for Python 3.10")
+
+    run = python(TRY, module)
+
+    assert json.loads(run.stdout) == {module: None}
+
+
+def test_importing_the_package_of_integrations_imports_no_framework() -> None:
+    run = python(HIDE + "import agentguard.integrations.guard, agentguard.integrations.langsmith")
+
+    assert (run.returncode, run.stderr) == (0, "")

@@ -1,0 +1,17 @@
+"""The example runs as it is, offline, and ends as it says."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "convergence_graph.py"
+
+
+def test_the_example() -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLE)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert run.stderr == ""
+    # Round 1 leaves an injection open, round 2 mends it, the judge holds round 3 back, round 4 meets its objection.
+    assert run.stdout == "converged after 4 rounds: both_pass, quality 91\n"

@@ -1,0 +1,208 @@
+"""The probe: the tool's own value and time, one record per attempt, under load too."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event, Lock
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, Tool, tool
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+
+from agentguard.integrations.guard import ToolGuard
+from agentguard.integrations.probe import Probe
+from agentguard.integrations.receipts import receipt_signer
+from agentguard.integrations.tool_calls import GuardedCalls
+
+from .scripted import Run, ScriptedEngine
+
+CALL: Any = {"name": "probe", "args": {"x": 1}, "id": "c1", "type": "tool_call"}
+
+
+class Clock:
+    """Reads 0.0, 1.0, 2.0, ..."""
+
+    def __init__(self) -> None:
+        self.time = -1.0
+
+    def __call__(self) -> float:
+        self.time += 1.0
+        return self.time
+
+
+@tool
+def probe(x: int) -> dict[str, int]:
+    """Answer."""
+    return {"x": x}
+
+
+async def invoke(tool: BaseTool, how: str, **args: Any) -> Any:
+    call: Any = {**CALL, "args": {**CALL["args"], **args}}
+    return tool.invoke(call) if how == "sync" else await tool.ainvoke(call)
+
+
+HOWS = pytest.mark.parametrize("how", ["sync", "async"])
+
+
+@HOWS
+async def test_value_time_and_arguments_are_the_tools_own(how: str) -> None:
+    watched = Probe(probe, Clock())
+    message = await invoke(watched.tool, how)
+
+    (attempt,) = watched.attempts
+    assert message.content == '{"x": 1}'
+    assert attempt.returned
+    assert attempt.value == {"x": 1}
+    assert attempt.milliseconds == 1000.0
+    assert attempt.arguments["x"] == 1
+
+
+@HOWS
+async def test_the_tool_itself_is_left_as_it_is(how: str) -> None:
+    watched = Probe(probe)
+    await invoke(probe, how)
+
+    assert watched.attempts == []
+    assert watched.last is None
+    assert watched.tool.name == probe.name
+    assert watched.tool.args == probe.args
+    assert watched.tool.model_dump().keys() == probe.model_dump().keys()
+
+
+class Delegating(BaseTool):
+    """``_arun`` goes through ``_run``, as many tools do."""
+
+    name: str = "probe"
+    description: str = "Answer."
+
+    def _run(self, x: int) -> int:
+        return x
+
+    async def _arun(self, x: int) -> int:
+        return self._run(x) + 1
+
+
+async def test_a_run_inside_a_run_is_one_attempt_with_the_outer_value_and_the_inner_time() -> None:
+    watched = Probe(Delegating(), Clock())  # reads 0 outside, 1 and 2 inside, 3 outside
+    await watched.tool.ainvoke(CALL)
+
+    assert [(attempt.value, attempt.milliseconds) for attempt in watched.attempts] == [(2, 1000.0)]
+
+
+@HOWS
+async def test_what_the_framework_injects_still_arrives(how: str) -> None:
+    seen: list[Any] = []
+
+    def function(x: int, call_id: Annotated[str, InjectedToolCallId], config: RunnableConfig) -> int:
+        """Answer."""
+        seen.append((call_id, config["configurable"]["thread_id"]))
+        return x
+
+    watched = Probe(StructuredTool.from_function(function, name="probe"))
+    config: Any = {"configurable": {"thread_id": "t"}}
+    if how == "sync":
+        watched.tool.invoke(CALL, config)
+    else:
+        await watched.tool.ainvoke(CALL, config)
+
+    assert seen == [("c1", "t")]
+
+
+@HOWS
+async def test_a_tool_of_one_text_is_watched(how: str) -> None:
+    watched = Probe(Tool(name="probe", description="Answer.", func=lambda x: f"{x}!"))
+    await invoke(watched.tool, how)
+
+    assert watched.attempts[0].value == "1!"
+
+
+@HOWS
+async def test_a_tool_that_raises_is_an_attempt_without_a_value(how: str) -> None:
+    @tool("probe")
+    def failing(x: int) -> int:
+        """Fail."""
+        raise KeyError("no such city")
+
+    watched = Probe(failing)
+    with pytest.raises(KeyError):
+        await invoke(watched.tool, how)
+
+    assert [(attempt.returned, attempt.value) for attempt in watched.attempts] == [(False, None)]
+
+
+@HOWS
+async def test_bad_arguments_are_no_attempt(how: str) -> None:
+    watched = Probe(probe)
+    with pytest.raises(ValueError, match="valid integer"):
+        await invoke(watched.tool, how, x="many")
+
+    assert watched.attempts == []
+
+
+CALLS, WORKERS = 80, 4
+
+
+class Crowd:
+    """Tool bodies that run four abreast, and a clock that counts the bodies that have finished, all in all.
+
+    By that clock a tool's own time is the number of bodies that finish while it runs: its own, the others of its row
+    and at most the row that was still leaving. The time of its whole call would grow to that of the queue: 80.
+    """
+
+    def __init__(self) -> None:
+        self.finished = 0
+        self.may_start = Event()
+        self._lock = Lock()
+        self._abreast = Barrier(WORKERS)
+
+    def clock(self) -> float:
+        with self._lock:
+            return float(self.finished)
+
+    def body(self, x: int) -> int:
+        """Work."""
+        self.may_start.wait(timeout=60)
+        self._abreast.wait(timeout=60)
+        with self._lock:
+            self.finished += 1
+        return x
+
+
+async def test_times_are_the_tools_own_when_80_of_them_wait_for_4_threads(run: Run) -> None:
+    crowd, engine, around = Crowd(), ScriptedEngine(), list[float]()
+    guarded = GuardedCalls(ToolGuard(engine), receipt_signer(), crowd.clock)
+    begun: list[float] = []
+
+    def wrap(request: Any, handler: Any) -> Any:
+        crowd.may_start.set()
+        return guarded.run(request, handler)
+
+    async def awrap(request: Any, handler: Any) -> Any:
+        begun.append(crowd.clock())
+        if len(begun) == CALLS:  # all are under way before the first tool runs
+            crowd.may_start.set()
+        start = crowd.clock()
+        result = await guarded.arun(request, handler)
+        around.append(crowd.clock() - start)
+        return result
+
+    tool = StructuredTool.from_function(crowd.body, name="body")
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([tool], wrap_tool_call=wrap, awrap_tool_call=awrap))
+    graph.add_edge(START, "tools")
+    turn = AIMessage("", tool_calls=[{"name": "body", "args": {"x": n}, "id": f"c{n}"} for n in range(CALLS)])
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WORKERS))
+    await run(graph.compile(), {"messages": [turn]}, {"max_concurrency": WORKERS})
+
+    times = [asked["execution_time_ms"] / 1000.0 for asked in engine.asked]
+    assert len(times) == CALLS
+    assert crowd.finished == CALLS
+    assert min(times) >= 1
+    assert max(times) <= 2 * WORKERS
+    if around:  # what a clock around the handler would have said
+        assert max(around) == CALLS

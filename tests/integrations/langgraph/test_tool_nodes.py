@@ -1,0 +1,146 @@
+"""Wrappers for any tool node, and the tool node that has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
+
+from agentguard.errors import ConfigurationError, ResultBlocked
+from agentguard.integrations.langgraph import GuardedToolNode, guard_wrappers
+from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+
+from ..langchain.scripted import THREAD, Run, ScriptedEngine, answers, calls
+
+
+@tool
+def weather(city: str) -> dict[str, int]:
+    """Tell the weather."""
+    return {"degrees": 18}
+
+
+@tool
+async def news(city: str) -> str:
+    """Tell the news."""
+    return "nothing new"
+
+
+@tool
+def move(city: str, call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+    """Go there."""
+    return Command(update={"messages": [ToolMessage("moved", tool_call_id=call_id)]})
+
+
+def graph_of(node: Any) -> Any:
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", node)
+    graph.add_edge(START, "tools")
+    return graph.compile()
+
+
+TURN: Any = {"messages": [calls(("weather", {"city": "Kew"}), ("move", {"city": "Rome"}))]}
+
+
+def wrapped(engine: ScriptedEngine, tools: Any, **options: Any) -> Any:
+    wrap, awrap = guard_wrappers(engine, **options)
+    return ToolNode(tools, wrap_tool_call=wrap, awrap_tool_call=awrap)
+
+
+BOTH = pytest.mark.parametrize(
+    "node_of",
+    [wrapped, lambda engine, tools, **options: GuardedToolNode(tools, engine, **options)],
+    ids=["wrappers", "GuardedToolNode"],
+)
+
+
+@BOTH
+async def test_raw_values_are_judged_and_the_messages_are_receipted(run: Run, node_of: Any) -> None:
+    engine = ScriptedEngine(move="block")
+    out = await run(graph_of(node_of(engine, [weather, move])), TURN, THREAD)
+
+    by_tool = {asked["tool"]: asked for asked in engine.asked}
+    assert by_tool["weather"]["result"] == {"degrees": 18}
+    assert by_tool["move"]["result"] == "moved"
+    assert all(asked["execution_time_ms"] >= 0 and asked["session_id"] == "thread-1" for asked in engine.asked)
+    accepted, blocked = answers(out)
+    assert accepted.content == '{"degrees": 18}'
+    assert "'move' was blocked" in blocked.content
+    assert {finding.status for finding in verify_transcript(out["messages"])} == {ReceiptStatus.EXECUTED}
+
+
+@BOTH
+async def test_shadow_changes_nothing(run: Run, node_of: Any) -> None:
+    engine = ScriptedEngine(weather="block", move="block")
+    out = await run(graph_of(node_of(engine, [weather, move], shadow=True)), TURN)
+
+    assert len(engine.asked) == 2
+    assert [message.content for message in answers(out)] == ['{"degrees": 18}', "moved"]
+    assert all("agentguard" not in message.response_metadata for message in answers(out))
+
+
+@BOTH
+def test_review_is_not_for_a_tool_node(node_of: Any) -> None:
+    with pytest.raises(ConfigurationError, match="ReviewNode"):
+        node_of(ScriptedEngine(), [weather], on_flag="review")
+
+
+def test_end_is_a_matter_of_edges() -> None:
+    options: Any = {"on_block": "end"}
+    with pytest.raises(ConfigurationError, match="route_by_verdict"):
+        GuardedToolNode([weather], ScriptedEngine(), **options)
+
+
+async def test_an_async_tool_is_guarded_under_ainvoke() -> None:
+    engine = ScriptedEngine(news="block")
+    turn = {"messages": [calls(("news", {"city": "Kew"}))]}
+    (message,) = answers(await graph_of(wrapped(engine, [news])).ainvoke(turn))
+
+    assert [asked["result"] for asked in engine.asked] == ["nothing new"]
+    assert "blocked" in message.content
+
+
+async def test_a_guarded_node_takes_what_a_tool_node_takes(run: Run) -> None:
+    node = GuardedToolNode(
+        [weather, move], ScriptedEngine(weather="block"), guarded=["move"], name="mine", tags=["t"],
+        messages_key="messages",
+    )  # fmt: skip
+    out = await run(graph_of(node), TURN)
+
+    assert (node.name, node.tags) == ("mine", ["t"])
+    assert answers(out)[0].content == '{"degrees": 18}'
+    assert answers(out)[1].response_metadata["agentguard"]["verdict"] == "accept"
+
+
+async def test_raise_waits_for_the_other_calls_of_the_turn(run: Run) -> None:
+    engine = ScriptedEngine(weather="block")
+    with pytest.raises(ResultBlocked) as raised:
+        await run(graph_of(GuardedToolNode([weather, move], engine, on_block="raise")), TURN)
+
+    assert raised.value.tool == "weather"
+    assert sorted(asked["tool"] for asked in engine.asked) == ["move", "weather"]
+
+
+async def test_commands_that_are_not_blocked_do_not_raise(run: Run) -> None:
+    out = await run(graph_of(GuardedToolNode([weather, move], ScriptedEngine(), on_block="raise")), TURN)
+
+    assert [message.content for message in answers(out)] == ['{"degrees": 18}', "moved"]
+
+
+async def test_outside_a_thread_there_is_no_session(run: Run) -> None:
+    engine = ScriptedEngine()
+    await run(graph_of(GuardedToolNode([weather], engine)), {"messages": [calls(("weather", {"city": "Kew"}))]})
+
+    assert engine.asked[0]["session_id"] is None
+
+
+async def test_a_call_without_an_id_is_judged_all_the_same(run: Run) -> None:
+    engine = ScriptedEngine()
+    turn = AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Kew"}, "id": ""}])
+    (message,) = answers(await run(graph_of(GuardedToolNode([weather], engine)), {"messages": [turn]}))
+
+    assert message.response_metadata["agentguard"]["verdict"] == "accept"

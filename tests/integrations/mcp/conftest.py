@@ -1,0 +1,49 @@
+"""Clients of the server in ``server.py``: over stdio to a process of its own, or in memory."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langchain_mcp_adapters.tools import load_mcp_tools
+
+from agentguard import VerificationEngine
+
+SERVER = Path(__file__).with_name("server.py")
+Call = Callable[..., Awaitable[ToolMessage]]
+
+
+@pytest.fixture
+def engine() -> VerificationEngine:
+    engine = VerificationEngine()
+    engine.register_tool_profile("note", required_fields=["sku", "count"], has_network_io=False)
+    engine.register_tool_profile("stock", required_fields=["sku", "count"], has_network_io=False)
+    return engine
+
+
+@pytest.fixture
+def connections() -> dict[str, Any]:
+    return {"shop": {"transport": "stdio", "command": sys.executable, "args": [str(SERVER)]}}
+
+
+@pytest.fixture
+def connected(connections: dict[str, Any]) -> Callable[..., AbstractAsyncContextManager[Call]]:
+    """A session over stdio whose tools are called with the interceptors that are given."""
+
+    @asynccontextmanager
+    async def connect(*interceptors: Any, **options: Any) -> Any:
+        client = MultiServerMCPClient(connections)
+        async with client.session("shop") as session:
+            loaded = await load_mcp_tools(session, tool_interceptors=list(interceptors), server_name="shop", **options)
+            tools = {tool.name: tool for tool in loaded}
+
+            async def call(name: str, **args: Any) -> ToolMessage:
+                return await tools[name].ainvoke({"type": "tool_call", "id": "call-1", "name": name, "args": args})
+
+            yield call
+
+    return connect

@@ -1,0 +1,173 @@
+"""The interceptor alone: what inner interceptors may answer, ids, retries, the guard's own failure."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import ToolMessage
+from langchain_core.messages.content import create_text_block
+from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+from langgraph.types import Command
+from mcp.types import CallToolResult, TextContent
+
+from agentguard import ConfigurationError, VerificationEngine
+from agentguard.integrations import mcp
+from agentguard.integrations.guard import Outcome
+from agentguard.integrations.mcp import MCPGuardInterceptor
+
+REQUEST = MCPToolCallRequest(name="note", args={"n": 1}, server_name="shop")
+
+
+class Broken(VerificationEngine):
+    """An engine that fails: the guard's own failure."""
+
+    def verify(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("out of order")
+
+
+class Seen(list[Outcome]):
+    def __call__(self, outcome: Outcome, _: object) -> None:
+        self.append(outcome)
+
+
+def text(said: str, **fields: Any) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=said)], **fields)
+
+
+def answers(*given: Any) -> Callable[[MCPToolCallRequest], Awaitable[Any]]:
+    """A server that gives these answers in turn."""
+    left = iter(given)
+
+    async def handler(request: MCPToolCallRequest) -> Any:
+        return next(left)
+
+    return handler
+
+
+async def test_random_ids_do_not_make_one_answer_two() -> None:
+    seen = Seen()
+    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    blocks = [[create_text_block(text="the same"), {"type": "text", "text": "kept", "id": "row-5"}] for _ in range(2)]
+    assert blocks[0][0]["id"] != blocks[1][0]["id"]
+    for content in blocks:
+        await guard(REQUEST, answers(ToolMessage(content=content, tool_call_id="c")))
+    extra = TextContent(type="text", text="x")
+    await guard(REQUEST, answers(CallToolResult(content=[extra, extra.model_copy(update={"meta": {"at": 12}})])))
+    expected = [{"type": "text", "text": "the same"}, {"type": "text", "text": "kept", "id": "row-5"}]
+    assert [outcome.result for outcome in seen] == [expected, expected, ["x", "x"]]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(JSON)
+def test_wrapped_and_unwrapped_answers_are_told_apart(value: Any) -> None:
+    # A server wraps what is no object, and says it unwrapped: as text, or as its JSON. An object it says as it is.
+    said = value if isinstance(value, str) else json.dumps(value)
+    assert mcp._result_of(text(said, structuredContent={"result": value})) == value
+    unwrapped = {"result": value}
+    assert mcp._result_of(text(json.dumps(unwrapped), structuredContent=unwrapped)) == unwrapped
+
+
+async def test_where_another_interceptor_answered_the_latency_is_unknown() -> None:
+    seen = Seen()
+    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    message = ToolMessage(content="from a cache", tool_call_id="c")
+    assert await guard(REQUEST, answers(message)) is message
+    assert [outcome.execution_time_ms for outcome in seen] == [None]
+
+
+async def test_a_blocked_message_keeps_its_ids_and_loses_its_artifact(engine: VerificationEngine) -> None:
+    message = ToolMessage(content="guess", tool_call_id="c", id="m", name="note", artifact={"raw": "guess"})
+    blocked = await MCPGuardInterceptor(engine)(REQUEST, answers(message))
+    assert isinstance(blocked, ToolMessage)
+    assert (blocked.id, blocked.tool_call_id, blocked.name) == ("m", "c", "note")
+    assert (blocked.status, blocked.artifact) == ("error", None)
+    assert "guess" not in str(blocked.content).partition("Do not guess")[0]
+    assert blocked.response_metadata["agentguard"]["verdict"] == "block"
+
+
+async def test_failures_and_commands_of_others_pass() -> None:
+    seen = Seen()
+    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    for answer in (text("no", isError=True), ToolMessage("no", tool_call_id="c", status="error"), Command(goto="x")):
+        assert await guard(REQUEST, answers(answer)) is answer
+    assert not seen
+
+
+async def test_an_exception_of_the_transport_passes(engine: VerificationEngine) -> None:
+    async def handler(request: MCPToolCallRequest) -> Any:
+        raise ConnectionError("gone")
+
+    with pytest.raises(ConnectionError, match="gone"):
+        await MCPGuardInterceptor(engine)(REQUEST, handler)
+
+
+async def test_a_blocked_answer_keeps_its_meta_and_shape(engine: VerificationEngine) -> None:
+    answer = CallToolResult.model_validate(
+        {"content": [{"type": "text", "text": "?"}], "structuredContent": {"guess": 1}, "_meta": {"trace": "t"}}
+    )
+    blocked = await MCPGuardInterceptor(engine)(REQUEST, answers(answer))
+    assert isinstance(blocked, CallToolResult)
+    assert (blocked.isError, blocked.structuredContent, len(blocked.content)) == (True, None, 1)
+    assert blocked.meta is not None
+    assert blocked.meta["trace"] == "t"
+    assert blocked.meta["agentguard"]["fired"] == ["schema_mismatch"]
+    assert CallToolResult.model_validate(blocked.model_dump(by_alias=True)) == blocked
+    assert answer.structuredContent == {"guess": 1}
+
+
+async def test_a_flagged_answer_is_handed_on_with_its_verdict() -> None:
+    engine = VerificationEngine(block_at=0.999)
+    engine.register_tool_profile("note", required_fields=["sku"], has_network_io=False)
+    flagged = await MCPGuardInterceptor(engine)(REQUEST, answers(text("guess")))
+    assert isinstance(flagged, CallToolResult)
+    assert flagged.content == text("guess").content
+    assert flagged.meta is not None
+    assert (flagged.meta["agentguard"]["verdict"], flagged.meta["agentguard"]["action"]) == ("flag", "annotate")
+    blocked = await MCPGuardInterceptor(engine, on_flag="block")(REQUEST, answers(text("guess")))
+    assert isinstance(blocked, CallToolResult)
+    assert blocked.isError
+
+
+@pytest.mark.parametrize("idempotent", [True, False])
+async def test_only_an_idempotent_tool_is_called_again(idempotent: bool) -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("note", required_fields=["sku"], has_network_io=False, idempotent=idempotent)
+    handler = answers(text("guess"), text('{"sku": 1}'))
+    answer = await MCPGuardInterceptor(engine, max_retries=1)(REQUEST, handler)
+    assert isinstance(answer, CallToolResult)
+    assert answer.isError != idempotent
+
+
+async def test_the_guards_own_failure_open_and_closed() -> None:
+    answer = text("fine")
+    assert await MCPGuardInterceptor(Broken())(REQUEST, answers(answer)) is answer
+    closed = await MCPGuardInterceptor(Broken(), on_guard_error="closed")(REQUEST, answers(answer))
+    assert isinstance(closed, CallToolResult)
+    assert closed.isError
+    assert "could not be verified" in closed.content[0].text  # type: ignore[union-attr]  # a notice is text
+
+
+async def test_the_time_is_the_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, seen = [1.0], Seen()
+    monkeypatch.setattr(mcp, "perf_counter", lambda: now[0])
+
+    async def handler(request: MCPToolCallRequest) -> Any:
+        now[0] += 0.5
+        return text("x")
+
+    await MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)(REQUEST, handler)
+    assert seen[0].execution_time_ms == 500.0  # the clock that only the handler moves
+
+
+@pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}, {"tools": "note"}])
+def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        MCPGuardInterceptor(VerificationEngine(), **options)

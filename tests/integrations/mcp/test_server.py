@@ -1,0 +1,137 @@
+"""The interceptor between a real client and a real server process."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.tools import ToolException
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+
+from agentguard import ResultBlocked, VerificationEngine
+from agentguard.integrations.guard import Outcome
+from agentguard.integrations.mcp import MCPGuardInterceptor
+
+
+class Seen(list[Outcome]):
+    def __call__(self, outcome: Outcome, _: object) -> None:
+        self.append(outcome)
+
+
+async def test_each_kind_of_answer_is_judged_as_what_the_tool_returned(connected: Any) -> None:
+    seen = Seen()
+    async with connected(MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)) as call:
+        for name, args in (
+            ("stock", {"sku": "K-7"}), ("names", {"prefix": "x"}), ("result_row", {}), ("note", {"genuine": True}),
+            ("parts", {}), ("picture", {}),
+        ):  # fmt: skip
+            assert (await call(name, **args)).status == "success"
+    assert [outcome.result for outcome in seen] == [
+        {"sku": "K-7", "count": 12},
+        ["xa", "xb"],
+        {"result": 5},
+        '{\n  "sku": "K-7",\n  "count": 12\n}',
+        ["one", "two"],
+        ["a dot", {"type": "image", "data": "AA==", "mimeType": "image/png"}],
+    ]
+    assert [outcome.tool for outcome in seen] == ["stock", "names", "result_row", "note", "parts", "picture"]
+    assert seen[0].args == {"sku": "K-7"}
+    assert all(outcome.execution_time_ms is not None and outcome.execution_time_ms > 0 for outcome in seen)
+
+
+async def test_a_made_up_answer_is_replaced_and_a_genuine_one_is_not(
+    connected: Any, engine: VerificationEngine
+) -> None:
+    async with connected() as call:
+        bare = await call("note", genuine=True)
+    async with connected(MCPGuardInterceptor(engine)) as call:
+        blocked, passed = await call("note", genuine=False), await call("note", genuine=True)
+    assert blocked.status == "error"
+    assert [block["type"] for block in blocked.content] == ["text"]
+    assert blocked.content[0]["text"].startswith("The result of 'note' was blocked")
+    assert "plenty" not in str(blocked)
+    assert (blocked.artifact, blocked.tool_call_id, blocked.name) == (None, "call-1", "note")
+    assert passed.status == "success"
+    assert passed.content[0]["text"] == bare.content[0]["text"]
+
+
+async def test_a_session_for_each_call(connections: dict[str, Any], engine: VerificationEngine) -> None:
+    client = MultiServerMCPClient(connections, tool_interceptors=[MCPGuardInterceptor(engine)])
+    tools = {tool.name: tool for tool in await client.get_tools()}
+    made = await tools["stock"].ainvoke({"type": "tool_call", "id": "c", "name": "stock", "args": {"sku": "K-7"}})
+    assert made.artifact == {"structured_content": {"sku": "K-7", "count": 12}}
+
+
+async def test_failures_of_the_tool_pass_and_are_not_learned_from(connected: Any, engine: VerificationEngine) -> None:
+    engine.trust("breaks", 2)
+    engine.trust("note", 2)
+    seen = Seen()
+    async with connected(MCPGuardInterceptor(engine, on_judgement=seen)) as call:
+        broken, bad = await call("breaks"), await call("note", genuine="by no means a truth value")
+    assert broken.status == bad.status == "error"
+    assert "the shelf fell over" in broken.content[0]["text"]
+    assert not seen
+    for tool in ("breaks", "note"):
+        assert engine.verify(tool, result={"sku": 1, "count": 1}).note == "trusted warm-up, 1 calls left"
+
+
+async def test_raise_raises_through_the_tool(connected: Any, engine: VerificationEngine) -> None:
+    async with connected(MCPGuardInterceptor(engine, on_block="raise")) as call:
+        with pytest.raises(ResultBlocked, match="'count' is missing"):
+            await call("note", genuine=False)
+
+
+async def test_without_the_clients_handling_of_errors_a_block_is_its_exception(
+    connected: Any, engine: VerificationEngine
+) -> None:
+    async with connected(MCPGuardInterceptor(engine), handle_tool_errors=False) as call:
+        with pytest.raises(ToolException, match="was blocked"):
+            await call("note", genuine=False)
+
+
+async def test_shadow_mode_judges_and_changes_nothing(connected: Any, engine: VerificationEngine) -> None:
+    verdicts: list[str] = []
+    guard = MCPGuardInterceptor(
+        engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict.verdict)
+    )
+    async with connected(guard) as call:
+        answer = await call("note", genuine=False)
+    assert answer.status == "success"
+    assert "plenty" in answer.content[0]["text"]
+    assert verdicts == ["block"]
+
+
+async def test_only_the_tools_named_are_guarded(connected: Any, engine: VerificationEngine) -> None:
+    async with connected(MCPGuardInterceptor(engine, tools=["stock"])) as call:
+        assert (await call("note", genuine=False)).status == "success"
+
+
+async def test_servers_with_tools_of_one_name_are_told_apart(connected: Any) -> None:
+    seen = Seen()
+    guard = MCPGuardInterceptor(VerificationEngine(), tool_name_prefix=True, on_judgement=seen)
+    async with connected(guard) as call:
+        await call("stock", sku="K-7")
+    assert seen[0].tool == "shop_stock"
+
+
+async def test_in_a_graph_the_thread_is_the_session_and_the_call_keeps_its_id(connections: dict[str, Any]) -> None:
+    seen = Seen()
+    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    client = MultiServerMCPClient(connections, tool_interceptors=[guard])
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode(await client.get_tools()))
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    calls = [{"type": "tool_call", "id": "call-9", "name": "stock", "args": {"sku": "K-7"}}]
+    message = {"role": "assistant", "content": "", "tool_calls": calls}
+    await graph.compile().ainvoke({"messages": [message]}, {"configurable": {"thread_id": "t-1"}})
+    assert [(outcome.session_id, outcome.call_id) for outcome in seen] == [("t-1", "call-9")]
+    assert seen[0].args == {"sku": "K-7"}
+
+
+async def test_sixteen_calls_at_once_lose_no_update(connected: Any, engine: VerificationEngine) -> None:
+    engine.trust("stock", 17)
+    async with connected(MCPGuardInterceptor(engine)) as call:
+        await asyncio.gather(*(call("stock", sku=f"K-{n}") for n in range(16)))
+    assert engine.verify("stock", result={"sku": "K", "count": 1}).note == "trusted warm-up, 0 calls left"

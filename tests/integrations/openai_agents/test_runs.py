@@ -1,0 +1,211 @@
+"""Guarded tools in real runs: what the model reads, what the run records, what is learned."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event, current_thread, main_thread
+from typing import Any
+
+import pytest
+from agents import Agent, FunctionTool, ToolOutputGuardrailTripwireTriggered, ToolOutputText, UserError, function_tool
+from agents.run import RunResult
+from pydantic import BaseModel
+
+from agentguard import VerificationEngine
+from agentguard.integrations import openai_agents
+from agentguard.integrations.guard import Outcome
+from agentguard.integrations.openai_agents import guard_agent, guard_tool
+
+GOOD, MADE_UP = {"id": 7}, {"note": "I believe so"}
+
+
+class Broken(VerificationEngine):
+    """An engine that fails: the guard's own failure."""
+
+    def verify(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("out of order")
+
+
+class Seen(list[Outcome]):
+    def __call__(self, outcome: Outcome, _: object) -> None:
+        self.append(outcome)
+
+
+class Model(BaseModel):
+    id: int = 7
+
+
+@dataclass
+class Record:
+    id: int = 7
+
+
+def tools_of(make: Callable[[], Any], **options: Any) -> list[FunctionTool]:
+    """A plain and an async function tool, both called ``lookup``, that return what ``make()`` does."""
+
+    @function_tool(name_override="lookup", **options)
+    def plain(key: int) -> Any:
+        return make()
+
+    @function_tool(name_override="lookup", **options)
+    async def coroutine(key: int) -> Any:
+        return make()
+
+    return [plain, coroutine]
+
+
+def fail() -> Any:
+    raise KeyError("no such row")
+
+
+def outputs(result: RunResult) -> list[Any]:
+    return [item["output"] for item in result.to_input_list() if item.get("type") == "function_call_output"]
+
+
+def records(result: RunResult) -> list[Any]:
+    return [found.output.output_info for found in result.tool_output_guardrail_results]
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["sync", "async"])
+class TestEitherKind:
+    async def test_the_model_reads_a_genuine_result_and_the_run_records_the_verdict(
+        self, which: int, engine: VerificationEngine, run: Any
+    ) -> None:
+        tool, seen = tools_of(lambda: GOOD)[which], Seen()
+        bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+        guarded = guard_agent(Agent("a", tools=[tool]), engine, on_judgement=seen)
+        result = await run(guarded, ("lookup", {"key": 1}), group_id="talk-5")
+        assert outputs(result) == outputs(bare)
+        assert [record["verdict"] for record in records(result)] == ["accept"]
+        (outcome,) = seen
+        assert outcome._replace(execution_time_ms=None) == Outcome("lookup", {"key": 1}, GOOD, None, "talk-5", "call-0")
+        assert outcome.execution_time_ms is not None
+
+    async def test_a_made_up_result_is_rejected(self, which: int, engine: VerificationEngine, run: Any) -> None:
+        tool = guard_tool(tools_of(lambda: MADE_UP)[which], engine)
+        result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+        assert outputs(result)[0].startswith("The result of 'lookup' was blocked")
+        assert "I believe so" not in str(result.to_input_list())
+        (found,) = result.tool_output_guardrail_results
+        assert (found.output.behavior["type"], found.output.output_info["verdict"]) == ("reject_content", "block")
+        assert result.final_output == "done"
+
+    async def test_raise_ends_the_run(self, which: int, engine: VerificationEngine, run: Any) -> None:
+        tool = guard_tool(tools_of(lambda: MADE_UP)[which], engine, on_block="raise")
+        with pytest.raises(ToolOutputGuardrailTripwireTriggered) as caught:
+            await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+        assert caught.value.output.output_info["tool"] == "lookup"
+
+    async def test_an_exception_that_becomes_text_is_no_result(
+        self, which: int, engine: VerificationEngine, run: Any
+    ) -> None:
+        engine.trust("lookup", 2)
+        tool, seen = tools_of(fail)[which], Seen()
+        bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+        guarded = guard_tool(tool, engine, on_judgement=seen)
+        result = await run(Agent("a", tools=[guarded]), ("lookup", {"key": 1}))
+        assert outputs(result) == outputs(bare)
+        assert not seen
+        assert records(result) == [None]
+        assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 1 calls left"
+
+    async def test_an_exception_without_a_failure_function_ends_the_run_as_ever(
+        self, which: int, engine: VerificationEngine, run: Any
+    ) -> None:
+        tool, seen = tools_of(fail, failure_error_function=None)[which], Seen()
+        guarded = guard_tool(tool, engine, on_judgement=seen)
+        with pytest.raises(UserError, match="no such row"):
+            await run(Agent("a", tools=[guarded]), ("lookup", {"key": 1}))
+        assert not seen
+
+    async def test_arguments_of_the_wrong_type_are_no_result(
+        self, which: int, engine: VerificationEngine, run: Any
+    ) -> None:
+        seen = Seen()
+        tool = guard_tool(tools_of(lambda: GOOD)[which], engine, on_judgement=seen)
+        result = await run(Agent("a", tools=[tool]), ("lookup", {"key": "by no means a number"}), ("lookup", "{"))
+        assert all("error" in text for text in outputs(result))
+        assert not seen
+
+    async def test_shadow_mode_judges_and_changes_nothing(
+        self, which: int, engine: VerificationEngine, run: Any
+    ) -> None:
+        tool = tools_of(lambda: MADE_UP)[which]
+        bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+        result = await run(guard_agent(Agent("a", tools=[tool]), engine, shadow=True), ("lookup", {"key": 1}))
+        assert outputs(result) == outputs(bare)
+        assert [(record["verdict"], record["action"]) for record in records(result)] == [("block", "pass")]
+
+    async def test_the_guards_own_failure_open_and_closed(self, which: int, run: Any) -> None:
+        tool = tools_of(lambda: "fine")[which]
+        opened = await run(Agent("a", tools=[guard_tool(tool, Broken())]), ("lookup", {"key": 1}))
+        assert outputs(opened) == ["fine"]
+        closed = await run(
+            Agent("a", tools=[guard_tool(tool, Broken(), on_guard_error="closed")]), ("lookup", {"key": 1})
+        )
+        assert "could not be verified" in outputs(closed)[0]
+
+    async def test_only_an_idempotent_tool_is_called_again(self, which: int, run: Any) -> None:
+        for idempotent, verdict in ((True, "accept"), (False, "block")):
+            engine = VerificationEngine()
+            engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
+            answers = iter([MADE_UP, GOOD])
+            tool = guard_tool(tools_of(lambda answers=answers: next(answers))[which], engine, max_retries=1)
+            result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+            assert [record["verdict"] for record in records(result)] == [verdict]
+
+    async def test_every_type_of_result_reaches_the_engine_raw(self, which: int, run: Any) -> None:
+        text = ToolOutputText(text="t")
+        for given in (GOOD, [GOOD], "id: 7", None, (1, 2), Model(), Record(), b"\x00\xff", 7, text):
+            seen = Seen()
+            tool = tools_of(lambda given=given: given)[which]
+            bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+            guarded = guard_tool(tool, VerificationEngine(), on_judgement=seen)
+            result = await run(Agent("a", tools=[guarded]), ("lookup", {"key": 1}))
+            assert seen[0].result is given
+            assert outputs(result) == outputs(bare)
+
+    async def test_sixteen_calls_at_once_lose_no_update(self, which: int, engine: VerificationEngine, run: Any) -> None:
+        engine.trust("lookup", 17)
+        agent = guard_agent(Agent("a", tools=[tools_of(lambda: GOOD)[which]]), engine)
+        await run(agent, *[("lookup", {"key": n}) for n in range(16)])
+        assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 0 calls left"
+
+
+async def test_waiting_for_a_thread_is_not_the_tools_time(
+    monkeypatch: pytest.MonkeyPatch, engine: VerificationEngine, run: Any
+) -> None:
+    now, starts, times = [0.0], [], []
+    both_started, first_judged = Event(), Event()
+
+    def clock() -> float:
+        if current_thread() is main_thread():
+            starts.append(now[0])
+            if len(starts) == 2:
+                both_started.set()
+        return now[0]
+
+    def make() -> Any:
+        # The first call moves the clock when the second has started too, the second when the first has been judged.
+        assert (first_judged if now[0] else both_started).wait(30)
+        now[0] += 0.1
+        return GOOD
+
+    monkeypatch.setattr(openai_agents, "perf_counter", clock)
+
+    def judged(outcome: Outcome, _: object) -> None:
+        times.append(outcome.execution_time_ms)
+        first_judged.set()
+
+    with ThreadPoolExecutor(1) as pool:  # both calls are made at once and share one thread
+        asyncio.get_running_loop().set_default_executor(pool)
+        agent = guard_agent(Agent("a", tools=[tools_of(make)[0]]), engine, on_judgement=judged)
+        await run(agent, ("lookup", {"key": 1}), ("lookup", {"key": 2}))
+    assert times == pytest.approx([100.0, 100.0])  # each moves the clock by 0.1 s; with the wait the second has 200
+
+
+def test_in_a_synchronous_run(engine: VerificationEngine, run: Any) -> None:
+    tool = guard_tool(tools_of(lambda: MADE_UP)[0], engine)
+    result = asyncio.run(run(Agent("a", tools=[tool]), ("lookup", {"key": 1})))
+    assert outputs(result)[0].startswith("The result of 'lookup' was blocked")

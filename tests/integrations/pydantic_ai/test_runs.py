@@ -1,0 +1,227 @@
+"""Guarded tools in real runs: what the model reads, what the part records, what is learned."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio.to_thread
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import Agent, ModelRetry, ToolReturn
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.models.test import TestModel
+
+from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
+from agentguard.integrations import pydantic_ai as integration
+from agentguard.integrations.guard import Outcome
+from agentguard.integrations.pydantic_ai import GuardCapability
+
+GOOD, MADE_UP = {"id": 7}, {"note": "I believe so"}
+
+
+class Broken(VerificationEngine):
+    """An engine that fails: the guard's own failure."""
+
+    def verify(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("out of order")
+
+
+class Seen(list[Outcome]):
+    def __call__(self, outcome: Outcome, _: object) -> None:
+        self.append(outcome)
+
+
+class Model(BaseModel):
+    id: int = 7
+
+
+@dataclass
+class Record:
+    id: int = 7
+
+
+def agent_of(make: Callable[[], Any], kind: str, *capabilities: Any, **options: Any) -> Agent[None, str]:
+    """An agent with one tool ``lookup``, a plain or an async function, that returns what ``make()`` does."""
+    agent: Agent[None, str] = Agent(capabilities=capabilities)
+    if kind == "sync":
+
+        def plain(key: int = 3) -> Any:
+            return make()
+
+        agent.tool_plain(name="lookup", **options)(plain)
+    else:
+
+        async def coroutine(key: int = 3) -> Any:
+            return make()
+
+        agent.tool_plain(name="lookup", **options)(coroutine)
+    return agent
+
+
+def raiser(error: Exception) -> Callable[[], Any]:
+    def fail() -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+class TestEitherKind:
+    async def test_a_genuine_result_passes_as_it_is(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        seen = Seen()
+        (bare,) = await run(agent_of(lambda: GOOD, kind), ("lookup", {}))
+        agent = agent_of(lambda: GOOD, kind, GuardCapability(engine, on_judgement=seen))
+        (part,) = await run(agent, ("lookup", {}), conversation_id="talk-5")
+        assert (part.content, part.outcome, part.metadata) == (bare.content, bare.outcome, bare.metadata)
+        (outcome,) = seen
+        assert outcome._replace(execution_time_ms=None) == Outcome("lookup", {"key": 3}, GOOD, None, "talk-5", "call-0")
+        assert outcome.execution_time_ms is not None
+
+    async def test_a_made_up_result_is_a_failed_call(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        (part,) = await run(agent_of(lambda: MADE_UP, kind, GuardCapability(engine)), ("lookup", {"key": 1}))
+        assert part.outcome == "failed"
+        assert part.tool_call_id == "call-0"
+        assert part.content.startswith("The result of 'lookup' was blocked")
+        assert "I believe so" not in part.content
+
+    async def test_raise_ends_the_run(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        agent = agent_of(lambda: MADE_UP, kind, GuardCapability(engine, on_block="raise"))
+        with pytest.raises(ResultBlocked) as caught:
+            await run(agent, ("lookup", {}))
+        assert (caught.value.tool, caught.value.call_id) == ("lookup", "call-0")
+
+    async def test_a_flagged_result_has_its_verdict_beside_it(self, kind: str, run: Any) -> None:
+        engine = VerificationEngine(block_at=0.999)
+        engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False)
+        for given, kept in (
+            (MADE_UP, {}), (ToolReturn(MADE_UP, metadata={"mine": 1}), {"mine": 1}), (ToolReturn(MADE_UP), {}),
+        ):  # fmt: skip
+            (part,) = await run(agent_of(lambda given=given: given, kind, GuardCapability(engine)), ("lookup", {}))
+            assert (part.content, part.outcome) == (MADE_UP, "success")
+            assert part.metadata.pop("agentguard")["verdict"] == "flag"
+            assert part.metadata == kept
+        (part,) = await run(
+            agent_of(lambda: ToolReturn(MADE_UP, metadata="mine"), kind, GuardCapability(engine)), ("lookup", {})
+        )
+        assert part.metadata == "mine"
+        (part,) = await run(agent_of(lambda: MADE_UP, kind, GuardCapability(engine, on_flag="block")), ("lookup", {}))
+        assert part.outcome == "failed"
+
+    async def test_what_a_tool_raises_passes_and_is_not_learned_from(
+        self, kind: str, engine: VerificationEngine, run: Any
+    ) -> None:
+        engine.trust("lookup", 2)
+        seen = Seen()
+        guard = GuardCapability(engine, on_judgement=seen)
+        with pytest.raises(KeyError, match="no such row"):
+            await run(agent_of(raiser(KeyError("no such row")), kind, guard), ("lookup", {}))
+        (retried,) = await run(agent_of(raiser(ModelRetry("try b")), kind, guard), ("lookup", {}))
+        (failed,) = await run(agent_of(raiser(ToolFailed("out of stock")), kind, guard), ("lookup", {}))
+        assert (retried.outcome, failed.outcome, failed.content) == ("retried", "failed", "out of stock")
+        assert not seen
+        assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 1 calls left"
+
+    async def test_unknown_tools_and_bad_arguments_are_no_results(
+        self, kind: str, engine: VerificationEngine, run: Any
+    ) -> None:
+        seen = Seen()
+        agent = agent_of(lambda: GOOD, kind, GuardCapability(engine, on_judgement=seen))
+        parts = await run(agent, ("nowhere", {}), ("lookup", {"key": "by no means a number"}))
+        assert [part.outcome for part in parts] == ["retried", "retried"]
+        assert not seen
+
+    async def test_shadow_mode_judges_and_changes_nothing(
+        self, kind: str, engine: VerificationEngine, run: Any
+    ) -> None:
+        verdicts: list[str] = []
+        guard = GuardCapability(
+            engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict.verdict)
+        )
+        (part,) = await run(agent_of(lambda: MADE_UP, kind, guard), ("lookup", {}))
+        assert (part.content, part.outcome, part.metadata) == (MADE_UP, "success", None)
+        assert verdicts == ["block"]
+
+    async def test_the_guards_own_failure_open_and_closed(self, kind: str, run: Any) -> None:
+        (part,) = await run(agent_of(lambda: GOOD, kind, GuardCapability(Broken())), ("lookup", {}))
+        assert (part.content, part.outcome) == (GOOD, "success")
+        closed = GuardCapability(Broken(), on_guard_error="closed")
+        (part,) = await run(agent_of(lambda: GOOD, kind, closed), ("lookup", {}))
+        assert part.outcome == "failed"
+        assert "could not be verified" in part.content
+
+    async def test_only_an_idempotent_tool_is_called_again(self, kind: str, run: Any) -> None:
+        for idempotent, outcome in ((True, "success"), (False, "failed")):
+            engine = VerificationEngine()
+            engine.register_tool_profile("lookup", required_fields=["id"], has_network_io=False, idempotent=idempotent)
+            answers = iter([MADE_UP, GOOD])
+            guard = GuardCapability(engine, max_retries=1)
+            (part,) = await run(agent_of(lambda answers=answers: next(answers), kind, guard), ("lookup", {}))
+            assert part.outcome == outcome
+
+    async def test_every_type_of_result_reaches_the_engine_raw(self, kind: str, run: Any) -> None:
+        for given in (GOOD, [GOOD], "id: 7", None, (1, 2), Model(), Record(), b"abc", 7):
+            seen = Seen()
+            guard = GuardCapability(VerificationEngine(), on_judgement=seen)
+            (bare,) = await run(agent_of(lambda given=given: given, kind), ("lookup", {}))
+            (part,) = await run(agent_of(lambda given=given: given, kind, guard), ("lookup", {}))
+            assert seen[0].result is given
+            assert part.content == bare.content
+
+    async def test_only_the_tools_named_are_guarded(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        agent = agent_of(lambda: MADE_UP, kind, GuardCapability(engine, tools=["other"]))
+        (part,) = await run(agent, ("lookup", {}))
+        assert part.outcome == "success"
+
+    async def test_sixteen_calls_at_once_lose_no_update(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        engine.trust("lookup", 17)
+        agent = agent_of(lambda: GOOD, kind, GuardCapability(engine))
+        assert len(await run(agent, *[("lookup", {"key": n}) for n in range(16)])) == 16
+        assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 0 calls left"
+
+    async def test_a_time_limit_changes_nothing(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        (part,) = await run(agent_of(lambda: MADE_UP, kind, GuardCapability(engine), timeout=60), ("lookup", {}))
+        assert part.outcome == "failed"
+
+
+async def test_waiting_for_a_thread_is_not_the_tools_time(
+    monkeypatch: pytest.MonkeyPatch, engine: VerificationEngine, run: Any
+) -> None:
+    now, times = [0.0], []
+    monkeypatch.setattr(integration, "perf_counter", lambda: now[0])
+
+    def make() -> Any:
+        now[0] += 0.1
+        return GOOD
+
+    guard = GuardCapability(engine, on_judgement=lambda outcome, _: times.append(outcome.execution_time_ms))
+    monkeypatch.setattr(anyio.to_thread.current_default_thread_limiter(), "total_tokens", 1)
+    await run(agent_of(make, "sync", guard), *[("lookup", {"key": n}) for n in range(8)])
+    # Each moves the clock by 0.1 s while it alone has the thread; with the wait, the last would have 800 ms.
+    assert times == pytest.approx([100.0] * 8)
+
+
+def test_in_a_synchronous_run_of_a_stock_test_model(engine: VerificationEngine) -> None:
+    seen = Seen()
+    agent = agent_of(lambda: GOOD, "sync", GuardCapability(engine, on_judgement=seen))
+    loop = asyncio.new_event_loop()  # run_sync makes one where there is none, and leaves it open
+    asyncio.set_event_loop(loop)
+    try:
+        assert '"id":7' in agent.run_sync("go", model=TestModel()).output
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+    assert [outcome.result for outcome in seen] == [GOOD]
+
+
+async def test_two_runs_at_once_keep_their_sessions_apart(engine: VerificationEngine, run: Any) -> None:
+    seen = Seen()
+    agent = agent_of(lambda: GOOD, "async", GuardCapability(engine, on_judgement=seen))
+    await asyncio.gather(*(run(agent, ("lookup", {}), conversation_id=name) for name in "abcdefgh"))
+    assert sorted(str(outcome.session_id) for outcome in seen) == list("abcdefgh")
+
+
+@pytest.mark.parametrize("options", [{"on_flag": "review"}, {"on_block": "end"}])
+def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any], engine: VerificationEngine) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        GuardCapability(engine, **options)

@@ -1,0 +1,51 @@
+"""Every example runs by itself, offline, and ends as it should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+#: How the last line of each begins.
+ENDINGS = {
+    "callbacks": "the result of 'get_weather' was blocked: block: P(fabricated) ",
+    "convergence_graph": "converged after ",
+    "function": "Recovered: ",
+    "langchain_agent": "ai | It is 18 degrees in Oslo.",
+    "langgraph_guard_node": "ai | It is 18 degrees in Oslo.",
+    "mcp_server": "Recovered: ",
+    "openai_agents": "Recovered: ",
+    "pydantic_ai_agent": "Recovered: ",
+}
+#: Where the transcript is printed: in the first result's place stands the notice, and the second is let through.
+TRANSCRIPTS = ["langchain_agent", "langgraph_guard_node"]
+
+
+def run(name: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().splitlines()
+
+
+def test_each_example_is_named_here() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(ENDINGS)
+
+
+@pytest.mark.parametrize("name", sorted(ENDINGS))
+def test_the_example_runs_to_its_last_line(name: str) -> None:
+    assert run(name)[-1].startswith(ENDINGS[name])
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_the_made_up_result_is_replaced_and_the_next_one_is_not(name: str) -> None:
+    blocked, accepted = [line for line in run(name) if line.startswith("tool | ")]
+
+    assert "The result of 'weather' was blocked" in blocked
+    assert "nice" not in blocked
+    assert accepted == 'tool | {"city": "Oslo", "degrees": 18}'
