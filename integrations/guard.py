@@ -74,7 +74,7 @@ class Judgement(NamedTuple):
 
     Attributes:
         action: see ``Action``; always ``pass`` in shadow mode.
-        verdict: the engine's result; None where the guard failed.
+        verdict: the engine's result; None where the guard failed, or does not cover the tool (then without a notice).
         notice: what to show in the result's place (action ``replace``); never empty, quotes no result.
     """
 
@@ -85,7 +85,8 @@ class Judgement(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain JSON, for metadata that must survive a checkpoint."""
         if self.verdict is None:
-            return {"verdict": "error", "action": self.action, "reason": self.notice}
+            kind = "error" if self.notice else "unguarded"
+            return {"verdict": kind, "action": self.action, "reason": self.notice}
         found = self.verdict
         fired = sorted(name for name, signal in found.signals.items() if signal.fired)
         return {

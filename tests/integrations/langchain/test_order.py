@@ -162,7 +162,13 @@ async def test_a_call_that_a_person_sends_to_another_tool_is_judged_as_that_tool
     out = await run(graph, decide(type="edit", edited_action=edited), THREAD)
 
     (asked,) = engine.asked
-    assert (asked["tool"], asked["args"], asked["execution_time_ms"]) == ("climate", None, None)
+    assert asked["tool"] == "climate"
+    # Newer versions put the tool in at execution, behind the guard's probe; older ones rewrite the call before it.
+    if asked["args"] is None:
+        assert asked["execution_time_ms"] is None
+    else:
+        assert asked["args"] == {"city": "Rome"}
+        assert asked["execution_time_ms"] > 0
     (message,) = answers(out)
     assert "'climate' was blocked" in message.content
 

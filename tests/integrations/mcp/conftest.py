@@ -13,6 +13,8 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 
 from agentguard import VerificationEngine
 
+collect_ignore = ["server.py"]  # no tests: it is run in a process of its own
+
 SERVER = Path(__file__).with_name("server.py")
 Call = Callable[..., Awaitable[ToolMessage]]
 
