@@ -9,7 +9,7 @@ from .baseline import ToolMemory
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
 from .evidence import combine
-from .method import Case, Decision
+from .method import Case, Check, Decision
 from .pool import Pool
 from .statistics import Rate
 from .types import SignalResult, VerificationTier
@@ -25,7 +25,7 @@ FAULT_ODDS = 0.03  # in the past as a whole; the prior of one judgement is set w
 class Calibrated:
     """Judges by what was learned; see ``checks`` for the signals and ``evidence`` for the sum."""
 
-    tiers: Sequence[tuple[VerificationTier, Sequence[LearnedCheck]]] = TIERS
+    tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = TIERS
 
     def __init__(self) -> None:
         self.pool = Pool()
@@ -61,7 +61,7 @@ class Calibrated:
             for _, checks in self.tiers:
                 for check in checks:
                     signal = signals.get(check.name)
-                    if signal is not None and signal.applicable:
+                    if signal is not None and signal.applicable and isinstance(check, LearnedCheck):
                         check.remember(memory, signal, genuine)
             memory.scores.push(total, genuine)
             self.pool.scores.push(total, genuine)

@@ -1,8 +1,9 @@
 """The checks of the calibrated method, one signal a file, in the order in which they run."""
 
+from agentguard.verification.method import Check
 from agentguard.verification.types import VerificationTier
 
-from .base import LearnedCheck
+from .base import DeclaredCheck, LearnedCheck
 from .duplicate import DuplicateResult
 from .echo import EchoMismatch
 from .history import HistoricalInconsistency
@@ -16,9 +17,9 @@ from .structure import StructureMismatch
 from .truncation import TruncatedResult
 from .value import ValuePlausibility
 
-__all__ = ["TIERS", "LearnedCheck"]
+__all__ = ["TIERS", "DeclaredCheck", "LearnedCheck"]
 
-TIERS: tuple[tuple[VerificationTier, tuple[LearnedCheck, ...]], ...] = (
+TIERS: tuple[tuple[VerificationTier, tuple[Check, ...]], ...] = (
     (
         VerificationTier.TIER_0,
         (SchemaMismatch(), LatencyAnomaly(), PatternMismatch(), LengthAnomaly(), TruncatedResult()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -12,7 +13,7 @@ from agentguard.verification.method import Case
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
-__all__ = ["Finding", "LearnedCheck", "broken_contract", "kept_contract"]
+__all__ = ["DeclaredCheck", "Finding", "LearnedCheck"]
 
 FIRES_AT = 0.05
 AS_USUAL = "as usual"
@@ -41,7 +42,49 @@ class Finding(NamedTuple):
     direct: float = 0.0
 
 
-class LearnedCheck:
+class DeclaredCheck:
+    """A check of what the tool's user has declared: a contract is kept or broken.
+
+    The likelihood ratio is P(so | fabricated) / P(so | genuine). The latter starts at what the documented ratio implies
+    and is moved by trusted and labelled calls alone, so that repetition does not unlearn a declaration. Such a signal
+    carries no p-value.
+
+    Attributes:
+        fabricated: P(the contract is broken | the result is fabricated).
+    """
+
+    name: ClassVar[str]
+    tier: ClassVar[VerificationTier] = VerificationTier.TIER_1
+    group: ClassVar[str]
+    fabricated: ClassVar[float] = 0.5
+
+    def abstain(self, detail: str) -> SignalResult:
+        """A signal that says nothing, and why."""
+        return abstain(self.name, self.tier, detail, self.group)
+
+    def broken(self, case: Case, score: float, detail: str) -> SignalResult:
+        """The signal of a violated declaration."""
+        ratio = self.ratio(case)
+        likelihood = max(self.fabricated / self._genuine_rate(case.memory, ratio), min(ratio, 1.0))
+        return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group)
+
+    def kept(self, case: Case, detail: str) -> SignalResult:
+        """The signal of a declaration that holds."""
+        likelihood = (1.0 - self.fabricated) / (1.0 - self._genuine_rate(case.memory, self.ratio(case)))
+        return SignalResult(self.name, True, False, 0.0, likelihood, None, self.tier, detail, self.group)
+
+    def ratio(self, case: Case) -> float:
+        """The ratio in force for this signal: as calibrated, else the documented one."""
+        return case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
+
+    def _genuine_rate(self, memory: ToolMemory, ratio: float) -> float:
+        """P(broken | genuine): a Beta of strength 10, kept far enough down to leave the declaration some weight."""
+        rate = memory.contracts.get(self.name) or Rate()
+        most = self.fabricated / min(LEAST_RATIO, max(ratio, 1.0))
+        return min(rate.mean(self.fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), most)
+
+
+class LearnedCheck(DeclaredCheck, ABC):
     """A check whose evidence is how unusual a call is for its tool.
 
     A subclass gives ``examine``; what it finds is recalibrated on how often this tool's genuine calls looked as
@@ -53,26 +96,21 @@ class LearnedCheck:
         cap: the most that the signal may say against a call, as a likelihood ratio.
     """
 
-    name: ClassVar[str]
-    tier: ClassVar[VerificationTier] = VerificationTier.TIER_1
-    group: ClassVar[str]
     floor: ClassVar[float] = 0.005
     share: ClassVar[float] = 0.5
     cap: ClassVar[float] = math.inf
 
+    @abstractmethod
     def examine(self, case: Case) -> Finding | str:
         """The finding, or the reason to abstain."""
-        raise NotImplementedError
 
     def __call__(self, case: Case, /) -> SignalResult:
         found = self.examine(case)
-        if isinstance(found, str):
-            return abstain(self.name, self.tier, found, self.group)
-        return self.weigh(case, found)
+        return self.abstain(found) if isinstance(found, str) else self.weigh(case, found)
 
     def weigh(self, case: Case, found: Finding) -> SignalResult:
         """The finding as a signal."""
-        ratio = case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
+        ratio = self.ratio(case)
         surprise, detail, most, direct = found
         if surprise <= 0.0:
             return self._as_usual(ratio, detail)
@@ -104,31 +142,3 @@ class LearnedCheck:
         if past is None:
             past = memory.surprises[cls.name] = Surprises(cls.floor)
         past.push(-math.log1p(-signal.score) if signal.score > 0.0 else 0.0, weight)
-
-
-def _genuine_rate(memory: ToolMemory, name: str, fabricated: float, ratio: float) -> float:
-    """P(contract broken | genuine).
-
-    A Beta of strength 10 around what the documented ratio implies, moved only by trusted and labelled calls.
-    """
-    rate = memory.contracts.get(name) or Rate()
-    return min(
-        rate.mean(fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), fabricated / min(LEAST_RATIO, max(ratio, 1.0))
-    )
-
-
-def broken_contract(
-    check: type[LearnedCheck], case: Case, fabricated: float, score: float, detail: str
-) -> SignalResult:
-    """The signal of a violated declaration; ``fabricated`` is P(violated | fabricated). It carries no p-value."""
-    ratio = case.settings.likelihood_ratios.get(check.name, DEFAULT_RATIOS[check.name])
-    likelihood = max(fabricated / _genuine_rate(case.memory, check.name, fabricated, ratio), min(ratio, 1.0))
-    return SignalResult(check.name, True, True, score, likelihood, None, check.tier, detail, check.group)
-
-
-def kept_contract(check: type[LearnedCheck], case: Case, fabricated: float, detail: str) -> SignalResult:
-    """The signal of a declaration that holds."""
-    ratio = case.settings.likelihood_ratios.get(check.name, DEFAULT_RATIOS[check.name])
-    genuine = _genuine_rate(case.memory, check.name, fabricated, ratio)
-    likelihood = (1.0 - fabricated) / (1.0 - genuine)
-    return SignalResult(check.name, True, False, 0.0, likelihood, None, check.tier, detail, check.group)

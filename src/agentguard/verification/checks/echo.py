@@ -8,11 +8,9 @@ from agentguard.verification.echoes import find_echoes
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult
 
-from .base import Finding, LearnedCheck, broken_contract
+from .base import Finding, LearnedCheck
 
 __all__ = ["EchoMismatch"]
-
-FABRICATED = 0.8
 
 
 class EchoMismatch(LearnedCheck):
@@ -20,6 +18,7 @@ class EchoMismatch(LearnedCheck):
 
     name = "echo_mismatch"
     group = "entity"
+    fabricated = 0.8
     share = 0.85
 
     def __call__(self, case: Case, /) -> SignalResult:
@@ -27,9 +26,7 @@ class EchoMismatch(LearnedCheck):
         missing = self._declared_missing(case)
         if missing is None:
             return learned
-        declared = broken_contract(
-            type(self), case, FABRICATED, 1.0, f"does not repeat argument {missing!r} as declared"
-        )
+        declared = self.broken(case, 1.0, f"does not repeat argument {missing!r} as declared")
         return max(declared, learned, key=lambda signal: signal.likelihood_ratio)
 
     @staticmethod

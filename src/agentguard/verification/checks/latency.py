@@ -9,11 +9,10 @@ from agentguard.verification.contract import INSTANT_MS
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
-from .base import Finding, LearnedCheck, broken_contract, kept_contract
+from .base import Finding, LearnedCheck
 
 __all__ = ["LatencyAnomaly"]
 
-FABRICATED = 0.5
 WARM_UP = 8
 LEAST_SCALE = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
 LATE_WEIGHT = 0.5
@@ -32,6 +31,7 @@ class LatencyAnomaly(LearnedCheck):
     name = "latency_anomaly"
     tier = VerificationTier.TIER_0
     group = "latency"
+    fabricated = 0.5
     floor = 0.0002
 
     def __call__(self, case: Case, /) -> SignalResult:
@@ -44,11 +44,11 @@ class LatencyAnomaly(LearnedCheck):
         if milliseconds < least:
             score = 1.0 - milliseconds / INSTANT_MS / 2.0 if milliseconds < INSTANT_MS else 1.0 - milliseconds / least
             said = f"{milliseconds:.3g} ms, declared to take {least:g} ms or more"
-            declared = broken_contract(type(self), case, FABRICATED, score, said)
+            declared = self.broken(case, score, said)
             if milliseconds < INSTANT_MS and "expected_latency_ms" in profile.model_fields_set:
                 declared = declared._replace(likelihood_ratio=declared.likelihood_ratio * INSTANT_WEIGHT)
         else:
-            declared = kept_contract(type(self), case, FABRICATED, "within the declared time")
+            declared = self.kept(case, "within the declared time")
         return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared
 
     def examine(self, case: Case) -> Finding | str:

@@ -8,11 +8,10 @@ from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
-from .base import Finding, LearnedCheck, broken_contract, kept_contract
+from .base import Finding, LearnedCheck
 
 __all__ = ["LengthAnomaly"]
 
-FABRICATED = 0.4
 WARM_UP = 8
 LEAST_SCALE = 0.2  # nats of log-length
 
@@ -26,6 +25,7 @@ class LengthAnomaly(LearnedCheck):
     name = "length_anomaly"
     tier = VerificationTier.TIER_0
     group = "form"
+    fabricated = 0.4
     floor = 0.03
     cap = 2.0
 
@@ -36,13 +36,11 @@ class LengthAnomaly(LearnedCheck):
         if (low is None and high is None) or case.document.is_error:
             return learned
         if low is not None and size < low:
-            declared = broken_contract(
-                type(self), case, FABRICATED, 0.5 * (1 - size / low), f"{size} bytes, at least {low}"
-            )
+            declared = self.broken(case, 0.5 * (1 - size / low), f"{size} bytes, at least {low}")
         elif high is not None and size > high:
-            declared = broken_contract(type(self), case, FABRICATED, 0.2, f"{size} bytes, at most {high}")
+            declared = self.broken(case, 0.2, f"{size} bytes, at most {high}")
         else:
-            declared = kept_contract(type(self), case, FABRICATED, "within the declared length")
+            declared = self.kept(case, "within the declared length")
         return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared
 
     def examine(self, case: Case) -> Finding | str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
-from .base import LearnedCheck, abstain, broken_contract, kept_contract
+from .base import DeclaredCheck
 
 __all__ = ["PatternMismatch"]
 
-FABRICATED = 0.6
 SCORE = 0.8
 
 
-class PatternMismatch(LearnedCheck):
+class PatternMismatch(DeclaredCheck):
     """Searches the result, as compact JSON or as text, for at least one of ``response_patterns``.
 
     A contract with P(broken | fabricated) = .6. Errors are another mode and are not searched.
@@ -22,13 +21,14 @@ class PatternMismatch(LearnedCheck):
     name = "pattern_mismatch"
     tier = VerificationTier.TIER_0
     group = "form"
+    fabricated = 0.6
 
     def __call__(self, case: Case, /) -> SignalResult:
         if not case.contract.has_patterns:
-            return abstain(self.name, self.tier, "no patterns declared", self.group)
+            return self.abstain("no patterns declared")
         if case.document.is_error:
-            return abstain(self.name, self.tier, "an error report, not an answer", self.group)
+            return self.abstain("an error report, not an answer")
         if case.contract.matches_a_pattern(case.document):
-            return kept_contract(type(self), case, FABRICATED, "a declared pattern is found")
+            return self.kept(case, "a declared pattern is found")
         count = len(case.contract.profile.response_patterns)
-        return broken_contract(type(self), case, FABRICATED, SCORE, f"none of {count} declared patterns is found")
+        return self.broken(case, SCORE, f"none of {count} declared patterns is found")

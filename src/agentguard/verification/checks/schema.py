@@ -5,14 +5,12 @@ from __future__ import annotations
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
-from .base import LearnedCheck, abstain, broken_contract, kept_contract
+from .base import DeclaredCheck
 
 __all__ = ["SchemaMismatch"]
 
-FABRICATED = 0.72
 
-
-class SchemaMismatch(LearnedCheck):
+class SchemaMismatch(DeclaredCheck):
     """Holds the result against the profile's fields and ``output_schema``.
 
     A contract: P(broken | fabricated) = .72 against a share of genuine calls that only trusted and labelled calls
@@ -22,23 +20,24 @@ class SchemaMismatch(LearnedCheck):
     name = "schema_mismatch"
     tier = VerificationTier.TIER_0
     group = "form"
+    fabricated = 0.72
 
     def __call__(self, case: Case, /) -> SignalResult:
         contract, document = case.contract, case.document
         if not contract.has_fields and not contract.has_schema:
-            return abstain(self.name, self.tier, "no fields or schema declared", self.group)
+            return self.abstain("no fields or schema declared")
         broken = contract.field_violations(document)
         if document.is_error:
             broken = [said for said in broken if said.startswith("forbidden")]
             if not broken:
-                return abstain(self.name, self.tier, "an error report, not an answer", self.group)
+                return self.abstain("an error report, not an answer")
         else:
             departure = contract.schema_violation(document)
             if departure is not None:
                 broken.append(departure)
         if not broken:
             if not document.is_structured:
-                return abstain(self.name, self.tier, "text: what is declared leaves it free", self.group)
-            return kept_contract(type(self), case, FABRICATED, "all that is declared holds")
+                return self.abstain("text: what is declared leaves it free")
+            return self.kept(case, "all that is declared holds")
         declared = len(contract.required) + len(contract.forbidden) + contract.has_schema
-        return broken_contract(type(self), case, FABRICATED, min(len(broken) / declared, 1.0), "; ".join(broken[:3]))
+        return self.broken(case, min(len(broken) / declared, 1.0), "; ".join(broken[:3]))
