@@ -16,11 +16,12 @@ __all__ = ["KeyHistory", "Keys", "numbers_of"]
 MAX_RESULTS = 6
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
+NUMBERS_READ = 6  # of the numbers at one path of one result
 MARKS = (32, 128, 512, 2048, 8192)
 
 
 def numbers_of(document: Document) -> dict[str, float]:
-    """The finite numbers of a result by path, on the signed-log scale; the mean where a path has several.
+    """The finite numbers of a result by path, on the signed-log scale; the mean of the first where a path has several.
 
     >>> from agentguard.verification.document import read
     >>> list(numbers_of(read({"price": 650.0, "open": True})))
@@ -32,7 +33,7 @@ def numbers_of(document: Document) -> dict[str, float]:
     for path, values in document.leaves.items():
         kind = type(values[0])
         if kind is float or kind is int or len(values) > 1:
-            logs = [signed_log(value) for value in values if _is_number(value)]
+            logs = [signed_log(value) for value in values[:NUMBERS_READ] if _is_number(value)]
             if logs:
                 numbers[path] = logs[0] if len(logs) == 1 else sum(logs) / len(logs)
     document.numbers = numbers

@@ -65,23 +65,36 @@ class DeclaredCheck:
     def broken(self, case: Case, score: float, detail: str) -> SignalResult:
         """The signal of a violated declaration."""
         ratio = self.ratio(case)
-        likelihood = max(self.fabricated / self._genuine_rate(case.memory, ratio), min(ratio, 1.0))
+        rate = case.memory.contracts.get(self.name) or Rate()
+        likelihood = max(self.fabricated / self._genuine_rate(rate, ratio), min(ratio, 1.0))
         return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group)
 
     def kept(self, case: Case, detail: str) -> SignalResult:
         """The signal of a declaration that holds."""
-        likelihood = (1.0 - self.fabricated) / (1.0 - self._genuine_rate(case.memory, self.ratio(case)))
-        return SignalResult(self.name, True, False, 0.0, likelihood, None, self.tier, detail, self.group)
+        rate = case.memory.contracts.get(self.name)
+        if rate is None:
+            return self._kept_unlabelled(self.ratio(case), detail)
+        return self._kept(self._genuine_rate(rate, self.ratio(case)), detail)
+
+    @classmethod
+    @lru_cache(maxsize=512)
+    def _kept_unlabelled(cls, ratio: float, detail: str) -> SignalResult:
+        return cls._kept(cls._genuine_rate(Rate(), ratio), detail)
+
+    @classmethod
+    def _kept(cls, genuine: float, detail: str) -> SignalResult:
+        likelihood = (1.0 - cls.fabricated) / (1.0 - genuine)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, None, cls.tier, detail, cls.group)
 
     def ratio(self, case: Case) -> float:
         """The ratio in force for this signal: as calibrated, else the documented one."""
         return case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
 
-    def _genuine_rate(self, memory: ToolMemory, ratio: float) -> float:
+    @classmethod
+    def _genuine_rate(cls, labelled: Rate, ratio: float) -> float:
         """P(broken | genuine): a Beta of strength 10, kept far enough down to leave the declaration some weight."""
-        rate = memory.contracts.get(self.name) or Rate()
-        most = self.fabricated / min(LEAST_RATIO, max(ratio, 1.0))
-        return min(rate.mean(self.fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), most)
+        most = cls.fabricated / min(LEAST_RATIO, max(ratio, 1.0))
+        return min(labelled.mean(cls.fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), most)
 
 
 class LearnedCheck(DeclaredCheck, ABC):
