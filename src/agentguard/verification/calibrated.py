@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .baseline import ToolMemory
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
-from .evidence import combine
+from .evidence import breaks_a_declaration, combine
 from .method import Case, Check, Decision
 from .pool import Pool
 from .statistics import Rate
@@ -42,7 +42,7 @@ class Calibrated:
         posterior = odds / (1.0 + odds)
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
-        broken = any(signal.fired and signal.p_value is None for signal in signals.values())
+        broken = breaks_a_declaration(signals)
         return Decision(verdict_of(posterior, p, broken, case.settings), posterior, contributions, p)
 
     def learn(
@@ -68,7 +68,7 @@ class Calibrated:
             self.pool.broken.push(case.document.kind == "broken", genuine)
             self.pool.errors.push(case.document.is_error, genuine)
             if trusted:
-                self._correct_contracts(memory, {name for name, s in signals.items() if s.fired}, signals)
+                self._correct_contracts(memory, signals)
             if self._believed(memory, case, decision, trusted):
                 memory.learn(
                     case.document,
@@ -96,7 +96,7 @@ class Calibrated:
                 memory.contracts.setdefault(name, Rate()).push(True)
 
     @staticmethod
-    def _correct_contracts(memory: ToolMemory, fired: set[str], signals: Mapping[str, SignalResult]) -> None:
+    def _correct_contracts(memory: ToolMemory, signals: Mapping[str, SignalResult]) -> None:
         for name, signal in signals.items():
             if signal.applicable and signal.p_value is None:
-                memory.contracts.setdefault(name, Rate()).push(name in fired)
+                memory.contracts.setdefault(name, Rate()).push(signal.fired)

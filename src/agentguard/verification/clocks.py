@@ -32,6 +32,8 @@ def clock_values(document: Document) -> dict[str, ClockValue]:
     >>> clock_values(read({"as_of": "2025-03-01T10:00:00", "price": 4.5, "name": "x", "rows": [{"id": 1}]}))
     {'as_of': '2025-03-01T10:00:00', 'price': 4.5}
     """
+    if document.clocks is not None:
+        return document.clocks
     clocks: dict[str, ClockValue] = {}
     for path, values in document.leaves.items():
         if len(values) == 1 and "[]" not in path:
@@ -44,6 +46,7 @@ def clock_values(document: Document) -> dict[str, ClockValue]:
                 clocks[path] = value
             if len(clocks) >= MAX_PATHS:
                 break
+    document.clocks = clocks
     return clocks
 
 

@@ -46,11 +46,12 @@ class Document:
         open_forms: those of the objects in which a keyed text ends.
         unclosed: a quote or bracket that text opened is still open at its end.
         digest: 64 bits that tell results apart.
-        facts, numbers: worked out on first use, by ``shape.facts_of`` and ``keys.numbers_of``.
+        facts, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``keys.numbers_of`` and
+            ``clocks.clock_values``.
     """
 
     __slots__ = (
-        "complete", "digest", "facts", "forms", "is_error", "kind", "leaves", "numbers", "open_forms", "text",
+        "clocks", "complete", "digest", "facts", "forms", "is_error", "kind", "leaves", "numbers", "open_forms", "text",
         "unclosed", "value",
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ class Document:
         self.digest = digest(text)
         self.facts: set[Hashable] | None = None
         self.numbers: dict[str, float] | None = None
+        self.clocks: dict[str, float | str] | None = None
 
     @property
     def size(self) -> int:

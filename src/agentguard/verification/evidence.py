@@ -19,12 +19,12 @@ from types import MappingProxyType
 
 from .types import SignalResult
 
-__all__ = ["DEFAULT_RATIOS", "combine", "ratio_of"]
+__all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of"]
 
 REFERENCE_P = 0.0027
 REST, FOR_THE_CALL = 0.33, 0.5
 
-#: The likelihood ratio of each signal at p = .0027 (the document's for its eight; measured judgement for the others).
+#: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).
 DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
     {
         "schema_mismatch": 12.0,
@@ -70,6 +70,11 @@ def ratio_of(p: float, ratio: float, share: float = 0.5) -> float:
     return (1.0 - w) + w * xi * math.pow(p, xi - 1.0)
 
 
+def breaks_a_declaration(signals: Mapping[str, SignalResult]) -> bool:
+    """A contract is violated: its signal fires without a p-value."""
+    return any(signal.fired and signal.p_value is None for signal in signals.values())
+
+
 def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
     """What each signal adds to the log-odds, in nats; a signal left out adds nothing."""
     groups: dict[str, list[tuple[float, str]]] = {}
@@ -78,7 +83,7 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
             groups.setdefault(signal.group or name, []).append((math.log(signal.likelihood_ratio), name))
     contributions: dict[str, float] = {}
     for_the_call, silent = 0.0, ""
-    broken = any(signal.fired and signal.p_value is None for signal in signals.values())
+    broken = breaks_a_declaration(signals)
     for members in groups.values():
         if len(members) > 1:
             members.sort()
