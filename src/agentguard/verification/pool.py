@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
 from itertools import count
 from threading import Lock
-from typing import Any
 
 from .decision import new_scores
 from .document import Document
@@ -16,6 +13,7 @@ from .statistics import Rate
 __all__ = ["SHORTEST_OWNED", "Pool", "outermost_form"]
 
 POOLED_RESULTS = 20_000
+POOLED_SESSIONS = 10_000
 SHORTEST_OWNED = 20  # bytes; shorter results are shared by chance
 
 
@@ -29,8 +27,9 @@ class Pool:
         self.broken = Rate()
         self.errors = Rate()
         self.changes = Rate()  # of calls with a known key: another result than the current one
-        self.owners: OrderedDict[int, int] = OrderedDict()  # a result's digest to the one tool it belongs to, or 0
-        self.forms: OrderedDict[Hashable, int] = OrderedDict()  # the same of a result's outermost keys
+        self.owners: dict[int, int] = {}  # a result's digest to the one tool it belongs to, or 0
+        self.forms: dict[int, int] = {}  # the same of a result's outermost keys
+        self.sessions: dict[int, int] = {}  # the latest result of each tool, key and session, by their hash
         self.foreign = Rate()  # of all results: known only under quite other arguments
         self.foreign_tool = Rate()  # known from one other tool only
         self.foreign_form = Rate()  # of a form new to its tool: known from one other tool only
@@ -53,18 +52,33 @@ class Pool:
         if form is not None:
             _own(self.forms, form, tool)
 
+    def in_session(self, session_id: str, tool: int, key: bytes) -> int | None:
+        """The digest of the latest result of a tool for these arguments in this session."""
+        return self.sessions.get(hash((session_id, tool, key)))
 
-def _own(owners: OrderedDict[Any, int], thing: Any, tool: int) -> None:
+    def swap_session(self, session_id: str, tool: int, key: bytes, digest: int) -> int | None:
+        """Put the digest in the place of the latest one, which is returned."""
+        place = hash((session_id, tool, key))
+        earlier = self.sessions.pop(place, None)
+        self.sessions[place] = digest
+        if len(self.sessions) > POOLED_SESSIONS:
+            del self.sessions[next(iter(self.sessions))]
+        return earlier
+
+
+def _own(owners: dict[int, int], thing: int, tool: int) -> None:
     owner = owners.get(thing)
     if owner is None:
         owners[thing] = tool
         if len(owners) > POOLED_RESULTS:
-            owners.popitem(last=False)
+            del owners[next(iter(owners))]
     elif owner != tool:
         owners[thing] = 0
 
 
-def outermost_form(document: Document) -> Hashable | None:
-    """The first object's place and keys: what tells one tool's records from another's. None below two keys."""
-    form = next(iter(document.forms), None) if document.is_structured else None
-    return form if form is not None and len(form[1]) > 1 else None
+def outermost_form(document: Document) -> int | None:
+    """The first object's place and keys, as a digest: what tells one tool's records from another's.
+
+    None below two keys, and where the result is no structure.
+    """
+    return document.layout.outermost if document.layout is not None and document.is_structured else None
