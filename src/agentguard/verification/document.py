@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from typing import Any
 
 import orjson
@@ -67,7 +67,7 @@ class Document:
         self.complete = True
         self.unclosed = False
         self.digest = digest(text)
-        self.facts: set[Hashable] | None = None
+        self.facts: Set[Hashable] | None = None
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
         self.clocks: dict[str, float | str] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 from zlib import crc32
 
 from .arguments import Arguments
@@ -20,8 +20,6 @@ MOST_SEEN = 20
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
 NUMBERS_READ = 6  # of the numbers at one path of one result
-LARGEST = 2.0**63
-_NUMBERS = frozenset({int, float})
 MARKS = (32, 128, 512, 2048, 8192)
 
 
@@ -37,24 +35,16 @@ def numbers_of(document: Document) -> dict[str, float]:
         document.numbers = {}
         for path in () if document.layout is None else document.layout.numbers:
             values = leaves[path]
-            x = signed_log(values[0]) if len(values) == 1 and _is_number(values[0]) else _mean_log(values)
-            if x is not None:
-                document.numbers[path] = x
+            total, count = 0.0, 0
+            for value in values[:NUMBERS_READ]:
+                if type(value) is float or type(value) is int:
+                    x = float(value)
+                    if x - x == 0.0:  # finite
+                        total += signed_log(x)
+                        count += 1
+            if count:
+                document.numbers[path] = total / count
     return document.numbers
-
-
-def _mean_log(values: list[Any]) -> float | None:
-    sample = values[:NUMBERS_READ]
-    if _NUMBERS.issuperset(map(type, sample)) and min(sample) >= 0.0:  # as nearly all are: at once
-        total = sum(map(math.log1p, sample)) if max(sample) < LARGEST else math.nan
-        if total == total:
-            return total / len(sample)
-    logs = [signed_log(value) for value in sample if _is_number(value)]
-    return sum(logs) / len(logs) if logs else None
-
-
-def _is_number(value: Any) -> bool:
-    return (type(value) is float and value - value == 0.0) or (type(value) is int and -(2**63) <= value < 2**64)
 
 
 class KeyHistory:

@@ -66,21 +66,24 @@ class Walk:
             self._scalars("", (value,), {type(value)})
 
     def _objects(self, values: Sequence[dict[str, Any]], path: str, depth: int) -> None:
-        if len(values) == 1 or len(set(map(tuple, values))) == 1:
-            self._rows(values, path, depth)
+        keys = tuple(values[0])
+        for value in values:
+            if tuple(value) != keys:
+                break
+        else:
+            self._rows(keys, values, path, depth)
             return
         alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for value in values:
             alike.setdefault(tuple(value), []).append(value)
-        for rows in alike.values():
-            self._rows(rows, path, depth)
+        for keys, rows in alike.items():
+            self._rows(keys, rows, path, depth)
 
-    def _rows(self, rows: Sequence[dict[str, Any]], path: str, depth: int) -> None:
+    def _rows(self, keys: tuple[str, ...], rows: Sequence[dict[str, Any]], path: str, depth: int) -> None:
         """Objects with the same keys in the same order."""
         if self.left < 0:
             self.is_heavy, self.complete = True, False
             return
-        keys = tuple(rows[0])
         if len(keys) > MAX_KEYS:
             keys, self.complete = keys[:MAX_KEYS], False
         names, paths = _inside(path, keys)
@@ -111,7 +114,7 @@ class Walk:
         self.typed.append(kinds if int not in kinds else tuple([float if kind is int else kind for kind in kinds]))
 
     def _column(self, path: str, values: Sequence[Any], depth: int) -> None:
-        kinds = set(map(type, values))
+        kinds = {type(value) for value in values}
         if dict not in kinds and list not in kinds:
             self._scalars(path, values, kinds)
         elif len(kinds) > 1:
