@@ -27,8 +27,8 @@ class TruncatedResult(LearnedCheck):
     - a beginning, to the byte, of a longer result known for the same arguments;
     - a last character that closes nothing, of a class in which results of this kind do not end.
 
-    A trace is an event with a rate, so that its likelihood ratio is ``SHOWN / rate`` once the rate is known: a history
-    of which a few results in a hundred were cut off leaves that well above 1, where the p-value of the rate says little.
+    A trace is an event with a rate, so that its likelihood ratio is ``SHOWN / rate`` once the rate is known: after a
+    history with a few cut results in a hundred it is well above 1, where the p-value of the rate says little.
     """
 
     name = "truncated_result"
