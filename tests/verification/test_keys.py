@@ -15,12 +15,12 @@ LONG = "The weather in Paris is fine today: 20 degrees, with light winds from th
 
 def learn(keys, args, result):
     arguments, document = Arguments(args), read(result)
-    keys.learn(arguments.key, arguments.words, document, numbers_of(document))
+    keys.learn(arguments, document, numbers_of(document))
 
 
 def is_foreign(keys, args, result):
     arguments = Arguments(args)
-    return keys.is_foreign(arguments.key, arguments.words, read(result).digest)
+    return keys.is_foreign(arguments, read(result).digest)
 
 
 def history_of(*results):

@@ -15,13 +15,13 @@ def learned(*results):
     shape = Shape()
     for result in results:
         document = read(result)
-        shape.learn(document, facts_of(document))
+        shape.learn(document)
     return shape
 
 
 def surprise(shape, result):
     document = read(result)
-    return shape.surprise(document, facts_of(document))
+    return shape.surprise(document)
 
 
 def format_surprise(shape, result):

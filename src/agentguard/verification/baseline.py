@@ -15,7 +15,7 @@ from .drift import Drift
 from .echoes import Echoes, find_echoes
 from .keys import Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
-from .shape import Shape, facts_of
+from .shape import Shape
 from .statistics import Categories, Level, Rate, Ring, Surprises
 
 __all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
@@ -113,17 +113,14 @@ class ToolMemory:
                 self.own_forms.add(form)
         if document.open_forms:
             self.cut_objects.push(ends_in_a_cut_object(document, self.shapes[kind]))
-        self.shapes[kind].learn(document, facts_of(document))
+        self.shapes[kind].learn(document)
         for path, x in () if known else numbers_of(document).items():
-            level = self.levels.get(path)
-            if level is None:
-                if len(self.levels) >= MAX_NUMBER_PATHS:
-                    continue
-                level = self.levels[path] = Level()
-            level.push(x)
+            level = _known_or_new(self.levels, path)
+            if level is not None:
+                level.push(x)
 
     def _learn_key(self, document: Document, arguments: Arguments, session_id: str | None) -> None:
-        key, words, numbers = arguments.key, arguments.words, numbers_of(document)
+        key, numbers = arguments.key, numbers_of(document)
         history = self.keys.by_key.get(key)
         if history is not None and history.results:
             changed = document.digest != history.results[-1]
@@ -133,20 +130,21 @@ class ToolMemory:
                 self.reverts.push(document.digest in history.results)
                 self.cut_off.push(history.is_cut_off(document))
             for path, x in numbers.items():
-                mean, seen = history.levels.get(path, (0.0, 0))
-                if seen and (path in self.within or len(self.within) < MAX_NUMBER_PATHS):
-                    self.within.setdefault(path, Level()).push(x - mean)
+                level = history.levels.get(path)
+                moves = None if level is None else _known_or_new(self.within, path)
+                if level is not None and moves is not None:
+                    moves.push(x - level[0])
         if document.size >= SHORTEST_OWNED:
             rate = self.foreign if history is None else self.foreign_known
-            foreign = self.keys.is_foreign(key, words, document.digest)
+            foreign = self.keys.is_foreign(arguments, document.digest)
             rate.push(foreign)
             anothers = self.pool.is_anothers(document.digest, self.id)
             self.foreign_tool.push(anothers)
             self.pool.foreign_tool.push(anothers)
             self.pool.foreign.push(foreign)
         self.pool.own(document, self.id)
-        self.keys.learn(key, words, document, numbers)
-        clocks, history = clock_values(document), self.keys.by_key[key]
+        history = self.keys.learn(arguments, document, numbers)
+        clocks = clock_values(document)
         self.clocks.learn(clocks, history.clocks)
         history.clocks = clocks
         if session_id is not None:
@@ -174,6 +172,13 @@ class ToolMemory:
     def is_known(self, document: Document) -> bool:
         """This very result was learned before from this tool."""
         return document.digest in self.keys.owners
+
+
+def _known_or_new(levels: dict[str, Level], path: str) -> Level | None:
+    level = levels.get(path)
+    if level is None and len(levels) < MAX_NUMBER_PATHS:
+        level = levels[path] = Level()
+    return level
 
 
 def ending(document: Document) -> str:

@@ -29,6 +29,9 @@ class Calibrated:
 
     def __init__(self) -> None:
         self.pool = Pool()
+        self._learned = {
+            check.name: check for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
+        }
 
     def new_memory(self) -> ToolMemory:
         """What is remembered of one tool, with nothing in it yet."""
@@ -58,11 +61,9 @@ class Calibrated:
         total = sum(decision.contributions.values())
         genuine = 1.0 if trusted else 1.0 / (1.0 + FAULT_ODDS * math.exp(min(total, MOST_NATS)))
         with self.pool.lock:
-            for _, checks in self.tiers:
-                for check in checks:
-                    signal = signals.get(check.name)
-                    if signal is not None and signal.applicable and isinstance(check, LearnedCheck):
-                        check.remember(memory, signal, genuine)
+            for name, signal in signals.items():
+                if signal.p_value is not None:
+                    self._learned[name].remember(memory, signal, genuine)
             memory.scores.push(total, genuine)
             self.pool.scores.push(total, genuine)
             self.pool.broken.push(case.document.kind == "broken", genuine)

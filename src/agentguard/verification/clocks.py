@@ -32,22 +32,20 @@ def clock_values(document: Document) -> dict[str, ClockValue]:
     >>> clock_values(read({"as_of": "2025-03-01T10:00:00", "price": 4.5, "name": "x", "rows": [{"id": 1}]}))
     {'as_of': '2025-03-01T10:00:00', 'price': 4.5}
     """
-    if document.clocks is not None:
-        return document.clocks
-    clocks: dict[str, ClockValue] = {}
-    for path, values in document.leaves.items():
-        if len(values) == 1 and "[]" not in path:
-            value = values[0]
-            kind = type(value)
-            if kind is str:
-                if value[4:5] == "-" and len(value) <= LONGEST_TIME and _ISO.match(value):
-                    clocks[path] = value
-            elif (kind is float and math.isfinite(value)) or (kind is int and -(2**53) <= value <= 2**53):
-                clocks[path] = value
-            if len(clocks) >= MAX_PATHS:
-                break
-    document.clocks = clocks
-    return clocks
+    if document.clocks is None:
+        leaves = document.leaves
+        document.clocks = {}
+        for path in () if document.layout is None else document.layout.singles[:MAX_PATHS]:
+            values = leaves[path]
+            if len(values) == 1:
+                value = values[0]
+                kind = type(value)
+                if kind is str:
+                    if value[4:5] == "-" and len(value) <= LONGEST_TIME and _ISO.match(value):
+                        document.clocks[path] = value
+                elif (kind is float and math.isfinite(value)) or (kind is int and -(2**53) <= value <= 2**53):
+                    document.clocks[path] = value
+    return document.clocks
 
 
 def _went_back(now: ClockValue, before: ClockValue | None) -> bool | None:

@@ -10,7 +10,6 @@ import ast
 import json
 import re
 from collections.abc import Hashable
-from itertools import chain
 from typing import Any
 
 import orjson
@@ -18,11 +17,10 @@ import orjson
 from .canonical import MAX_SCANNED, digest, plain, serialise
 from .error_reports import reports_error
 from .keyed_text import keyed_lines
+from .layout import Layout, layout_of, text_layout_of
 from .walk import MAX_KEYS, Form, Walk
 
 __all__ = ["Document", "read"]
-
-_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 MAX_LITERAL = 20_000
 
@@ -47,13 +45,14 @@ class Document:
         open_forms: those of the objects in which a keyed text ends.
         unclosed: a quote or bracket that text opened is still open at its end.
         digest: 64 bits that tell results apart.
-        facts, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``keys.numbers_of`` and
-            ``clocks.clock_values``.
+        layout: what results of this form have in common, of structured and keyed results; else None.
+        facts, formats, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``shape.formats_of``,
+            ``keys.numbers_of`` and ``clocks.clock_values``.
     """
 
     __slots__ = (
-        "clocks", "complete", "digest", "facts", "forms", "is_error", "kind", "leaves", "numbers", "open_forms", "text",
-        "unclosed", "value",
+        "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "kind", "layout", "leaves", "numbers",
+        "open_forms", "text", "unclosed", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
@@ -64,10 +63,12 @@ class Document:
         self.leaves: dict[str, list[Any]] = {}
         self.forms: dict[Form, None] = {}
         self.open_forms: list[Form] = []
+        self.layout: Layout | None = None
         self.complete = True
         self.unclosed = False
         self.digest = digest(text)
         self.facts: set[Hashable] | None = None
+        self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
         self.clocks: dict[str, float | str] | None = None
 
@@ -96,7 +97,7 @@ def read(result: Any) -> Document:
     text, value = serialise(result)
     if type(value) is not str:
         document = _read_value(value, text, "array" if isinstance(value, (list, tuple)) else "object")
-        if _SCALARS.issuperset(map(type, chain.from_iterable(document.leaves.values()))):
+        if document.layout is None or document.layout.is_plain:
             return document
         text, value = serialise(plain(value))  # of tuples, UUIDs and enums, which orjson writes as they stand
         if type(value) is not str:
@@ -115,6 +116,7 @@ def _read_value(value: Any, text: bytes, kind: str) -> Document:
     walk = Walk()
     walk.visit(value)
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
+    document.layout = layout_of(walk.forms, walk.typed)
     document.is_error = reports_error(value)
     return document
 
@@ -228,11 +230,13 @@ def _read_plain_text(text: str, stripped: str, raw: bytes) -> Document:
         document.kind = "keyed"
         document.leaves, document.forms, document.unclosed = keyed.leaves, keyed.forms, keyed.unclosed
         document.complete, document.open_forms = keyed.complete, keyed.open_forms
+        document.layout = text_layout_of(keyed.forms, keyed.leaves)
     elif stripped.startswith("- "):
         document.kind = "list"
         lines = stripped.split("\n", MAX_KEYS)
         document.leaves = {"[]": [line[2:].rstrip() for line in lines[:MAX_KEYS] if line[:2] == "- "]}
         document.complete = len(lines) <= MAX_KEYS
+        document.layout = text_layout_of((), document.leaves)
     elif len(stripped) < 24 and " " not in stripped:
         document.kind = "word"
         document.leaves = {"": [stripped]}

@@ -85,7 +85,6 @@ def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
 def _find(arguments: Arguments, document: Document) -> list[Echo]:
     if document.kind in ("empty", "broken") or not arguments.values:
         return []
-    named = _values_by_name(document, {last_name(path) for path, _ in arguments.values})
     lowered = document.text.lower()
     if not lowered.isascii():
         lowered = document.text.decode("utf-8", "replace").lower().encode()  # É is é, which bytes do not know
@@ -99,7 +98,7 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             found = needle in lowered or (len(text) > LONG and _says_the_same(text, lowered))
             echoes.append(Echo(path, "somewhere", document.kind, found))
         name = last_name(path)
-        others = named.get(name)
+        others = _values_at(document, name)
         if others and name:
             found = any(_same(text, other) for other in others)
             echoes.append(Echo(path, "same name", document.kind, found))
@@ -124,14 +123,12 @@ def _same(text: str, other: str) -> bool:
     return text == other or (len(text) >= SHORTEST and text in other) or (len(other) >= SHORTEST and other in text)
 
 
-def _values_by_name(document: Document, wanted: set[str]) -> dict[str, list[str]]:
-    """The normalised values of the top two levels whose path ends in one of the wanted names."""
-    named: dict[str, list[str]] = {}
-    for path, values in document.leaves.items():
-        name = last_name(path)
-        if name in wanted and path.count(".") <= 1:
-            named.setdefault(name, []).extend(text for value in values[:MAX_VALUES] if (text := normal(value)))
-    return named
+def _values_at(document: Document, name: str) -> list[str]:
+    """The normalised values of the top two levels whose path ends in this name."""
+    if document.layout is None:
+        return []
+    paths = document.layout.named.get(name, ())
+    return [text for path in paths for value in document.leaves[path][:MAX_VALUES] if (text := normal(value))]
 
 
 class Echoes:

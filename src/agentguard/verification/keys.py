@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
-from math import log
-from typing import Any
+from typing import Any, ClassVar
 from zlib import crc32
 
+from .arguments import Arguments
 from .clocks import ClockValue
 from .document import Document
 from .statistics import signed_log
@@ -17,6 +18,8 @@ MAX_RESULTS = 6
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
 NUMBERS_READ = 6  # of the numbers at one path of one result
+LARGEST = 2.0**63
+_NUMBERS = frozenset({int, float})
 MARKS = (32, 128, 512, 2048, 8192)
 
 
@@ -27,17 +30,25 @@ def numbers_of(document: Document) -> dict[str, float]:
     >>> list(numbers_of(read({"price": 650.0, "open": True})))
     ['price']
     """
-    if document.numbers is not None:
-        return document.numbers
-    numbers: dict[str, float] = {}
-    for path, values in document.leaves.items():
-        kind = type(values[0])
-        if kind is float or kind is int or len(values) > 1:
-            logs = [signed_log(value) for value in values[:NUMBERS_READ] if _is_number(value)]
-            if logs:
-                numbers[path] = logs[0] if len(logs) == 1 else sum(logs) / len(logs)
-    document.numbers = numbers
+    if document.numbers is None:
+        leaves = document.leaves
+        document.numbers = {}
+        for path in () if document.layout is None else document.layout.numbers:
+            values = leaves[path]
+            x = signed_log(values[0]) if len(values) == 1 and _is_number(values[0]) else _mean_log(values)
+            if x is not None:
+                document.numbers[path] = x
     return document.numbers
+
+
+def _mean_log(values: list[Any]) -> float | None:
+    sample = values[:NUMBERS_READ]
+    if _NUMBERS.issuperset(map(type, sample)) and min(sample) >= 0.0:  # as nearly all are: at once
+        total = sum(map(math.log1p, sample)) if max(sample) < LARGEST else math.nan
+        if total == total:
+            return total / len(sample)
+    logs = [signed_log(value) for value in sample if _is_number(value)]
+    return sum(logs) / len(logs) if logs else None
 
 
 def _is_number(value: Any) -> bool:
@@ -64,11 +75,15 @@ class KeyHistory:
             self.results.remove(document.digest)
         self.results.append(document.digest)
         del self.results[:-MAX_RESULTS]
+        levels = self.levels
         for path, x in numbers.items():
-            mean, count = self.levels.get(path, (0.0, 0))
-            if count or len(self.levels) < MAX_NUMBERS:
+            known = levels.get(path)
+            if known is not None:
+                mean, count = known
                 count = min(count + 1, 20)
-                self.levels[path] = (mean + (x - mean) / count, count)
+                levels[path] = (mean + (x - mean) / count, count)
+            elif len(levels) < MAX_NUMBERS:
+                levels[path] = (x, 1)
         if document.size >= self.size:
             self.size = document.size
             self.marks = _marks(document.text)
@@ -93,16 +108,21 @@ class Keys:
 
     __slots__ = ("by_key", "owners", "word_counts")
 
-    MAX_KEYS, MAX_OWNED, MAX_WORDS = 1_000, 1_500, 4_000
+    MAX_KEYS: ClassVar[int] = 1_000
+    MAX_OWNED: ClassVar[int] = 1_500
+    MAX_WORDS: ClassVar[int] = 4_000
 
     def __init__(self) -> None:
         self.by_key: OrderedDict[bytes, KeyHistory] = OrderedDict()
         self.owners: OrderedDict[int, tuple[bytes, ...]] = OrderedDict()
         self.word_counts: dict[int, int] = {}  # in how many keys a word stands
 
-    def learn(self, key: bytes, words: frozenset[int], document: Document, numbers: dict[str, float]) -> None:
+    def learn(self, arguments: Arguments, document: Document, numbers: dict[str, float]) -> KeyHistory:
+        """Take the result as that of these arguments; their history."""
+        key = arguments.key
         history = self.by_key.get(key)
         if history is None:
+            words = arguments.words
             history = self.by_key[key] = KeyHistory(words)
             for word in words:
                 if word in self.word_counts or len(self.word_counts) < self.MAX_WORDS:
@@ -118,6 +138,7 @@ class Keys:
         self.owners.move_to_end(document.digest)
         if len(self.owners) > self.MAX_OWNED:
             self.owners.popitem(last=False)
+        return history
 
     def _forget(self, words: frozenset[int]) -> None:
         for word in words:
@@ -127,15 +148,18 @@ class Keys:
             else:
                 self.word_counts.pop(word, None)
 
-    def is_foreign(self, key: bytes, words: frozenset[int], digest: int) -> bool:
+    def is_foreign(self, arguments: Arguments, digest: int) -> bool:
         """The result is known, but only from calls whose arguments have little in common with these.
 
         Little: less than half of their words by weight (a Jaccard index below one half), where a word weighs the less
         the more keys it stands in: near-equal questions rightly have equal answers, but ``https`` makes none near.
         """
         owners = self.owners.get(digest)
+        if not owners:
+            return False
+        key, words = arguments.key, arguments.words
         own = self.by_key.get(key)
-        if not owners or key in owners or (own is not None and digest in own.results):
+        if key in owners or (own is not None and digest in own.results):
             return False
         compared = False
         for owner in owners:
@@ -149,4 +173,4 @@ class Keys:
 
     def _weight(self, words: frozenset[int]) -> float:
         keys, counts = len(self.by_key) + 1.0, self.word_counts
-        return sum(log(keys / (counts.get(word, 0) + 0.5)) for word in words)
+        return sum(math.log(keys / (counts.get(word, 0) + 0.5)) for word in words)

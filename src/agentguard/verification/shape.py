@@ -2,6 +2,9 @@
 
 A shape is a bag of *facts*: this path is there with this type, this object has these keys, this word is said. A
 result is unusual where it says what no result said before, or leaves out what all results said.
+
+Most results of a tool have one of a few layouts. A layout in which nothing is unusual is remembered as such until
+the counts have grown by an eighth; results that have it are counted by layout, and their facts are added up then.
 """
 
 from __future__ import annotations
@@ -9,10 +12,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Set
 
 from .document import Document
+from .layout import Layout
 from .statistics import Categories, Rate
 
 __all__ = ["Shape", "facts_of"]
@@ -20,7 +23,8 @@ __all__ = ["Shape", "facts_of"]
 MAX_FACTS = 1_500
 MAX_WORDS = 40
 MAX_FORMATS = 128
-FORMATS_READ = 3  # of the strings at one path of one result
+MAX_LAYOUTS = 64
+FORMATS_READ = 3  # of the values at one path, until one is a string
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _DIGITS_AND_LETTERS = str.maketrans(
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "9" * 10 + "a" * 26 + "A" * 26
@@ -29,7 +33,7 @@ _DIGITS_AND_LETTERS = str.maketrans(
 Fact = Hashable
 
 
-def facts_of(document: Document) -> set[Fact]:
+def facts_of(document: Document) -> Set[Fact]:
     """What a result says about its own form.
 
     >>> from agentguard.verification.document import read
@@ -37,24 +41,12 @@ def facts_of(document: Document) -> set[Fact]:
     ["('id', <class 'float'>)"]
     """
     if document.facts is None:
-        if document.kind in ("prose", "broken", "word"):
+        if document.layout is not None:
+            document.facts = document.layout.facts
+        else:
             text = document.text[:2000].decode("utf-8", "replace")
             document.facts = {word.lower() for word in _WORD.findall(text)[:MAX_WORDS]}
-        else:
-            document.facts = {
-                (path, _type(value)) for path, values in document.leaves.items() for value in _one_of_each_type(values)
-            }
     return document.facts
-
-
-def _one_of_each_type(values: list[Any]) -> Iterable[Any]:
-    return values if len(values) == 1 else {type(value): value for value in values}.values()
-
-
-def _type(value: Any) -> type:
-    """Integers and floats are one type: JSON does not tell 20 from 20.0."""
-    kind = type(value)
-    return float if kind is int else kind
 
 
 def string_format(value: str) -> str:
@@ -66,10 +58,26 @@ def string_format(value: str) -> str:
     return value[:32].translate(_DIGITS_AND_LETTERS)
 
 
+def formats_of(document: Document) -> dict[str, str]:
+    """The format of the first string at each path."""
+    if document.formats is None:
+        leaves = document.leaves
+        document.formats = {}
+        strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
+        for path in strings:
+            values = leaves[path]
+            value = values[0]
+            if type(value) is not str:
+                value = next((other for other in values[1:FORMATS_READ] if type(other) is str), None)
+            if value is not None:
+                document.formats[path] = value[:32].translate(_DIGITS_AND_LETTERS)
+    return document.formats
+
+
 class Shape:
     """The facts of one kind of result, counted."""
 
-    __slots__ = ("_novel", "_usual", "_usual_at", "count", "facts", "formats", "keys")
+    __slots__ = ("_as_usual", "_novel", "_to_count", "_usual", "_usual_at", "count", "facts", "formats", "keys")
 
     def __init__(self) -> None:
         self.count = 0
@@ -79,13 +87,24 @@ class Shape:
         self._novel = Rate()
         self._usual: frozenset[Fact] = frozenset()  # facts of more than half of the results
         self._usual_at = 0
+        self._as_usual: set[Layout] = set()
+        self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
 
-    def surprise(self, document: Document, facts: set[Fact]) -> tuple[float, float, str]:
+    def surprise(self, document: Document) -> tuple[float, float, str]:
         """``-ln p`` of the most unusual trait, its extent, and what it is; (0, 0, "") where nothing is unusual.
 
         The extent is the share of the result concerned, in (0, 1]: a field more is what interfaces come by, a result
         of which nothing is known is another tool's.
         """
+        if document.layout in self._as_usual:
+            return 0.0, 0.0, ""
+        self._add_up()
+        found = self._surprise(document, facts_of(document))
+        if found[0] == 0.0 and document.layout is not None and len(self._as_usual) < MAX_LAYOUTS:
+            self._as_usual.add(document.layout)
+        return found
+
+    def _surprise(self, document: Document, facts: Set[Fact]) -> tuple[float, float, str]:
         count, known = self.count, self.facts
         worst, extent, why = 0.0, 0.0, ""
         new = [fact for fact in facts if fact not in known]
@@ -116,14 +135,13 @@ class Shape:
     def format_surprise(self, document: Document) -> tuple[float, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have a format."""
         least, where, judged = 1.0, "", 0
-        for path, formats in self.formats.items():
-            if formats is not None and formats.total >= 3 and path in document.leaves:
-                for value in document.leaves[path][:FORMATS_READ]:
-                    if type(value) is str:
-                        judged += 1
-                        p = formats.p(string_format(value))
-                        if p < least:
-                            least, where = p, path
+        for path, format_ in formats_of(document).items():
+            formats = self.formats.get(path)
+            if formats is not None and formats.total >= 3:
+                judged += 1
+                p = formats.p(format_)
+                if p < least:
+                    least, where = p, path
         if not where:
             return 0.0, ""
         return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), f"{where} is written in an unusual way"
@@ -135,18 +153,30 @@ class Shape:
             return False
         return any(len(other) > len(names) and other[: len(names)] == names for other in known.counts)
 
-    def learn(self, document: Document, facts: set[Fact]) -> None:
+    def learn(self, document: Document) -> None:
+        layout = document.layout
+        if layout in self._as_usual:
+            self._novel.push(False)
+            self._to_count[layout] += 1
+        else:
+            self._learn(document, facts_of(document))
+        self.count += 1
+        if self.count - self._usual_at > self.count // 8:
+            self._add_up()
+            self._as_usual.clear()
+            self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
+            self._usual_at = self.count
+        for path, format_ in formats_of(document).items():
+            self._learn_format(path, format_)
+
+    def _learn(self, document: Document, facts: Set[Fact]) -> None:
         known = self.facts
         if self.count:
             self._novel.push(any(fact not in known for fact in facts))
-        self.count += 1
         if len(known) < MAX_FACTS:
             known.update(facts)
         else:
             known.update(fact for fact in facts if fact in known)
-        if self.count - self._usual_at > self.count // 8:
-            self._usual = frozenset(fact for fact, seen in known.items() if seen * 2 > self.count)
-            self._usual_at = self.count
         for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is None:
@@ -154,25 +184,28 @@ class Shape:
                     continue
                 categories = self.keys[path] = Categories()
             categories.push(names)
-        for path, values in document.leaves.items():
-            if type(values[0]) is str or (len(values) > 1 and str in map(type, values[1:FORMATS_READ])):
-                self._learn_formats(path, values)
 
-    def _learn_formats(self, path: str, values: list[Any]) -> None:
+    def _add_up(self) -> None:
+        """Count the facts of the results that were counted by layout; all of them are known here."""
+        for layout, times in self._to_count.items():
+            for fact in layout.facts:
+                self.facts[fact] += times
+            for path, names in layout.forms:
+                self.keys[path].push(names, times)
+        self._to_count.clear()
+
+    def _learn_format(self, path: str, format_: str) -> None:
         """Formats of free text are all distinct: such a path is given up for good, and costs nothing from then on."""
         if path not in self.formats:
             if len(self.formats) >= MAX_FORMATS:
                 return
             self.formats[path] = Categories()
         formats = self.formats[path]
-        if formats is None:
-            return
-        for value in values[:FORMATS_READ]:
-            if type(value) is str:
-                formats.push(string_format(value))
-        distinct = len(formats.counts)
-        if distinct > 12 and distinct * 3 > formats.total:
-            self.formats[path] = None
+        if formats is not None:
+            formats.push(format_)
+            distinct = len(formats.counts)
+            if distinct > 12 and distinct * 3 > formats.total:
+                self.formats[path] = None
 
 
 def _say(fact: Fact) -> str:

@@ -9,9 +9,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["Categories", "Level", "Rate", "Ring", "Surprises", "signed_log", "student_t4_tail"]
+__all__ = ["USUAL_P", "Categories", "Level", "Rate", "Ring", "Surprises", "signed_log", "student_t4_tail"]
+
+
+#: A p-value above it is taken as 1: it cannot speak against a call, and most of what is looked at lies there.
+USUAL_P = 0.3
+_USUAL_T_SQUARED = 1.4161  # of Student's t with 4 degrees of freedom: P(|T| >= 1.19) = .3
 
 
 def signed_log(value: float) -> float:
@@ -67,7 +72,7 @@ class Categories:
 
     __slots__ = ("counts", "singles", "total")
 
-    LIMIT = 256
+    LIMIT: ClassVar[int] = 256
 
     def __init__(self) -> None:
         self.counts: dict[Any, int] = {}
@@ -86,12 +91,12 @@ class Categories:
             return 1.0
         return (sum(other for other in self.counts.values() if other <= count) + 0.5) / (self.total + 1)
 
-    def push(self, value: Any) -> None:
+    def push(self, value: Any, times: int = 1) -> None:
         count = self.counts.get(value, 0)
-        self.total += 1
-        self.singles += (count == 0) - (count == 1)
+        self.total += times
+        self.singles += (count + times == 1) - (count == 1)
         if count or len(self.counts) < self.LIMIT:
-            self.counts[value] = count + 1
+            self.counts[value] = count + times
 
 
 class Surprises:
@@ -104,7 +109,9 @@ class Surprises:
 
     __slots__ = ("bins", "floor", "prior", "total")
 
-    BINS, WIDTH, MEMORY = 48, 0.25, 512.0
+    BINS: ClassVar[int] = 48
+    WIDTH: ClassVar[float] = 0.25
+    MEMORY: ClassVar[float] = 512.0
 
     def __init__(self, floor: float, prior: float = 8.0) -> None:
         self.bins: list[float] | None = None
@@ -154,6 +161,12 @@ class Ring:
     def __len__(self) -> int:
         return len(self.ordered)
 
+    def is_usual(self, value: float) -> bool:
+        """Among the middle 70% of what was observed: its two-sided p-value is above ``USUAL_P``."""
+        ordered = self.ordered
+        outside = len(ordered) * 3 // 20
+        return bool(ordered) and ordered[outside] <= value <= ordered[-1 - outside]
+
     def push(self, value: float) -> None:
         self._arrived.append(value)
         insort(self.ordered, value)
@@ -196,7 +209,10 @@ class Level:
 
     __slots__ = ("count", "falls", "last", "mean", "rises", "squares")
 
-    MEMORY, PRIOR_SD, PRIOR_COUNT, WINSOR = 200.0, 0.3, 2.0, 4.0
+    MEMORY: ClassVar[float] = 200.0
+    PRIOR_SD: ClassVar[float] = 0.3
+    PRIOR_COUNT: ClassVar[float] = 2.0
+    WINSOR: ClassVar[float] = 4.0
 
     def __init__(self) -> None:
         self.count = 0.0
@@ -208,31 +224,48 @@ class Level:
 
     @property
     def variance(self) -> float:
-        return (self.squares + self.PRIOR_SD**2 * self.PRIOR_COUNT) / (max(self.count - 1.0, 0.0) + self.PRIOR_COUNT)
+        return (self.squares + _PRIOR_SQUARES) / (max(self.count - 1.0, 0.0) + Level.PRIOR_COUNT)
 
     @property
     def only_grows(self) -> bool:
         """Rose, and never fell, in eight or more observations: any growth is as usual, whatever its level."""
-        return self.falls == 0 and self.rises > 0 and self.count >= 8
+        return self.falls == 0 and self.rises > 0 and self.count >= 8.0
 
     def p(self, x: float) -> float:
-        """Two-sided p-value of a new level ``x`` (signed log), by Student's t with 4 degrees of freedom."""
-        if self.count < 3 or (self.only_grows and x >= self.last):
+        """Two-sided p-value of a new level ``x`` (signed log), by Student's t with 4 degrees of freedom.
+
+        1 where it is above ``USUAL_P``, or where too little is known.
+        """
+        count = self.count
+        if count < 3.0:
             return 1.0
-        return student_t4_tail((x - self.mean) / math.sqrt(self.variance * (1.0 + 1.0 / self.count)))
+        away = x - self.mean
+        t_squared = away * away / (self.variance * (1.0 + 1.0 / count))
+        if t_squared <= _USUAL_T_SQUARED or (self.falls == 0 and x >= self.last and self.only_grows):
+            return 1.0
+        return student_t4_tail(math.sqrt(t_squared))
 
     def push(self, x: float) -> None:
-        if self.count >= 8:  # an outlier moves the level by no more than 4 of its spreads
-            reach = self.WINSOR * math.sqrt(self.variance)
-            if not self.only_grows:
-                x = min(max(x, self.mean - reach), self.mean + reach)
-        self.falls += x < self.last
-        self.rises += x > self.last
+        count, away = self.count, x - self.mean
+        if count >= 8.0:  # an outlier moves the level by no more than 4 of its spreads
+            furthest = _WINSOR_SQUARED * self.variance
+            if away * away > furthest and not self.only_grows:
+                away = math.copysign(math.sqrt(furthest), away)
+                x = self.mean + away
+        if x < self.last:
+            self.falls += 1
+        elif x > self.last:
+            self.rises += 1
         self.last = x
-        if self.count >= self.MEMORY:
-            self.count *= 0.5
+        if count >= Level.MEMORY:
+            count *= 0.5
             self.squares *= 0.5
-        self.count += 1.0
-        away = x - self.mean
-        self.mean += away / self.count
-        self.squares += away * (x - self.mean)
+        count += 1.0
+        step = away / count
+        self.count = count
+        self.mean += step
+        self.squares += away * (away - step)
+
+
+_PRIOR_SQUARES = Level.PRIOR_SD**2 * Level.PRIOR_COUNT
+_WINSOR_SQUARED = Level.WINSOR**2

@@ -7,10 +7,11 @@ A path names a place in the result's structure, not in one result: list position
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Form", "Walk", "child_path", "last_name"]
+__all__ = ["Form", "Typed", "Walk", "child_path", "last_name"]
 
 MAX_LEAVES = 1_500
 MAX_KEYS = 200
@@ -23,75 +24,129 @@ _DIGITS = re.compile(r"\d+")
 #: An object's path and its keys in order: what one object looks like from outside.
 Form = tuple[str, tuple[str, ...]]
 
+#: Paths and the types below them, by turns: a path and a collection of types, or two tuples of equal length.
+Typed = tuple[Any, ...]
+
 
 class Walk:
-    """What one walk has found.
+    """One walk, and what it has found.
+
+    Objects that stand in one list are read column by column: rows of a table have the same keys, and the columns of
+    such rows are taken apart and typed all at once.
 
     Attributes:
-        leaves: the scalars at each path in order; an empty list counts as None. Sampled in long lists, bounded.
+        leaves: the scalars at each path; an empty list counts as None. Sampled in long lists, bounded.
         forms: the objects met, each path and order of keys once.
+        typed: the paths with the types below them, as ``Typed``; integers count as floats.
         complete: False where something had to be left out.
     """
 
-    __slots__ = ("complete", "forms", "leaves", "left")
+    __slots__ = ("complete", "forms", "leaves", "left", "typed")
 
-    def __init__(self) -> None:
+    def __init__(self, budget: int = MAX_LEAVES) -> None:
         self.leaves: dict[str, list[Any]] = {}
         self.forms: dict[Form, None] = {}
         self.complete = True
-        self.left = MAX_LEAVES
+        self.left = budget
+        self.typed: list[Any] = []
 
-    def visit(self, value: Any, path: str = "", depth: int = 0) -> None:
+    def visit(self, value: Any) -> None:
         """Walk a value that is JSON's own: dicts with text keys, lists, scalars."""
-        kind = type(value)
-        if kind is dict:
-            self._object(value, path, depth)
-        elif kind is list:
-            self._array(value, path, depth)
+        if type(value) is dict:
+            self._objects((value,), "", 0)
+        elif type(value) is list:
+            self._arrays((value,), "", 0)
         else:
-            self.leaves.setdefault(path, []).append(value)
+            self._scalars("", (value,), {type(value)})
 
-    def _object(self, value: dict[str, Any], path: str, depth: int) -> None:
-        keys = tuple(value)
+    def _objects(self, values: Sequence[dict[str, Any]], path: str, depth: int) -> None:
+        if len(values) == 1 or len(set(map(tuple, values))) == 1:
+            self._rows(values, path, depth)
+            return
+        alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for value in values:
+            alike.setdefault(tuple(value), []).append(value)
+        for rows in alike.values():
+            self._rows(rows, path, depth)
+
+    def _rows(self, rows: Sequence[dict[str, Any]], path: str, depth: int) -> None:
+        """Objects with the same keys in the same order."""
+        keys = tuple(rows[0])
         if len(keys) > MAX_KEYS:
             keys, self.complete = keys[:MAX_KEYS], False
         names, paths = _inside(path, keys)
         self.forms[path, names] = None
-        self.left -= len(keys) or 1
+        self.left -= (len(keys) or 1) * len(rows)
         if depth >= MAX_DEPTH or self.left < 0:
             self.complete = False
             return
+        if len(rows) == 1:
+            self._fields(paths, tuple(rows[0].values()), depth)
+        else:
+            for below, column in zip(paths, zip(*[row.values() for row in rows], strict=True), strict=False):
+                self._column(below, column, depth)
+
+    def _fields(self, paths: tuple[str, ...], values: tuple[Any, ...], depth: int) -> None:
         leaves = self.leaves
-        for below, item in zip(paths, value.values(), strict=False):
-            kind = type(item)
+        kinds = tuple(map(type, values))
+        for below, kind, item in zip(paths, kinds, values, strict=False):
             if kind is dict:
-                self._object(item, below, depth + 1)
+                self._objects((item,), below, depth + 1)
             elif kind is list:
-                self._array(item, below, depth + 1)
+                self._arrays((item,), below, depth + 1)
             elif below in leaves:
                 leaves[below].append(item)
             else:
                 leaves[below] = [item]
+        self.typed.append(paths)
+        self.typed.append(kinds if int not in kinds else tuple([float if kind is int else kind for kind in kinds]))
 
-    def _array(self, value: list[Any], path: str, depth: int) -> None:
+    def _column(self, path: str, values: Sequence[Any], depth: int) -> None:
+        kinds = set(map(type, values))
+        if dict not in kinds and list not in kinds:
+            self._scalars(path, values, kinds)
+        elif len(kinds) > 1:
+            for part in (
+                [value for value in values if type(value) is dict],
+                [value for value in values if type(value) is list],
+                [value for value in values if type(value) is not dict and type(value) is not list],
+            ):
+                if part:
+                    self._column(path, part, depth)
+        elif dict in kinds:
+            self._objects(values, path, depth + 1)
+        else:
+            self._arrays(values, path, depth + 1)
+
+    def _scalars(self, path: str, values: Sequence[Any], kinds: set[type]) -> None:
+        if path in self.leaves:
+            self.leaves[path] += values
+        else:
+            self.leaves[path] = list(values)
+        if int in kinds:
+            kinds.discard(int)
+            kinds.add(float)
+        self.typed.append(path)
+        self.typed.append(tuple(kinds) if len(kinds) == 1 else frozenset(kinds))
+
+    def _arrays(self, values: Sequence[list[Any]], path: str, depth: int) -> None:
         below = _element_path(path)
-        if not value:
-            self.leaves.setdefault(below, []).append(None)
-            return
-        if len(value) > HEAD + TAIL:
-            value, self.complete = value[:HEAD] + value[-TAIL:], False
-        self.left -= len(value)
-        if depth >= MAX_DEPTH or self.left < 0:
-            self.complete = False
-            return
-        for item in value:
-            kind = type(item)
-            if kind is dict:
-                self._object(item, below, depth + 1)
-            elif kind is list:
-                self._array(item, below, depth + 1)
+        items: list[Any] = []
+        for value in values:
+            if len(value) > HEAD + TAIL:
+                items += value[:HEAD]
+                items += value[-TAIL:]
+                self.complete = False
             else:
-                self.leaves.setdefault(below, []).append(item)
+                items += value
+        if depth >= MAX_DEPTH or len(items) > self.left:
+            self.complete = False
+            items = items[: max(self.left, 0)] if depth < MAX_DEPTH else []
+        self.left -= len(items)
+        if items:
+            self._column(below, items, depth)
+        elif not any(values):
+            self._scalars(below, (None,) * len(values), {type(None)})
 
 
 @lru_cache(maxsize=4_096)

@@ -13,10 +13,9 @@ from agentguard.verification.method import Case
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
-__all__ = ["DeclaredCheck", "Finding", "LearnedCheck"]
+__all__ = ["AS_USUAL", "DeclaredCheck", "Finding", "LearnedCheck"]
 
 FIRES_AT = 0.05
-AS_USUAL = "as usual"
 MOST_SURPRISE = 11.9
 MOST_DIRECT = 20.0
 CONTRACT_STRENGTH = 10.0
@@ -40,6 +39,10 @@ class Finding(NamedTuple):
     detail: str
     most: float = math.inf
     direct: float = 0.0
+
+
+#: The finding of a check that looked and saw nothing.
+AS_USUAL = Finding(0.0, "as usual")
 
 
 class DeclaredCheck:
@@ -136,7 +139,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.5 / p))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
-        said = detail if fired else AS_USUAL
+        said = detail if fired else AS_USUAL.detail
         score = 1.0 - math.exp(-surprise)
         return SignalResult(self.name, True, fired, score, likelihood, p, self.tier, said, self.group)
 
@@ -144,13 +147,11 @@ class LearnedCheck(DeclaredCheck, ABC):
     @lru_cache(maxsize=512)
     def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
         likelihood = ratio_of(1.0, ratio, cls.share)
-        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL, cls.group)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL.detail, cls.group)
 
     @classmethod
     def remember(cls, memory: ToolMemory, signal: SignalResult, weight: float) -> None:
         """Note how unusual a call was, weighted by its probability of being genuine."""
-        if signal.p_value is None:
-            return
         past = memory.surprises.get(cls.name)
         if past is None:
             past = memory.surprises[cls.name] = Surprises(cls.floor)

@@ -28,7 +28,7 @@ class DuplicateResult(LearnedCheck):
         memory: ToolMemory = case.memory
         if document.size < SHORTEST_OWNED or document.is_error:
             return "too short to be told from others" if not document.is_error else "an error report, not an answer"
-        if memory.keys.is_foreign(arguments.key, arguments.words, document.digest):
+        if memory.keys.is_foreign(arguments, document.digest):
             if memory.count < 3:
                 return f"{memory.count} of 3 calls"
             rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign

@@ -18,7 +18,7 @@ __all__ = ["HistoricalInconsistency", "swing"]
 BY_CHANCE = 0.1  # P(a fabricated result is byte for byte the known one)
 WENT_BACK = 0.3  # P(a clock goes back | fabricated or corrupted)
 STRONGEST_AGREEMENT = 0.25
-WITHIN_SD = 0.1
+WITHIN_VARIANCE = 0.1**2
 
 
 def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) -> tuple[float, str]:
@@ -26,18 +26,19 @@ def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) ->
 
     The spread of such moves is pooled over all keys of the tool, and starts at 10%.
     """
-    least, where, judged = 1.0, "", 0
+    furthest, where, judged = 0.0, "", 0
     for path, x in numbers.items():
         mean, seen = history.levels.get(path, (0.0, 0))
         if seen:
             judged += 1
             moves = memory.within.get(path)
-            variance = WITHIN_SD**2 if moves is None else moves.variance
-            p = student_t4_tail((x - mean) / math.sqrt(variance * (1.0 + 1.0 / seen)))
-            if p < least:
-                least, where = p, path
+            away = x - mean
+            t_squared = away * away / ((WITHIN_VARIANCE if moves is None else moves.variance) * (1.0 + 1.0 / seen))
+            if t_squared > furthest:
+                furthest, where = t_squared, path
     if not judged:
         return 0.0, ""
+    least = student_t4_tail(math.sqrt(furthest))
     return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), where
 
 

@@ -9,7 +9,7 @@ from agentguard.verification.contract import INSTANT_MS
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
-from .base import Finding, LearnedCheck
+from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["LatencyAnomaly"]
 
@@ -60,9 +60,11 @@ class LatencyAnomaly(LearnedCheck):
         if len(ring) < WARM_UP:
             return f"{len(ring)} of {WARM_UP} timed calls"
         x = math.log(max(milliseconds, SHORTEST_MS))
+        if ring.is_usual(x):
+            return AS_USUAL
         early = 0.0 if case.contract.profile.cacheable else -math.log(min(2.0 * ring.lower_p(x, LEAST_SCALE), 1.0))
         late = -LATE_WEIGHT * math.log(min(2.0 * ring.upper_p(x, LEAST_SCALE), 1.0))
         if max(early, late) <= 0.0:
-            return Finding(0.0, "")
+            return AS_USUAL
         usual = math.exp(ring.ordered[len(ring) // 2])
         return Finding(max(early, late), f"{milliseconds:.3g} ms, usually about {usual:.3g}")

@@ -8,7 +8,7 @@ from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
-from .base import Finding, LearnedCheck
+from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["LengthAnomaly"]
 
@@ -54,5 +54,7 @@ class LengthAnomaly(LearnedCheck):
         if memory.is_known(document):
             return "this very result is known"
         x = math.log1p(document.size)
+        if lengths.is_usual(x):
+            return AS_USUAL
         p = min(2.0 * min(lengths.lower_p(x, LEAST_SCALE), lengths.upper_p(x, LEAST_SCALE)), 1.0)
         return Finding(-math.log(p), f"{document.size} bytes are unusual")

@@ -6,7 +6,6 @@ import math
 
 from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
-from agentguard.verification.shape import facts_of
 
 from .base import Finding, LearnedCheck
 
@@ -55,7 +54,7 @@ class StructureMismatch(LearnedCheck):
         worst, extent, why = -math.log(p), 1.0, f"a result of kind {document.kind!r}, unusual here"
         shape = memory.shapes.get(document.kind)
         if shape is not None and shape.count >= WARM_UP:
-            x, share, said = shape.surprise(document, facts_of(document))
+            x, share, said = shape.surprise(document)
             if x > worst:
                 worst, extent, why = x, share, said
         return Finding(worst, why if worst > 0.0 else "", SMALL_TRAIT + WHOLE_RESULT * extent)
