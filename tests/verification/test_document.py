@@ -185,6 +185,23 @@ def test_text_with_lone_surrogates_can_be_handed_on():
     assert all(value.encode() for _, value in pairs_of(document.leaves))
 
 
+@pytest.mark.parametrize("inner", ['{"a": 1}', "a: 1\nb: two\nc: 3", "- one\n- two", "It rains here.", "Error: gone"])
+@pytest.mark.parametrize("marks", [("<<", ">>"), ("```\n", "\n```"), ("```json\n", "\n```"), ("<< ", " >>\n")])
+def test_marks_around_a_result_are_no_part_of_it(inner, marks):
+    plain, marked = read(inner), read(inner.join(marks))
+    assert (marked.kind, marked.leaves, marked.is_error) == (plain.kind, plain.leaves, plain.is_error)
+
+
+@pytest.mark.parametrize("text", ["<<>>", "```\n```", "```json\n\n```", "<<\n>>"])
+def test_marks_around_nothing_are_an_empty_result(text):
+    assert read(text).kind == "empty"
+
+
+@pytest.mark.parametrize("text", ["<<a: 1\nb: 2", "```json\n{}", "<<>", "<a>b</a>", "`x`", "<<" * 9_999 + ">>" * 9_999])
+def test_other_marks_are_part_of_the_text(text):
+    assert read(text).text.decode() in (text, text[2:-2])
+
+
 class TestBrokenJson:
     WHOLE = json.dumps({"user": {"name": 'Ann "A" Lee', "tags": ["x", "y]"]}, "n": [1, 2.5, None]})
 

@@ -71,6 +71,19 @@ class TestFind:
             ("body", SAME_NAME)
         ]
 
+    def test_a_long_text_is_found_folded_quoted_and_escaped(self):
+        body = "Family reunion at Grandma's house. Everyone brings a favourite dish, a folding chair and sunshine."
+        folded = """description: 'Family reunion at Grandma''s house. Everyone brings a favourite
+          dish, a folding chair and sunshine.'"""
+        assert found({"body": body}, folded)[("body", SOMEWHERE)]
+        other = """description: 'Family reunion at the lake. Everyone gets a parking permit
+          and a printed programme.'"""
+        assert not found({"body": body}, other)[("body", SOMEWHERE)]
+
+    def test_a_few_words_are_no_text_to_be_recognised_by_them(self):
+        asked = "1234-5678-9012-3456-7890-1234 total amount"
+        assert not found({"q": asked}, "the total amount is not known to us")[("q", SOMEWHERE)]
+
     @given(data=st.data())
     def test_any_arguments_and_any_result(self, values, data):
         arguments, document = Arguments(data.draw(values.objects)), read(data.draw(values.objects))

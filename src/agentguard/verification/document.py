@@ -1,6 +1,7 @@
 """One tool result, serialised once and walked once; every check reads it from here.
 
-Text that is JSON, a Python literal or ``key: value`` lines is read as the structure that it writes.
+Marks that set the result off (a code fence, ``<<`` and ``>>``) are no part of it. Text that is JSON, a Python literal
+or ``key: value`` lines is read as the structure that it writes.
 """
 
 from __future__ import annotations
@@ -136,6 +137,10 @@ def _read_text(text: str) -> Document:
     text = text.removeprefix("\ufeff")  # a byte order mark is no part of the text
     stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
     first = stripped[:1]
+    if (first == "<" or first == "`") and len(text) <= MAX_SCANNED:
+        text = _unwrapped(stripped) or text
+        stripped = text.strip()
+        first = stripped[:1]
     if first and (first in '{["-(' or first.isdigit() or stripped in ("true", "false")):
         parsed = _parse(text, stripped)
         if parsed is not None:
@@ -152,6 +157,18 @@ def _read_text(text: str) -> Document:
         document.unclosed = len(text) > MAX_SCANNED or _is_open(stripped)
         return document
     return _read_plain_text(text, stripped, raw)
+
+
+def _unwrapped(stripped: str) -> str:
+    """The text inside of a code fence, or of ``<<`` and ``>>``, by which some agents set results off.
+
+    Empty where there is none. What has lost its closing mark stays as it is: it was cut off.
+    """
+    if stripped.startswith("<<") and stripped.endswith(">>"):
+        return stripped[2:-2].strip() or "[]"
+    if stripped.startswith("```") and stripped.endswith("\n```"):
+        return stripped[stripped.index("\n") + 1 : -4].strip() or "[]"
+    return ""
 
 
 def _parse(text: str, stripped: str) -> Document | None:

@@ -30,6 +30,8 @@ IDENTIFIER_RATE, OTHER_RATE = 0.97, 0.85
 LIKELY = 0.7
 LONG = 32
 _NO_WORD = re.compile(r"[\W_]+")
+_TELLING_WORD = re.compile(r"[^\W_]{5,}")
+TELLING_WORDS = 8
 
 
 class Echo(NamedTuple):
@@ -93,13 +95,26 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             needle = text.encode("utf-8", "replace")
             if structured and ('"' in text or "\\" in text or not text.isprintable()):
                 needle = orjson.dumps(needle.decode("utf-8", "replace"))[1:-1]
-            echoes.append(Echo(path, "somewhere", document.kind, needle in lowered))
+            found = needle in lowered or (len(text) > LONG and _says_the_same(text, lowered))
+            echoes.append(Echo(path, "somewhere", document.kind, found))
         name = last_name(path)
         others = _values_at(document, name)
         if others and name:
             found = any(_same(text, other) for other in others)
             echoes.append(Echo(path, "same name", document.kind, found))
     return echoes
+
+
+def _says_the_same(text: str, lowered: bytes) -> bool:
+    """A long text comes back re-flowed, quoted or escaped: all but one of its telling words are there.
+
+    Judged by up to eight words of five letters or more, evenly spaced; two texts on one subject share some of their
+    words, hardly ever all.
+    """
+    words = list(dict.fromkeys(_TELLING_WORD.findall(text)))
+    chosen = words[:: max(len(words) // TELLING_WORDS, 1)][:TELLING_WORDS]
+    missing = sum(word.encode("utf-8", "replace") not in lowered for word in chosen)
+    return len(chosen) >= TELLING_WORDS // 2 and missing <= 1
 
 
 def _same(text: str, other: str) -> bool:

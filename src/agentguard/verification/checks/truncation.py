@@ -13,6 +13,8 @@ from .base import Finding, LearnedCheck
 __all__ = ["TruncatedResult"]
 
 POOLED = 8.0
+SHOWN = 0.3  # P(a result shows such a trace | fabricated or corrupted)
+RATES_KNOWN = 8  # results after which the rate of a trace is a likelihood of its own
 CLOSING = frozenset(".!?)]}>\"'`")
 
 
@@ -24,6 +26,9 @@ class TruncatedResult(LearnedCheck):
     - a last object that has only the first of the keys that such objects have;
     - a beginning, to the byte, of a longer result known for the same arguments;
     - a last character that closes nothing, of a class in which results of this kind do not end.
+
+    A trace is an event with a rate, so that its likelihood ratio is ``SHOWN / rate`` once the rate is known: after a
+    history with a few cut results in a hundred it is well above 1, where the p-value of the rate says little.
     """
 
     name = "truncated_result"
@@ -62,4 +67,5 @@ class TruncatedResult(LearnedCheck):
             x = 0.0 if last in CLOSING else -math.log(endings.p(last))
             if x > worst:
                 worst, why = x, "breaks off where no result of this kind ends"
-        return Finding(worst, why)
+        direct = SHOWN * math.exp(worst) if memory.kinds.total >= RATES_KNOWN else 0.0
+        return Finding(worst, why, direct=direct)

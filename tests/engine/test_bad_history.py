@@ -1,0 +1,65 @@
+"""A history of which a tenth was bad: what it teaches must not make the next bad result pass."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from agentguard.verification import VerificationEngine
+
+NAMES = "Ada Bela Cleo Dora Emil Fred Gina Hugo Ines Jona Kim Lena Milo Nora Otto Pia Quin Rosa Sara Theo".split()
+
+
+def invoice(rng: random.Random) -> tuple[dict[str, Any], str]:
+    number = f"INV-{rng.randint(1, 60):05}"
+    rows = [{"item": rng.choice(NAMES).lower(), "price": rng.randint(1, 99)} for _ in range(rng.randint(1, 4))]
+    return {"number": number}, json.dumps({"number": number, "rows": rows, "paid": rng.random() < 0.5})
+
+
+def note(rng: random.Random) -> tuple[dict[str, Any], str]:
+    owner = rng.choice(NAMES)
+    said = ". ".join(f"{rng.choice(NAMES)} will meet {rng.choice(NAMES)} on day {rng.randint(1, 28)}" for _ in range(3))
+    return {"owner": owner}, f"owner: {owner}\ncreated: 2024-05-{rng.randint(10, 28)}\ntext: '{said}.'\nshared: false\n"
+
+
+TOOLS = {"get_invoice": invoice, "read_note": note}
+
+
+def cut(rng: random.Random, tool: str) -> tuple[dict[str, Any], str]:
+    args, result = TOOLS[tool](rng)
+    return args, result[: len(result) * rng.randrange(30, 90) // 100]
+
+
+def swapped(rng: random.Random, tool: str) -> tuple[dict[str, Any], str]:
+    (other,) = set(TOOLS) - {tool}
+    return TOOLS[tool](rng)[0], TOOLS[other](rng)[1]
+
+
+FAULTS = {"cut off": cut, "of another tool": swapped}
+
+
+def genuine(rng: random.Random, tool: str) -> tuple[dict[str, Any], str]:
+    return TOOLS[tool](rng)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_cut_results_are_noticed_after_a_history_with_a_tenth_of_bad_ones(seed: int) -> None:
+    """At least nine in ten are flagged or blocked, and at most one genuine result in a hundred."""
+    rng = random.Random(seed)
+    engine = VerificationEngine()
+    for _ in range(400):
+        tool = rng.choice(list(TOOLS))
+        make = rng.choice(list(FAULTS.values())) if rng.random() < 0.1 else genuine
+        args, result = make(rng, tool)
+        engine.verify(tool, args=args, result=result)
+
+    def noticed(make: Any) -> float:
+        calls = [(tool, *make(rng, tool)) for tool in TOOLS for _ in range(150)]
+        verdicts = [engine.verify(tool, args=args, result=result, learn=False).verdict for tool, args, result in calls]
+        return sum(verdict != "accept" for verdict in verdicts) / len(verdicts)
+
+    assert noticed(genuine) <= 0.01
+    assert noticed(cut) >= 0.9
