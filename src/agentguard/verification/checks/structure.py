@@ -7,7 +7,7 @@ import math
 from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
 
-from .base import Finding, LearnedCheck
+from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["StructureMismatch"]
 
@@ -15,6 +15,8 @@ WARM_UP = 2
 POOLED = 2.0
 KNOWN_ERROR, NEW_ERROR = 0.3, 0.5
 SMALL_TRAIT, WHOLE_RESULT = 1.1, 5.0  # nats: one field more may flag, a wholly unknown form may block
+
+AS_FAR_AS_SEEN = Finding(0.0, "as usual, in the part of the result that was looked at")
 
 
 class StructureMismatch(LearnedCheck):
@@ -57,4 +59,6 @@ class StructureMismatch(LearnedCheck):
             x, share, said = shape.surprise(document)
             if x > worst:
                 worst, extent, why = x, share, said
-        return Finding(worst, why if worst > 0.0 else "", SMALL_TRAIT + WHOLE_RESULT * extent)
+        if worst == 0.0:
+            return AS_USUAL if document.complete else AS_FAR_AS_SEEN
+        return Finding(worst, why, SMALL_TRAIT + WHOLE_RESULT * extent)
