@@ -56,14 +56,15 @@ class TestSurprise:
         x, extent, why = surprise(learned(*USERS), {**USERS[0], "admin": True})
         # New traits came in none of the 39 results after the first, (0 + 1/2) / (39 + 3/2), and other keys in none of
         # 40: the more unusual of the two counts.
-        assert x == pytest.approx(-math.log(0.5 / 41.5))
+        # Up to an eighth of the results is added up later.
+        assert -math.log(0.5 / 36.5) <= x <= -math.log(0.5 / 41.5) + 1e-9
         assert 1 / 4 <= extent <= 1 / 2  # one of four traits, keys at one of two places
         assert "admin" in why or "keys" in why
 
     def test_a_field_that_was_always_there_and_is_missing(self):
         x, extent, why = surprise(learned(*USERS), {"id": 1, "name": "x"})
         # The address was missing in none of 40: (40 - 40 + 1/2) / (40 + 3/2); the keys are new too, at .5 / 41.5 or so.
-        assert x >= -math.log(0.5 / 41.5) - 1e-9
+        assert x >= -math.log(0.5 / 36.5)
         assert x == pytest.approx(-math.log(0.5 / 41.5), rel=0.05)
         assert extent >= 1 / 3 - 1e-9  # one of three usual traits
         assert "address" in why or "keys" in why
@@ -80,7 +81,7 @@ class TestSurprise:
     def test_another_order_of_keys(self):
         x, extent, why = surprise(learned(*USERS), {"name": "x", "id": 1, "address": {"city": "Oslo"}})
         # Another order was in none of 40: Good-Turing (0 + 1/2) / (40 + 3/2).
-        assert x == pytest.approx(-math.log(0.5 / 41.5))
+        assert -math.log(0.5 / 36.5) <= x <= -math.log(0.5 / 41.5) + 1e-9
         assert 0.0 < extent <= 0.5
         assert "keys" in why
 
