@@ -114,7 +114,7 @@ def letters(number: int) -> str:
 @pytest.mark.parametrize(
     ("make", "half"),
     [
-        (many_sessions, 11_000),
+        (many_sessions, 21_000),
         (many_names, 11_000),
         (many_paths, 17_000),
         (many_arguments, 17_000),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-from collections.abc import Hashable
 from math import log, log1p
 
 from .arguments import Arguments
@@ -23,8 +21,6 @@ __all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 RECENT_LATENCIES = 256
 RECENT_LENGTHS = 128
 MAX_NUMBER_PATHS = 64
-MAX_SESSIONS = 128
-SESSION_KEYS = 8
 SWAPPED = 0.4  # P(the result is another tool's | fabricated or corrupted)
 SHORTEST_MS = 0.001
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
@@ -37,7 +33,7 @@ class ToolMemory:
         "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
         "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
         "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "repeats", "reverts", "scores",
-        "session_changes", "sessions", "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
+        "session_changes", "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
     def __init__(self, pool: Pool) -> None:
@@ -70,7 +66,6 @@ class ToolMemory:
         self.foreign_tool = Rate()  # of results of a form new to this tool: another tool's result
         self.foreign_sister = Rate()  # the same, of a form that this tool's results have too
         self.session_changes = Rate()
-        self.sessions: OrderedDict[str, OrderedDict[bytes, int]] = OrderedDict()  # the latest result of each key
         self.surprises: dict[str, Surprises] = {}
         self.scores = new_scores()
         self.contracts: dict[str, Rate] = {}  # of trusted or labelled genuine calls: the contract was broken
@@ -122,54 +117,40 @@ class ToolMemory:
                 level.push(x)
 
     def _learn_key(self, document: Document, arguments: Arguments, session_id: str | None, has_form: bool) -> None:
-        key, numbers = arguments.key, numbers_of(document)
+        key, pool = arguments.key, self.pool
         history = self.keys.by_key.get(key)
         if history is not None and history.results:
             changed = document.digest != history.results[-1]
             self.repeats.push(changed)
-            self.pool.changes.push(changed)
+            pool.changes.push(changed)
             if changed:
                 self.reverts.push(document.digest in history.results)
                 self.cut_off.push(history.is_cut_off(document))
-            for path, x in numbers.items():
-                level = history.levels.get(path)
-                moves = None if level is None else _known_or_new(self.within, path)
-                if level is not None and moves is not None:
-                    moves.push(x - level[0])
+            for path, move in history.moves(numbers_of(document)):
+                moves = _known_or_new(self.within, path)
+                if moves is not None:
+                    moves.push(move)
         if document.size >= SHORTEST_OWNED:
             rate = self.foreign if history is None else self.foreign_known
             foreign = self.keys.is_foreign(arguments, document.digest)
             rate.push(foreign)
-            anothers = self.pool.is_anothers(document.digest, self.id)
+            anothers = pool.is_anothers(document.digest, self.id)
             if has_form:
                 self.foreign_sister.push(anothers)
-                self.pool.foreign_sister.push(anothers)
+                pool.foreign_sister.push(anothers)
             else:
                 self.foreign_tool.push(anothers)
-                self.pool.foreign_tool.push(anothers)
-            self.pool.foreign.push(foreign)
-        self.pool.own(document, self.id)
-        history = self.keys.learn(arguments, document, numbers)
+                pool.foreign_tool.push(anothers)
+            pool.foreign.push(foreign)
+        pool.own(document, self.id)
+        history = self.keys.learn(arguments, document)
         clocks = clock_values(document)
         self.clocks.learn(clocks, history.clocks)
-        history.clocks = clocks
+        history.clocks = self.clocks.kept(clocks)
         if session_id is not None:
-            self._learn_session(session_id, key, document.digest)
-
-    def _learn_session(self, session_id: str, key: bytes, digest: int) -> None:
-        session = self.sessions.get(session_id)
-        if session is None:
-            session = self.sessions[session_id] = OrderedDict()
-            if len(self.sessions) > MAX_SESSIONS:
-                self.sessions.popitem(last=False)
-        else:
-            self.sessions.move_to_end(session_id)
-        if key in session:
-            self.session_changes.push(digest != session[key])
-            session.move_to_end(key)
-        session[key] = digest
-        if len(session) > SESSION_KEYS:
-            session.popitem(last=False)
+            earlier = pool.swap_session(session_id, self.id, key, document.digest)
+            if earlier is not None:
+                self.session_changes.push(document.digest != earlier)
 
     def change_rate(self) -> float:
         """How often the same arguments get another result than before, shrunk to the rate over all tools."""
@@ -180,7 +161,7 @@ class ToolMemory:
         form = outermost_form(document)
         return document.kind in self.kinds.counts if form is None else form in self.forms.counts
 
-    def swapped_ratio(self, form: Hashable) -> float:
+    def swapped_ratio(self, form: int) -> float:
         """P(a result has this form | fabricated) / P(it has | genuine), for a form that is another tool's own; else 0.
 
         The former is ``SWAPPED q`` with q the form's share in the results of other tools. The latter is its share in

@@ -91,6 +91,13 @@ class Clocks:
             if not _went_back(now, self.standing.get(path)):
                 self.standing[path] = now
 
+    def kept(self, values: dict[str, ClockValue]) -> dict[str, ClockValue]:
+        """Those of the values that may still turn out to be a record's clock."""
+        given_up = [path for path in values if self.by_key.get(path, self) is None]
+        if not given_up:
+            return values
+        return {path: value for path, value in values.items() if path not in given_up}
+
     @staticmethod
     def _count(rates: dict[str, Any], path: str, back: bool) -> None:
         if path not in rates:

@@ -84,7 +84,8 @@ class Contract:
             return True
         if not document.is_structured:
             return False
-        return self._search(json.dumps(orjson.loads(document.text), ensure_ascii=False).encode("utf-8", "replace"))
+        value = document.value if document.kind == "lines" else orjson.loads(document.text)  # lines may be cut off
+        return self._search(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
     def _search(self, text: bytes) -> bool:
         if self.profile.regex_engine == "re2":

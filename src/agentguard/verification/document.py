@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from typing import Any
 
 import orjson
 
-from .canonical import MAX_SCANNED, digest, plain, serialise
+from .canonical import MAX_SCANNED, digest, plain, serialise, weighs_too_much
 from .error_reports import reports_error
 from .keyed_text import keyed_lines
 from .layout import Layout, layout_of, text_layout_of
@@ -24,6 +24,7 @@ __all__ = ["Document", "read"]
 
 MAX_LITERAL = 20_000
 
+_KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: "number"}
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
 _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.eE+-]*\s*(?:,|$)))""")
 _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
@@ -67,7 +68,7 @@ class Document:
         self.complete = True
         self.unclosed = False
         self.digest = digest(text)
-        self.facts: set[Hashable] | None = None
+        self.facts: Set[Hashable] | None = None
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
         self.clocks: dict[str, float | str] | None = None
@@ -94,27 +95,38 @@ def read(result: Any) -> Document:
         return _read_text(result)
     if type(result) is bytes or type(result) is bytearray:
         return _read_text(result.decode("utf-8", "replace"))
-    text, value = serialise(result)
-    if type(value) is not str:
-        document = _read_value(value, text, "array" if isinstance(value, (list, tuple)) else "object")
+    walk = _walked(result)
+    text, value = serialise(plain(result) if walk is None else result)
+    if type(value) is str:
+        return _read_text(value)
+    if walk is not None and value is result:
+        document = _read_value(value, text, walk)
         if document.layout is None or document.layout.is_plain:
             return document
         text, value = serialise(plain(value))  # of tuples, UUIDs and enums, which orjson writes as they stand
-        if type(value) is not str:
-            return _read_value(value, text, document.kind)
-    return _read_text(value)
+        if type(value) is str:
+            return _read_text(value)
+    return _read_value(value, text)
 
 
-def _read_value(value: Any, text: bytes, kind: str) -> Document:
+def _walked(result: Any) -> Walk | None:
+    """A walk over the object as it stands; None where it has to be made plain: too large, or no JSON at all."""
+    walk = Walk()
+    try:
+        walk.visit(result)
+    except Exception:  # keys and values may be of any class, with code of their own
+        return None
+    return None if walk.is_heavy and weighs_too_much(result) else walk
+
+
+def _read_value(value: Any, text: bytes, walk: Walk | None = None, kind: str = "") -> Document:
+    """The document of a value that is JSON's own, or is shown by the layout not to be."""
     if text in EMPTY:
         return Document(value, text, "empty")
-    if isinstance(value, tuple):
-        value = list(value)
-    if not isinstance(value, (dict, list)):
-        kind = "boolean" if isinstance(value, bool) else "number"
-    document = Document(value, text, kind)
-    walk = Walk()
-    walk.visit(value)
+    if walk is None:
+        walk = Walk()
+        walk.visit(value)
+    document = Document(value, text, kind or _KINDS.get(type(value), "object"))
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
     document.layout = layout_of(walk.forms, walk.typed)
     document.is_error = reports_error(value)
@@ -175,7 +187,7 @@ def _parse(text: str, stripped: str) -> Document | None:
     if isinstance(value, str):
         return None  # a JSON string is read as the text that it was written in
     canonical, value = serialise(value)
-    return _read_value(value, canonical, "object" if isinstance(value, dict) else "array")
+    return _read_value(value, canonical)
 
 
 def _parse_lines(stripped: str) -> Document | None:
@@ -192,10 +204,10 @@ def _parse_lines(stripped: str) -> Document | None:
         elif value is not None:
             return None
     else:
-        return _read_value(values, serialise(values)[0], "lines")
+        return _read_value(values, serialise(values)[0], kind="lines")
     if line is not lines[-1] or not values:
         return None
-    document = _read_value(values, serialise(values)[0] + line.encode("utf-8", "replace"), "lines")
+    document = _read_value(values, serialise(values)[0] + line.encode("utf-8", "replace"), kind="lines")
     document.unclosed = True
     return document
 
@@ -212,13 +224,15 @@ def _parse_literal(stripped: str) -> Document | None:
     if not isinstance(value, (dict, list, tuple, set)):
         return None
     canonical, _ = serialise(value)
-    return _read_value(orjson.loads(canonical), canonical, "literal")
+    return _read_value(orjson.loads(canonical), canonical, kind="literal")
 
 
 def _is_open(text: str) -> bool:
     """A string or a bracket of text that starts as JSON, or as a Python literal, is open at its end."""
     quote = "'" if text[1:].lstrip()[:1] == "'" else '"'
-    outside = re.sub(rf"{quote}[^{quote}\\]*(?:\\.[^{quote}\\]*)*{quote}", "", text, flags=re.DOTALL)
+    # A string that is not closed is taken to the end: to search on inside of it would take quadratic time.
+    string = rf"{quote}[^{quote}\\]*(?:\\.[^{quote}\\]*)*(?:{quote}|(\\?\Z))"
+    outside = re.sub(string, lambda match: "" if match[1] is None else quote, text, flags=re.DOTALL)
     opened = outside.count("{") + outside.count("[")
     return quote in outside or opened > outside.count("}") + outside.count("]")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import orjson
 
@@ -46,7 +46,7 @@ class Echo(NamedTuple):
 class EchoPool:
     """Echo rates by argument name over all tools; bounded."""
 
-    LIMIT = 2_000
+    LIMIT: ClassVar[int] = 2_000
 
     def __init__(self) -> None:
         self.by_name: dict[str, Rate] = {}

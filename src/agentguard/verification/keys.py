@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from typing import Any, ClassVar
+from array import array
+from functools import lru_cache
+from typing import ClassVar
 from zlib import crc32
 
 from .arguments import Arguments
@@ -14,12 +15,11 @@ from .statistics import signed_log
 
 __all__ = ["KeyHistory", "Keys", "numbers_of"]
 
-MAX_RESULTS = 6
+MAX_RESULTS = 5
+MOST_SEEN = 20
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
 NUMBERS_READ = 6  # of the numbers at one path of one result
-LARGEST = 2.0**63
-_NUMBERS = frozenset({int, float})
 MARKS = (32, 128, 512, 2048, 8192)
 
 
@@ -35,58 +35,67 @@ def numbers_of(document: Document) -> dict[str, float]:
         document.numbers = {}
         for path in () if document.layout is None else document.layout.numbers:
             values = leaves[path]
-            x = signed_log(values[0]) if len(values) == 1 and _is_number(values[0]) else _mean_log(values)
-            if x is not None:
-                document.numbers[path] = x
+            total, count = 0.0, 0
+            for value in values[:NUMBERS_READ]:
+                if type(value) is float or type(value) is int:
+                    x = float(value)
+                    if x - x == 0.0:  # finite
+                        total += signed_log(x)
+                        count += 1
+            if count:
+                document.numbers[path] = total / count
     return document.numbers
 
 
-def _mean_log(values: list[Any]) -> float | None:
-    sample = values[:NUMBERS_READ]
-    if _NUMBERS.issuperset(map(type, sample)) and min(sample) >= 0.0:  # as nearly all are: at once
-        total = sum(map(math.log1p, sample)) if max(sample) < LARGEST else math.nan
-        if total == total:
-            return total / len(sample)
-    logs = [signed_log(value) for value in sample if _is_number(value)]
-    return sum(logs) / len(logs) if logs else None
-
-
-def _is_number(value: Any) -> bool:
-    return (type(value) is float and value - value == 0.0) or (type(value) is int and -(2**63) <= value < 2**64)
-
-
 class KeyHistory:
-    """The results of one argument key: the latest distinct ones by digest, and the level of each number."""
+    """The results of one argument key: the latest distinct ones by digest, and the mean of each number.
 
-    __slots__ = ("clocks", "count", "levels", "marks", "results", "size", "words")
+    A tool has many keys: what is kept of one is packed, and shares with the others what it can.
+    """
+
+    __slots__ = ("clocks", "count", "marks", "means", "paths", "results", "size", "words")
 
     def __init__(self, words: frozenset[int]) -> None:
         self.count = 0
-        self.words = words
-        self.results: list[int] = []  # distinct digests, the current one last
-        self.levels: dict[str, tuple[float, int]] = {}
-        self.clocks: dict[str, ClockValue] = {}
+        self.words = array("I", sorted(words)).tobytes()
+        self.results: tuple[int, ...] = ()  # distinct digests, the current one last
+        self.paths: tuple[str, ...] = ()
+        self.means = array("f")  # of the numbers at these paths
+        self.clocks: dict[str, ClockValue] = _NO_CLOCKS
         self.size = 0
         self.marks: tuple[int, ...] = ()
 
-    def learn(self, document: Document, numbers: dict[str, float]) -> None:
+    def learn(self, document: Document) -> None:
         self.count += 1
-        if document.digest in self.results:
-            self.results.remove(document.digest)
-        self.results.append(document.digest)
-        del self.results[:-MAX_RESULTS]
-        levels = self.levels
-        for path, x in numbers.items():
-            known = levels.get(path)
-            if known is not None:
-                mean, count = known
-                count = min(count + 1, 20)
-                levels[path] = (mean + (x - mean) / count, count)
-            elif len(levels) < MAX_NUMBERS:
-                levels[path] = (x, 1)
-        if document.size >= self.size:
+        digest = document.digest
+        changed = self.results[-1:] != (digest,)
+        if changed:
+            self.results = (*[known for known in self.results if known != digest], digest)[-MAX_RESULTS:]
+        self._learn_numbers(numbers_of(document))
+        if changed and document.size >= self.size:
             self.size = document.size
             self.marks = _marks(document.text)
+
+    def _learn_numbers(self, numbers: dict[str, float]) -> None:
+        paths, values = tuple(numbers)[:MAX_NUMBERS], numbers.values()
+        if paths != self.paths:
+            known = dict(zip(self.paths, self.means, strict=True))
+            self.means = array("f", [known.get(path, numbers[path]) for path in paths])
+            self.paths = _shared(paths)
+        weight = 1.0 / min(self.count, MOST_SEEN)
+        self.means = array("f", [mean + (x - mean) * weight for mean, x in zip(self.means, values, strict=False)])
+
+    def moves(self, numbers: dict[str, float]) -> list[tuple[str, float]]:
+        """How far each number is from its mean here, by path; of those that were there before."""
+        if tuple(numbers) == self.paths:
+            return [(path, x - mean) for (path, x), mean in zip(numbers.items(), self.means, strict=True)]
+        means = dict(zip(self.paths, self.means, strict=True))
+        return [(path, x - means[path]) for path, x in numbers.items() if path in means]
+
+    @property
+    def seen(self) -> int:
+        """How many results the means are of, at most 20."""
+        return min(self.count, MOST_SEEN)
 
     def is_cut_off(self, document: Document) -> bool:
         """The result is shorter than the longest known one and says the same as far as it goes.
@@ -99,49 +108,70 @@ class KeyHistory:
         return self.marks[: len(shorter)] == shorter
 
 
+_NO_CLOCKS: dict[str, ClockValue] = {}
+
+
+@lru_cache(maxsize=1_024)
+def _shared(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return paths
+
+
 def _marks(text: bytes) -> tuple[int, ...]:
-    return tuple(crc32(text[:mark]) for mark in MARKS if mark <= len(text))
+    marks, begin, checksum = [], 0, 0
+    for end in MARKS:
+        if end > len(text):
+            break
+        checksum = crc32(text[begin:end], checksum)
+        marks.append(checksum)
+        begin = end
+    return tuple(marks)
 
 
 class Keys:
-    """Key histories and the owners of each result, least recently used first out."""
+    """Key histories and the owners of each result, least recently used first out.
+
+    Both are plain dicts, in the order of their last use: they take a third of the memory of ordered ones.
+    """
 
     __slots__ = ("by_key", "owners", "word_counts")
 
-    MAX_KEYS: ClassVar[int] = 1_000
-    MAX_OWNED: ClassVar[int] = 1_500
-    MAX_WORDS: ClassVar[int] = 4_000
+    MAX_KEYS: ClassVar[int] = 160
+    MAX_OWNED: ClassVar[int] = 320
+    MAX_WORDS: ClassVar[int] = 320
 
     def __init__(self) -> None:
-        self.by_key: OrderedDict[bytes, KeyHistory] = OrderedDict()
-        self.owners: OrderedDict[int, tuple[bytes, ...]] = OrderedDict()
+        self.by_key: dict[bytes, KeyHistory] = {}
+        self.owners: dict[int, tuple[bytes, ...]] = {}
         self.word_counts: dict[int, int] = {}  # in how many keys a word stands
 
-    def learn(self, arguments: Arguments, document: Document, numbers: dict[str, float]) -> KeyHistory:
+    def learn(self, arguments: Arguments, document: Document) -> KeyHistory:
         """Take the result as that of these arguments; their history."""
         key = arguments.key
-        history = self.by_key.get(key)
+        history = self.by_key.pop(key, None)
         if history is None:
-            words = arguments.words
-            history = self.by_key[key] = KeyHistory(words)
-            for word in words:
-                if word in self.word_counts or len(self.word_counts) < self.MAX_WORDS:
-                    self.word_counts[word] = self.word_counts.get(word, 0) + 1
-            if len(self.by_key) > self.MAX_KEYS:
-                self._forget(self.by_key.popitem(last=False)[1].words)
-        else:
-            self.by_key.move_to_end(key)
-        history.learn(document, numbers)
-        owners = self.owners.get(document.digest, ())
+            history = KeyHistory(arguments.words)
+            self._count(arguments.words)
+            if len(self.by_key) >= self.MAX_KEYS:
+                self._forget(self.by_key.pop(next(iter(self.by_key))))
+        self.by_key[key] = history
+        history.learn(document)
+        owners = self.owners.pop(document.digest, ())
         if key not in owners and len(owners) < MAX_OWNERS:
-            self.owners[document.digest] = (*owners, key)
-        self.owners.move_to_end(document.digest)
+            owners = (*owners, key)
+        self.owners[document.digest] = owners
         if len(self.owners) > self.MAX_OWNED:
-            self.owners.popitem(last=False)
+            del self.owners[next(iter(self.owners))]
         return history
 
-    def _forget(self, words: frozenset[int]) -> None:
+    def _count(self, words: frozenset[int]) -> None:
+        counts = self.word_counts
         for word in words:
+            counts[word] = counts.get(word, 0) + 1
+        if len(counts) > self.MAX_WORDS:  # those of one key only weigh the most, counted or not
+            self.word_counts = {word: count for word, count in counts.items() if count > 1}
+
+    def _forget(self, history: KeyHistory) -> None:
+        for word in array("I", history.words):
             left = self.word_counts.get(word, 0) - 1
             if left > 0:
                 self.word_counts[word] = left
@@ -167,7 +197,8 @@ class Keys:
             if history is None:
                 continue
             compared = True
-            if 2.0 * self._weight(words & history.words) >= self._weight(words | history.words):
+            others = frozenset(array("I", history.words))
+            if 2.0 * self._weight(words & others) >= self._weight(words | others):
                 return False
         return compared
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from .canonical import digest
 from .walk import Form, Typed, last_name
 
 __all__ = ["Layout", "layout_of", "text_layout_of"]
@@ -36,12 +37,14 @@ class Layout:
         strings: the paths with strings.
         singles: the paths of numbers and strings outside of lists.
         named: the paths of the top two levels by the name they end in.
+        outermost: 64 bits of the first object's place and keys; None where it has fewer than two keys.
     """
 
-    __slots__ = ("facts", "forms", "is_plain", "named", "numbers", "singles", "strings")
+    __slots__ = ("facts", "forms", "is_plain", "named", "numbers", "outermost", "singles", "strings")
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
         self.forms = forms
+        self.outermost = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
         facts: dict[Fact, None] = {}
         for paths, kinds in zip(typed[::2], typed[1::2], strict=True):
             if type(paths) is str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
 from itertools import count
 from threading import Lock
-from typing import Any
 
 from .decision import new_scores
 from .document import Document
@@ -16,6 +13,8 @@ from .statistics import Rate
 __all__ = ["SHORTEST_OWNED", "Pool", "outermost_form"]
 
 POOLED_RESULTS = 20_000
+POOLED_FORMS = 5_000
+POOLED_SESSIONS = 10_000
 OWNED = 0.6  # votes for the owner of a form, less those against it
 SHORTEST_OWNED = 20  # bytes; shorter results are shared by chance
 
@@ -30,9 +29,10 @@ class Pool:
         self.broken = Rate()
         self.errors = Rate()
         self.changes = Rate()  # of calls with a known key: another result than the current one
-        self.owners: OrderedDict[int, int] = OrderedDict()  # a result's digest to the one tool it belongs to, or 0
-        self.forms: OrderedDict[Hashable, Owner] = OrderedDict()  # whose form it is, by the result's outermost keys
+        self.owners: dict[int, int] = {}  # a result's digest to the one tool it belongs to, or 0
+        self.forms: dict[int, Owner] = {}  # whose form it is, by the result's outermost keys
         self.results = 0
+        self.sessions: dict[int, int] = {}  # the latest result of each tool, key and session, by their hash
         self.foreign = Rate()  # of all results: known only under quite other arguments
         self.foreign_tool = Rate()  # of a form new to its tool: known from one other tool only
         self.foreign_sister = Rate()  # the same, of a form that the tool's results have too
@@ -60,21 +60,32 @@ class Pool:
             owners, digest = self.owners, document.digest
             if digest not in owners:
                 owners[digest] = tool
-                _bound(owners)
+                if len(owners) > POOLED_RESULTS:
+                    del owners[next(iter(owners))]
             elif owners[digest] != tool:
                 owners[digest] = 0
         form = outermost_form(document)
         if form is not None:
-            owner = self.forms.get(form)
+            forms = self.forms
+            owner = forms.get(form)
             if owner is None:
-                owner = self.forms[form] = Owner(tool)
-                _bound(self.forms)
+                owner = forms[form] = Owner(tool)
+                if len(forms) > POOLED_FORMS:
+                    del forms[next(iter(forms))]
             owner.push(tool)
 
+    def in_session(self, session_id: str, tool: int, key: bytes) -> int | None:
+        """The digest of the latest result of a tool for these arguments in this session."""
+        return self.sessions.get(hash((session_id, tool, key)))
 
-def _bound(owners: OrderedDict[Any, Any]) -> None:
-    if len(owners) > POOLED_RESULTS:
-        owners.popitem(last=False)
+    def swap_session(self, session_id: str, tool: int, key: bytes, digest: int) -> int | None:
+        """Put the digest in the place of the latest one, which is returned."""
+        place = hash((session_id, tool, key))
+        earlier = self.sessions.pop(place, None)
+        self.sessions[place] = digest
+        if len(self.sessions) > POOLED_SESSIONS:
+            del self.sessions[next(iter(self.sessions))]
+        return earlier
 
 
 class Owner:
@@ -106,7 +117,9 @@ class Owner:
         return tool != self.tool and self.votes >= OWNED * self.results
 
 
-def outermost_form(document: Document) -> Hashable | None:
-    """The first object's place and keys: what tells one tool's records from another's. None below two keys."""
-    form = next(iter(document.forms), None)
-    return form if form is not None and len(form[1]) > 1 else None
+def outermost_form(document: Document) -> int | None:
+    """The first object's place and keys, as a digest: what tells one tool's records from another's.
+
+    None below two keys, and where the result has none.
+    """
+    return document.layout.outermost if document.layout is not None else None

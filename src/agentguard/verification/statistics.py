@@ -25,7 +25,7 @@ def signed_log(value: float) -> float:
     >>> round(signed_log(-9.0), 4)
     -2.3026
     """
-    return math.copysign(math.log1p(abs(value)), value)
+    return math.log(1.0 + value) if value >= 0.0 else -math.log(1.0 - value)
 
 
 def student_t4_tail(t: float) -> float:
@@ -133,8 +133,11 @@ class Surprises:
         """
         if surprise <= 0.0:
             return 1.0
-        tail = max(math.exp(-surprise) if expected is None else expected, self.floor)
-        return min(1.0, (self.tail(surprise) + self.prior * tail) / (self.total + self.prior))
+        tail = math.exp(-surprise) if expected is None else expected
+        if tail < self.floor:
+            tail = self.floor
+        p = (self.tail(surprise) + self.prior * tail) / (self.total + self.prior)
+        return p if p < 1.0 else 1.0
 
     def push(self, surprise: float, weight: float = 1.0) -> None:
         self.total += weight

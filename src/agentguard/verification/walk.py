@@ -10,13 +10,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+from zlib import crc32
 
 __all__ = ["Form", "Typed", "Walk", "child_path", "last_name"]
 
 MAX_LEAVES = 1_500
 MAX_KEYS = 200
 MAX_KEY_LENGTH = 80
-MAX_NAMES_LENGTH = 2_000  # of all keys of an object together
+MAX_PATH_LENGTH = 400  # beyond it a checksum stands for the beginning
+MAX_NAMES_LENGTH = 8_000  # of all keys of an object and the paths below them, to be remembered
+MAX_FORMS = 2_048
+HEAVY = 1 << 26  # characters
 MAX_DEPTH = 24
 HEAD, TAIL = 10, 2  # list elements looked at from the front and from the back
 _DIGITS = re.compile(r"\d+")
@@ -39,14 +43,16 @@ class Walk:
         forms: the objects met, each path and order of keys once.
         typed: the paths with the types below them, as ``Typed``; integers count as floats.
         complete: False where something had to be left out.
+        is_heavy: more nodes than the budget, or a long list of long strings.
     """
 
-    __slots__ = ("complete", "forms", "leaves", "left", "typed")
+    __slots__ = ("complete", "forms", "is_heavy", "leaves", "left", "typed")
 
     def __init__(self, budget: int = MAX_LEAVES) -> None:
         self.leaves: dict[str, list[Any]] = {}
         self.forms: dict[Form, None] = {}
         self.complete = True
+        self.is_heavy = False
         self.left = budget
         self.typed: list[Any] = []
 
@@ -60,25 +66,31 @@ class Walk:
             self._scalars("", (value,), {type(value)})
 
     def _objects(self, values: Sequence[dict[str, Any]], path: str, depth: int) -> None:
-        if len(values) == 1 or len(set(map(tuple, values))) == 1:
-            self._rows(values, path, depth)
+        keys = tuple(values[0])
+        for value in values:
+            if tuple(value) != keys:
+                break
+        else:
+            self._rows(keys, values, path, depth)
             return
         alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for value in values:
             alike.setdefault(tuple(value), []).append(value)
-        for rows in alike.values():
-            self._rows(rows, path, depth)
+        for keys, rows in alike.items():
+            self._rows(keys, rows, path, depth)
 
-    def _rows(self, rows: Sequence[dict[str, Any]], path: str, depth: int) -> None:
+    def _rows(self, keys: tuple[str, ...], rows: Sequence[dict[str, Any]], path: str, depth: int) -> None:
         """Objects with the same keys in the same order."""
-        keys = tuple(rows[0])
+        if self.left < 0:
+            self.is_heavy, self.complete = True, False
+            return
         if len(keys) > MAX_KEYS:
             keys, self.complete = keys[:MAX_KEYS], False
         names, paths = _inside(path, keys)
         self.forms[path, names] = None
         self.left -= (len(keys) or 1) * len(rows)
         if depth >= MAX_DEPTH or self.left < 0:
-            self.complete = False
+            self.is_heavy, self.complete = True, False
             return
         if len(rows) == 1:
             self._fields(paths, tuple(rows[0].values()), depth)
@@ -102,7 +114,7 @@ class Walk:
         self.typed.append(kinds if int not in kinds else tuple([float if kind is int else kind for kind in kinds]))
 
     def _column(self, path: str, values: Sequence[Any], depth: int) -> None:
-        kinds = set(map(type, values))
+        kinds = {type(value) for value in values}
         if dict not in kinds and list not in kinds:
             self._scalars(path, values, kinds)
         elif len(kinds) > 1:
@@ -137,10 +149,12 @@ class Walk:
                 items += value[:HEAD]
                 items += value[-TAIL:]
                 self.complete = False
+                if type(value[0]) is str and len(value) * max(map(_length, items)) > HEAVY:
+                    self.is_heavy = True
             else:
                 items += value
         if depth >= MAX_DEPTH or len(items) > self.left:
-            self.complete = False
+            self.is_heavy, self.complete = True, False
             items = items[: max(self.left, 0)] if depth < MAX_DEPTH else []
         self.left -= len(items)
         if items:
@@ -149,13 +163,26 @@ class Walk:
             self._scalars(below, (None,) * len(values), {type(None)})
 
 
-@lru_cache(maxsize=4_096)
-def _inside(path: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _length(item: Any) -> int:
+    return len(item) if type(item) is str else 0
+
+
+Inside = tuple[tuple[str, ...], tuple[str, ...]]
+
+_known_insides: dict[Form, Inside] = {}
+
+
+def _inside(path: str, keys: tuple[str, ...]) -> Inside:
     """The names of an object's keys, each once, and the path below each key: worked out once for each form."""
-    if sum(map(len, keys)) > MAX_NAMES_LENGTH:
-        _inside.cache_clear()  # it keeps what it was asked for, and must not fill up with long keys
-    paths = tuple(child_path(path, key) for key in keys)
-    return tuple(dict.fromkeys(_name(key) for key in keys)), paths
+    inside = _known_insides.get((path, keys))
+    if inside is None:
+        paths = tuple(child_path(path, key) for key in keys)
+        inside = tuple(dict.fromkeys(_name(key) for key in keys)), paths
+        if len(_known_insides) >= MAX_FORMS:
+            _known_insides.clear()
+        if sum(map(len, keys)) + sum(map(len, paths)) <= MAX_NAMES_LENGTH:
+            _known_insides[path, keys] = inside
+    return inside
 
 
 def _name(key: str) -> str:
@@ -172,6 +199,8 @@ def child_path(parent: str, key: str) -> str:
     """
     if len(key) > MAX_KEY_LENGTH:
         child_path.cache_clear()
+    if len(parent) > MAX_PATH_LENGTH:
+        parent = f"{crc32(parent.encode()):08x}"
     return f"{parent}.{_name(key)}" if parent else _name(key)
 
 

@@ -130,15 +130,19 @@ class LearnedCheck(DeclaredCheck, ABC):
         surprise, detail, most, direct = found
         if surprise <= 0.0:
             return self._as_usual(ratio, detail)
-        surprise = min(surprise, MOST_SURPRISE)
+        if surprise > MOST_SURPRISE:
+            surprise = MOST_SURPRISE
         memory: ToolMemory = case.memory
-        past = memory.surprises.get(self.name) or Surprises(self.floor)
-        p = past.p(surprise)
-        fired = p <= FIRES_AT
-        likelihood = min(ratio_of(p, ratio, self.share), self.cap)
-        likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.5 / p))
+        past = memory.surprises.get(self.name)
+        p = Surprises(self.floor).p(surprise) if past is None else past.p(surprise)
+        likelihood = ratio_of(p, ratio, self.share)
+        if likelihood > self.cap:
+            likelihood = self.cap
+        if direct > likelihood:
+            likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.5 / p))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
+        fired = p <= FIRES_AT
         said = detail if fired else AS_USUAL.detail
         score = 1.0 - math.exp(-surprise)
         return SignalResult(self.name, True, fired, score, likelihood, p, self.tier, said, self.group)

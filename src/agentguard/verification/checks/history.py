@@ -26,20 +26,17 @@ def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) ->
 
     The spread of such moves is pooled over all keys of the tool, and starts at 10%.
     """
-    furthest, where, judged = 0.0, "", 0
-    for path, x in numbers.items():
-        mean, seen = history.levels.get(path, (0.0, 0))
-        if seen:
-            judged += 1
-            moves = memory.within.get(path)
-            away = x - mean
-            t_squared = away * away / ((WITHIN_VARIANCE if moves is None else moves.variance) * (1.0 + 1.0 / seen))
-            if t_squared > furthest:
-                furthest, where = t_squared, path
-    if not judged:
+    furthest, where = 0.0, ""
+    moved = history.moves(numbers)
+    if not moved:
         return 0.0, ""
-    least = student_t4_tail(math.sqrt(furthest))
-    return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), where
+    for path, move in moved:
+        moves = memory.within.get(path)
+        t_squared = move * move / (WITHIN_VARIANCE if moves is None else moves.variance)
+        if t_squared > furthest:
+            furthest, where = t_squared, path
+    least = student_t4_tail(math.sqrt(furthest / (1.0 + 1.0 / history.seen)))
+    return -math.log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), where
 
 
 class HistoricalInconsistency(LearnedCheck):

@@ -27,8 +27,7 @@ class SessionInconsistency(LearnedCheck):
             return "no session"
         if case.contract.profile.stateful:
             return "declared stateful"
-        session = memory.sessions.get(case.call.session_id)
-        earlier = None if session is None else session.get(case.arguments.key)
+        earlier = memory.pool.in_session(case.call.session_id, memory.id, case.arguments.key)
         if earlier is None:
             return "no earlier call with these arguments in this session"
         if case.document.is_error:
