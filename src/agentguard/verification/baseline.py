@@ -11,7 +11,7 @@ from .decision import new_scores
 from .document import Document
 from .drift import Drift
 from .echoes import Echoes, find_echoes
-from .keys import Keys, numbers_of
+from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
 from .shape import Shape
 from .statistics import Categories, Level, Rate, Ring, Surprises
@@ -21,6 +21,7 @@ __all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 RECENT_LATENCIES = 256
 RECENT_LENGTHS = 128
 MAX_NUMBER_PATHS = 64
+KEY_STRENGTH = 4.0  # calls that the tool's rate counts for in that of one key
 SWAPPED = 0.4  # P(the result is another tool's | fabricated or corrupted)
 SHORTEST_MS = 0.001
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
@@ -152,9 +153,10 @@ class ToolMemory:
             if earlier is not None:
                 self.session_changes.push(document.digest != earlier)
 
-    def change_rate(self) -> float:
-        """How often the same arguments get another result than before, shrunk to the rate over all tools."""
-        return self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
+    def change_rate(self, history: KeyHistory) -> float:
+        """How often these arguments get another result than before, shrunk to the tool's rate and that of all tools."""
+        tool = self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
+        return (history.changes + KEY_STRENGTH * tool) / (history.count - 1 + KEY_STRENGTH)
 
     def has_form(self, document: Document) -> bool:
         """Results of this tool had these outermost keys before or, of text without keys, this kind."""
