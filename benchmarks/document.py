@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import detection_tables as detection
 from detection_runs import RUNS, Outcome
 from speed_tables import SpeedFigures, speed_judged, speed_rows
 from tables import Line, judged, markdown, tally
 
-__all__ = ["document"]
+__all__ = ["Section", "document"]
 
 CLEAN, SPOILED, FEW, REFERENCE = (plan.name for plan in RUNS)
 SWAPS_HEADER = ("source", "fault", "rows", "AUROC")
-
-UNMEASURED = """\
-The goals for calibration error, for blocks of a genuine new field or mode, for growth and memory, and for calls 3 to 10
-of a stream are not measured here yet."""
 
 SOURCES = (
     "Choices of design were made while looking at agentdojo, taubench and la3d_rlm, at the demo's own faults and at "
@@ -25,12 +22,20 @@ SOURCES = (
 )
 
 
+class Section(NamedTuple):
+    """A section that is measured by itself: its Markdown, heading first, and the judged lines that count as goals."""
+
+    text: Sequence[str]
+    lines: Sequence[Line] = ()
+
+
 def document(
     machine: Mapping[str, str],
     command: str,
     commands: Mapping[str, str],
     outcomes: Mapping[str, Outcome],
     standings: Sequence[SpeedFigures],
+    sections: Sequence[Section] = (),
 ) -> str:
     """The whole text.
 
@@ -40,14 +45,14 @@ def document(
         commands: the command of each detection run, by the run's name.
         outcomes: what each detection run came to, by the run's name.
         standings: how the races ended.
+        sections: what else was measured; they stand before the races.
     """
     clean = outcomes[CLEAN].report or {}
     parts = [
         "# Measurements",
         f"Written by `{command}`; run it again instead of editing.",
         markdown(("machine", ""), machine.items()),
-        f"Goals of the default engine: {tally(_all_lines(outcomes, standings))}.",
-        UNMEASURED,
+        f"Goals of the default engine: {tally([*_all_lines(outcomes, standings), *_lines(sections)])}.",
         *_section(
             "## Detection", CLEAN, commands, outcomes,
             lambda report: [SOURCES, *_all_tasks(report, with_goals=True)],
@@ -73,6 +78,7 @@ def document(
             "## Detection in reference mode", REFERENCE, commands, outcomes,
             lambda report: ["The goals are the default engine's.", *_all_tasks(report, with_goals=False)],
         ),
+        *(part for section in sections for part in section.text),
         *_speed(standings),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
@@ -134,3 +140,7 @@ def _all_lines(outcomes: Mapping[str, Outcome], standings: Sequence[SpeedFigures
         *detection.few_calls(outcomes[FEW].report or {}),
         *speed_judged(standings),
     ]
+
+
+def _lines(sections: Sequence[Section]) -> list[Line]:
+    return [line for section in sections for line in section.lines]

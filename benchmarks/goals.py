@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["NOT_MEASURED", "Goal", "as_points", "as_ratio", "as_score", "as_share", "known"]
+__all__ = ["NOT_MEASURED", "Goal", "as_fraction", "as_points", "as_ratio", "as_score", "as_share", "known"]
 
 NOT_MEASURED = "not measured"
 
@@ -40,6 +40,15 @@ def as_score(figure: float | None) -> str:
     '0.970'
     """
     return f"{figure:.3f}" if figure is not None and known(figure) else "–"
+
+
+def as_fraction(figure: float | None) -> str:
+    """An error in [0, 1] where thousandths matter.
+
+    >>> as_fraction(0.0065)
+    '0.0065'
+    """
+    return f"{figure:.4f}" if figure is not None and known(figure) else "–"
 
 
 def as_points(figure: float | None) -> str:
@@ -101,6 +110,8 @@ class Goal:
         gap = abs(figure - self.bound)
         if self.show is as_ratio:
             return f"missed: {_at_least_shown(figure / self.bound, 0.1, 1.0):.1f} times the goal"
+        if self.show is as_fraction:
+            return f"missed by {_at_least_shown(gap, 0.0001):.4f}"
         if self.show is as_score:
             return f"missed by {_at_least_shown(gap, 0.001):.3f}"
         return f"missed by {_at_least_shown(100 * gap, 0.1):.1f} points"

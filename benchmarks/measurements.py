@@ -12,6 +12,8 @@ import platform
 from pathlib import Path
 from typing import Annotated
 
+import detection
+import growth
 import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
@@ -44,9 +46,11 @@ def main(
     console = Console(stderr=True)
     outcomes = _detection(script, data, console)
     standings = _speed(console)
+    sections = [detection.measured(console, output.parent), growth.section(console)]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(document(machine(), COMMAND, commands, outcomes, standings), encoding="utf-8")
+    text = document(machine(), COMMAND, commands, outcomes, standings, sections)
+    output.write_text(text, encoding="utf-8")
     typer.echo(f"wrote {os.path.relpath(output)}")
     failed = [f"{name}: {outcome.missing}" for name, outcome in outcomes.items() if outcome.missing]
     if failed and data.is_dir():

@@ -18,7 +18,7 @@ from typing import Any
 
 from workload import PROFILE, TOOL, Call
 
-__all__ = ["Peer", "PeerMissingError"]
+__all__ = ["Peer", "PeerMissingError", "peer_python"]
 
 REQUIREMENT = "awesome-agentguard==0.2.0"
 HOME = Path(__file__).resolve().parents[1] / ".benchmarks" / "peer-0.2.0"
@@ -40,7 +40,7 @@ class Peer:
     def __init__(self) -> None:
         # -I: neither PYTHONPATH nor the working folder may put our own `agentguard` before the peer's.
         self._process = subprocess.Popen(
-            [str(_python()), "-I", str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(peer_python()), "-I", str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.verdicts: Counter[str] = Counter()
         self.version: str = self._ask({"tool": TOOL, "profile": PROFILE})["version"]
@@ -75,7 +75,7 @@ class Peer:
         self.close()
 
 
-def _python() -> Path:
+def peer_python() -> Path:
     """The Python of the peer's environment, which is made if it is not there."""
     python = HOME / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     # Written last: an installation that was interrupted is made anew.

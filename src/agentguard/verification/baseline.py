@@ -23,6 +23,7 @@ RECENT_LENGTHS = 128
 MAX_NUMBER_PATHS = 64
 KEY_STRENGTH = 4.0  # calls that the tool's rate counts for in that of one key
 SWAPPED = 0.4  # P(the result is another tool's | fabricated or corrupted)
+WELL_KNOWN, ONE_IN = 256, 4
 SHORTEST_MS = 0.001
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 
@@ -74,9 +75,20 @@ class ToolMemory:
         self.thinned = 0.0
 
     def learn(
-        self, document: Document, arguments: Arguments, milliseconds: float | None, session_id: str | None
+        self,
+        document: Document,
+        arguments: Arguments,
+        milliseconds: float | None,
+        session_id: str | None,
+        *,
+        as_usual: bool = False,
     ) -> None:
-        """Take one call as genuine."""
+        """Take one call as genuine.
+
+        The forms, lengths, echoes and numbers of a tool with many calls are learned from one in four of those that
+        are as usual, told by their digest: what is kept of them reaches back some 200 calls, and a sample says as
+        much. What belongs to the arguments, the session and the clock is learned of every call.
+        """
         self.count += 1
         if milliseconds is not None:
             self.latency.push(log(max(milliseconds, SHORTEST_MS)))
@@ -88,9 +100,12 @@ class ToolMemory:
         self.empties.push(document.kind == "empty")
         has_form = self.has_form(document)
         if document.kind != "empty":
+            self.drift.push("size", log1p(document.size))
+        sampled_out = as_usual and self.count > WELL_KNOWN and document.digest % ONE_IN != 0
+        if document.kind != "empty" and not sampled_out:
             self._learn_form(document)
             self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
-        self._learn_key(document, arguments, session_id, has_form)
+        self._learn_key(document, arguments, session_id, has_form, sampled_out)
 
     def _learn_form(self, document: Document) -> None:
         kind = document.kind
@@ -101,7 +116,6 @@ class ToolMemory:
             self.shapes[kind], self.lengths[kind] = Shape(), Ring(RECENT_LENGTHS)
             self.endings[kind], self.unclosed[kind] = Categories(), Rate()
         self.lengths[kind].push(log1p(document.size))
-        self.drift.push("size", log1p(document.size))
         self.endings[kind].push(ending(document))
         self.unclosed[kind].push(document.unclosed)
         form = outermost_form(document)
@@ -117,7 +131,9 @@ class ToolMemory:
             if level is not None:
                 level.push(x)
 
-    def _learn_key(self, document: Document, arguments: Arguments, session_id: str | None, has_form: bool) -> None:
+    def _learn_key(
+        self, document: Document, arguments: Arguments, session_id: str | None, has_form: bool, sampled_out: bool
+    ) -> None:
         key, pool = arguments.key, self.pool
         history = self.keys.by_key.get(key)
         if history is not None and history.results:
@@ -127,10 +143,11 @@ class ToolMemory:
             if changed:
                 self.reverts.push(document.digest in history.results)
                 self.cut_off.push(history.is_cut_off(document))
-            for path, move in history.moves(numbers_of(document)):
-                moves = _known_or_new(self.within, path)
-                if moves is not None:
-                    moves.push(move)
+            if not sampled_out:
+                for path, move in history.moves(numbers_of(document)):
+                    moves = _known_or_new(self.within, path)
+                    if moves is not None:
+                        moves.push(move)
         if document.size >= SHORTEST_OWNED:
             rate = self.foreign if history is None else self.foreign_known
             foreign = self.keys.is_foreign(arguments, document.digest)

@@ -76,6 +76,7 @@ class Calibrated:
                     case.arguments,
                     case.call.milliseconds,
                     case.call.session_id,
+                    as_usual=not trusted and decision.posterior < case.settings.accept_below,
                 )
 
     @staticmethod

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import re2
 
-from .document import Document
+from .document import Document, Limits
 from .profile import ToolProfile, schema_validator
 
 __all__ = ["Contract"]
@@ -18,6 +18,7 @@ __all__ = ["Contract"]
 UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)
 INSTANT_MS = 2.0
 MAX_RE_BYTES = 20_000
+MAX_REWRITTEN = 1 << 20  # bytes: to write a large result anew takes ten times as long as to read it
 
 
 class Contract:
@@ -27,11 +28,12 @@ class Contract:
     ``declared`` is False there.
     """
 
-    __slots__ = ("_patterns", "_schema", "declared", "forbidden", "latency_ms", "profile", "required")
+    __slots__ = ("_patterns", "_schema", "declared", "forbidden", "latency_ms", "limits", "profile", "required")
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
         self.profile = profile
         self.declared = declared
+        self.limits = Limits(profile.max_bytes, profile.max_nodes)
         self.latency_ms = profile.expected_latency_ms
         self.required = [(name, _steps(name)) for name in profile.required_fields]
         self.forbidden = [(name, _steps(name)) for name in profile.forbidden_fields]
@@ -82,7 +84,7 @@ class Contract:
         """At least one declared pattern is found in the result, compact or with JSON's usual spaces."""
         if self._search(document.text):
             return True
-        if not document.is_structured:
+        if not document.is_structured or document.size > MAX_REWRITTEN:
             return False
         value = document.value if document.kind == "lines" else orjson.loads(document.text)  # lines may be cut off
         return self._search(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

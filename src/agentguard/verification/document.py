@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Hashable, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,9 +18,9 @@ from .canonical import MAX_SCANNED, digest, plain, serialise, weighs_too_much
 from .error_reports import reports_error
 from .keyed_text import keyed_lines
 from .layout import Layout, layout_of, text_layout_of
-from .walk import MAX_KEYS, Form, Walk
+from .walk import MAX_KEYS, MAX_LEAVES, Form, Walk
 
-__all__ = ["Document", "read"]
+__all__ = ["Document", "Limits", "read"]
 
 MAX_LITERAL = 20_000
 
@@ -30,21 +30,33 @@ _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.
 _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
 
 
+class Limits(NamedTuple):
+    """How much of a result is looked at: text up to so many bytes is parsed, so many values are walked."""
+
+    max_bytes: int = 1 << 24
+    max_nodes: int = MAX_LEAVES
+
+
+LIMITS = Limits()
+
+
 class Document:
     """A result as the checks see it.
 
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
         text: its compact JSON, or the text, as UTF-8.
-        kind: ``object array lines literal number boolean word keyed list prose broken empty``; ``lines`` is JSON Lines,
-            ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as JSON and
-            does not parse.
+        kind: ``object array lines literal number boolean word keyed list prose broken empty large``; ``lines`` is
+            JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
+            JSON and does not parse, ``large`` text beyond the limit, which is not read.
         is_error: the result reports a failure instead of an answer.
         leaves: the scalars at each path (see ``walk.py``), sampled in long lists and bounded.
         forms: the path and the keys in order of the objects met, each once.
         complete: False where the walk had to leave something out.
         open_forms: those of the objects in which a keyed text ends.
         unclosed: a quote or bracket that text opened is still open at its end.
+        size: length of ``text`` in bytes.
+        is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
         facts, formats, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``shape.formats_of``,
@@ -52,8 +64,9 @@ class Document:
     """
 
     __slots__ = (
-        "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "kind", "layout", "leaves", "numbers",
-        "open_forms", "text", "unclosed", "value",
+        "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured", "kind",
+        "layout", "leaves", "numbers",
+        "open_forms", "size", "text", "unclosed", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
@@ -68,23 +81,15 @@ class Document:
         self.complete = True
         self.unclosed = False
         self.digest = digest(text)
+        self.size = len(text)
+        self.is_structured = isinstance(value, (dict, list))
         self.facts: Set[Hashable] | None = None
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
         self.clocks: dict[str, float | str] | None = None
 
-    @property
-    def size(self) -> int:
-        """Length of ``text`` in bytes."""
-        return len(self.text)
 
-    @property
-    def is_structured(self) -> bool:
-        """The result is an object or an array, however it was written."""
-        return isinstance(self.value, (dict, list))
-
-
-def read(result: Any) -> Document:
+def read(result: Any, limits: Limits = LIMITS) -> Document:
     """Read any Python object as a tool result. Never raises.
 
     >>> document = read('{"rows": [{"id": 1}, {"id": 2}]}')
@@ -92,26 +97,26 @@ def read(result: Any) -> Document:
     ('object', {'rows[].id': [1, 2]})
     """
     if type(result) is str:
-        return _read_text(result)
+        return _read_text(result, limits)
     if type(result) is bytes or type(result) is bytearray:
-        return _read_text(result.decode("utf-8", "replace"))
-    walk = _walked(result)
+        return _read_text(result.decode("utf-8", "replace"), limits)
+    walk = _walked(result, limits)
     text, value = serialise(plain(result) if walk is None else result)
     if type(value) is str:
-        return _read_text(value)
+        return _read_text(value, limits)
     if walk is not None and value is result:
-        document = _read_value(value, text, walk)
+        document = _read_value(value, text, limits, walk)
         if document.layout is None or document.layout.is_plain:
             return document
         text, value = serialise(plain(value))  # of tuples, UUIDs and enums, which orjson writes as they stand
         if type(value) is str:
-            return _read_text(value)
-    return _read_value(value, text)
+            return _read_text(value, limits)
+    return _read_value(value, text, limits)
 
 
-def _walked(result: Any) -> Walk | None:
+def _walked(result: Any, limits: Limits) -> Walk | None:
     """A walk over the object as it stands; None where it has to be made plain: too large, or no JSON at all."""
-    walk = Walk()
+    walk = Walk(limits.max_nodes)
     try:
         walk.visit(result)
     except Exception:  # keys and values may be of any class, with code of their own
@@ -119,12 +124,12 @@ def _walked(result: Any) -> Walk | None:
     return None if walk.is_heavy and weighs_too_much(result) else walk
 
 
-def _read_value(value: Any, text: bytes, walk: Walk | None = None, kind: str = "") -> Document:
+def _read_value(value: Any, text: bytes, limits: Limits, walk: Walk | None = None, kind: str = "") -> Document:
     """The document of a value that is JSON's own, or is shown by the layout not to be."""
     if text in EMPTY:
         return Document(value, text, "empty")
     if walk is None:
-        walk = Walk()
+        walk = Walk(limits.max_nodes)
         walk.visit(value)
     document = Document(value, text, kind or _KINDS.get(type(value), "object"))
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
@@ -133,7 +138,11 @@ def _read_value(value: Any, text: bytes, walk: Walk | None = None, kind: str = "
     return document
 
 
-def _read_text(text: str) -> Document:
+def _read_text(text: str, limits: Limits) -> Document:
+    if len(text) > limits.max_bytes:
+        document = Document(text[:MAX_SCANNED], text.encode("utf-8", "replace"), "large")
+        document.complete = False
+        return document
     text = text.removeprefix("\ufeff")  # a byte order mark is no part of the text
     stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
     first = stripped[:1]
@@ -142,7 +151,7 @@ def _read_text(text: str) -> Document:
         stripped = text.strip()
         first = stripped[:1]
     if first and (first in '{["-(' or first.isdigit() or stripped in ("true", "false")):
-        parsed = _parse(text, stripped)
+        parsed = _parse(text, stripped, limits)
         if parsed is not None:
             return parsed
     try:
@@ -171,26 +180,26 @@ def _unwrapped(stripped: str) -> str:
     return ""
 
 
-def _parse(text: str, stripped: str) -> Document | None:
+def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
     """The document of text that is JSON, or the literal of a Python container; None for any other text."""
     try:
         value = orjson.loads(text if len(text) > MAX_SCANNED else stripped)
     except (ValueError, RecursionError):
-        if stripped[0] == "{" and "\n" in stripped and (lines := _parse_lines(stripped)) is not None:
+        if stripped[0] == "{" and "\n" in stripped and (lines := _parse_lines(stripped, limits)) is not None:
             return lines
         if stripped[0] not in "{[(" or stripped[-1] not in "}])":
             return None
         try:
             value = json.loads(text)  # takes NaN and lone surrogates, which Python's own writer puts into JSON
         except (ValueError, RecursionError):
-            return _parse_literal(stripped)
+            return _parse_literal(stripped, limits)
     if isinstance(value, str):
         return None  # a JSON string is read as the text that it was written in
     canonical, value = serialise(value)
-    return _read_value(value, canonical)
+    return _read_value(value, canonical, limits)
 
 
-def _parse_lines(stripped: str) -> Document | None:
+def _parse_lines(stripped: str, limits: Limits) -> Document | None:
     """JSON Lines: an object on every line, the last of which may be cut off. None where it is not that."""
     values = []
     lines = stripped.split("\n")
@@ -204,15 +213,15 @@ def _parse_lines(stripped: str) -> Document | None:
         elif value is not None:
             return None
     else:
-        return _read_value(values, serialise(values)[0], kind="lines")
+        return _read_value(values, serialise(values)[0], limits, kind="lines")
     if line is not lines[-1] or not values:
         return None
-    document = _read_value(values, serialise(values)[0] + line.encode("utf-8", "replace"), kind="lines")
+    document = _read_value(values, serialise(values)[0] + line.encode("utf-8", "replace"), limits, kind="lines")
     document.unclosed = True
     return document
 
 
-def _parse_literal(stripped: str) -> Document | None:
+def _parse_literal(stripped: str, limits: Limits) -> Document | None:
     if len(stripped) > MAX_LITERAL:
         return None
     if "\\" in stripped:  # Python reads a bare backslash too, but warns of it on stderr
@@ -224,7 +233,7 @@ def _parse_literal(stripped: str) -> Document | None:
     if not isinstance(value, (dict, list, tuple, set)):
         return None
     canonical, _ = serialise(value)
-    return _read_value(orjson.loads(canonical), canonical, kind="literal")
+    return _read_value(orjson.loads(canonical), canonical, limits, kind="literal")
 
 
 def _is_open(text: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import orjson
@@ -55,7 +56,7 @@ class EchoPool:
 
     def expected(self, name: str) -> float:
         """How often an argument of this name comes back under the same name, before the tool itself is known."""
-        if name.lower().endswith(IDENTIFIER_ENDINGS):
+        if _is_identifier(name):
             prior = self.identifiers.mean(IDENTIFIER_RATE, CLASS_STRENGTH)
         else:
             prior = self.others.mean(OTHER_RATE, CLASS_STRENGTH)
@@ -63,13 +64,18 @@ class EchoPool:
         return prior if rate is None else rate.mean(prior, 2.0)
 
     def push(self, name: str, found: bool) -> None:
-        (self.identifiers if name.lower().endswith(IDENTIFIER_ENDINGS) else self.others).push(found)
+        (self.identifiers if _is_identifier(name) else self.others).push(found)
         rate = self.by_name.get(name)
         if rate is None:
             if len(self.by_name) >= self.LIMIT:
                 return
             rate = self.by_name[name] = Rate()
         rate.push(found)
+
+
+@lru_cache(maxsize=2_048)
+def _is_identifier(name: str) -> bool:
+    return name.lower().endswith(IDENTIFIER_ENDINGS)
 
 
 def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
@@ -85,9 +91,7 @@ def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
 def _find(arguments: Arguments, document: Document) -> list[Echo]:
     if document.kind in ("empty", "broken") or not arguments.values:
         return []
-    lowered = document.text.lower()
-    if not lowered.isascii():
-        lowered = document.text.decode("utf-8", "replace").lower().encode()  # É is é, which bytes do not know
+    lowered: bytes | None = None
     structured = document.is_structured
     echoes = []
     for path, text in arguments.values:
@@ -95,7 +99,10 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             needle = text.encode("utf-8", "replace")
             if structured and ('"' in text or "\\" in text or not text.isprintable()):
                 needle = orjson.dumps(needle.decode("utf-8", "replace"))[1:-1]
-            found = needle in lowered or (len(text) > LONG and _says_the_same(text, lowered))
+            found = needle in document.text  # as most are; to lower a large text takes longer than to search it
+            if not found:
+                lowered = _lower(document.text) if lowered is None else lowered
+                found = needle in lowered or (len(text) > LONG and _says_the_same(text, lowered))
             echoes.append(Echo(path, "somewhere", document.kind, found))
         name = last_name(path)
         others = _values_at(document, name)
@@ -103,6 +110,13 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             found = any(_same(text, other) for other in others)
             echoes.append(Echo(path, "same name", document.kind, found))
     return echoes
+
+
+def _lower(text: bytes) -> bytes:
+    lowered = text.lower()
+    if not lowered.isascii():
+        lowered = text.decode("utf-8", "replace").lower().encode()  # É is é, which bytes do not know
+    return lowered
 
 
 def _says_the_same(text: str, lowered: bytes) -> bool:

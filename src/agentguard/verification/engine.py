@@ -144,7 +144,7 @@ class VerificationEngine:
         name = None if call_id is None else as_name(call_id)
         call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name)
         state = self._tools.find(call.tool, keep=learn)
-        document, arguments = read(result), Arguments(args)
+        document, arguments = read(result, state.contract.limits), Arguments(args)
         with state.lock:
             prior = state.labels.prior(state.settings.prior, state.settings.block_at)
             case = Case(call, document, state.contract, state.memory, state.settings, arguments)
@@ -174,7 +174,11 @@ class VerificationEngine:
         tier = VerificationTier.TIER_0
         for tier, checks in self._method.tiers:
             for check in checks:
-                signals[check.name] = self._ask(check, case, failed)
+                try:
+                    signals[check.name] = check(case)
+                except Exception as error:
+                    signals[check.name] = self._failed(check, case, error)
+                    failed.append(check.name)
             if (
                 tier is VerificationTier.TIER_0
                 and prior < case.settings.block_at
@@ -190,14 +194,11 @@ class VerificationEngine:
                 break
         return signals, decision, tier, failed
 
-    def _ask(self, check: Check, case: Case, failed: list[str]) -> SignalResult:
-        try:
-            return check(case)
-        except Exception as error:
-            # The result's content may be in the exception's text: only its type is logged.
-            _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
-            failed.append(check.name)
-            return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
+    @staticmethod
+    def _failed(check: Check, case: Case, error: Exception) -> SignalResult:
+        # The result's content may be in the exception's text: only its type is logged.
+        _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
+        return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
 
     def _learn(self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
         try:

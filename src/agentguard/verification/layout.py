@@ -7,7 +7,6 @@ can be said from the layout alone is said here, once, so that a check goes strai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from .canonical import digest
@@ -15,8 +14,8 @@ from .walk import Form, Typed, last_name
 
 __all__ = ["Layout", "layout_of", "text_layout_of"]
 
-KEPT = 1_024
-LARGEST_KEPT = 400  # paths
+MAX_LAYOUTS = 512
+MAX_PATHS = 40_000  # of all layouts that are remembered
 DEEPEST_NAMED = 1  # dots in the path of a value that an argument of the same name is held against
 
 _CONTAINERS = frozenset({dict, list})
@@ -40,7 +39,7 @@ class Layout:
         outermost: 64 bits of the first object's place and keys; None where it has fewer than two keys.
     """
 
-    __slots__ = ("facts", "forms", "is_plain", "named", "numbers", "outermost", "singles", "strings")
+    __slots__ = ("_paths", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles", "strings")
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
         self.forms = forms
@@ -51,6 +50,7 @@ class Layout:
                 facts.update(dict.fromkeys((paths, kind) for kind in kinds))
             else:
                 facts.update(dict.fromkeys(zip(paths, kinds, strict=False)))
+        self._paths = len(facts)
         self.is_plain = all(kind in _PLAIN for _, kind in facts)
         self.facts = frozenset(fact for fact in facts if fact[1] not in _CONTAINERS)
         self.numbers = tuple(path for path, kind in facts if kind is float)
@@ -62,19 +62,27 @@ class Layout:
                 named.setdefault(last_name(path), {})[path] = None
         self.named: dict[str, tuple[str, ...]] = {name: tuple(paths) for name, paths in named.items()}
 
+    def __len__(self) -> int:
+        """How many paths, a path with two types counted twice: what the layout takes of memory."""
+        return self._paths
+
 
 def layout_of(forms: Iterable[Form], typed: Sequence[Any]) -> Layout:
     """The layout of what a walk has met: its forms, then paths and types by turns (see ``Walk.typed``)."""
-    if len(typed) > LARGEST_KEPT:
-        return Layout(tuple(forms), tuple(typed))
-    return _kept(tuple(forms), tuple(typed))
+    described = tuple(forms), tuple(typed)
+    layout = _known.get(described)
+    if layout is None:
+        layout = Layout(*described)
+        if len(_known) >= MAX_LAYOUTS or sum(map(len, _known.values())) + len(layout) > MAX_PATHS:
+            _known.clear()
+        if len(layout) <= MAX_PATHS // 8:
+            _known[described] = layout
+    return layout
+
+
+_known: dict[tuple[tuple[Form, ...], Typed], Layout] = {}
 
 
 def text_layout_of(forms: Iterable[Form], leaves: Mapping[str, Sequence[Any]]) -> Layout:
     """The layout of what was read from text, where all values are strings."""
     return layout_of(forms, (tuple(leaves), (str,) * len(leaves)))
-
-
-@lru_cache(maxsize=KEPT)
-def _kept(forms: tuple[Form, ...], typed: Typed) -> Layout:
-    return Layout(forms, typed)

@@ -73,6 +73,12 @@ class ToolProfile(BaseModel):
     )
     min_response_length: Bytes | None = Field(default=None, description="Bytes of the result as compact JSON.")
     max_response_length: Bytes | None = Field(default=None, description="Bytes of the result as compact JSON.")
+    max_bytes: Annotated[int, Field(ge=1_024)] = Field(
+        default=16_777_216, description="Bytes of a result given as text beyond which it is not parsed."
+    )
+    max_nodes: Annotated[int, Field(ge=16)] = Field(
+        default=1_500, description="Values of a result that are looked at; of a larger one, a sample."
+    )
     has_network_io: bool = Field(default=True, description="A call crosses a network, so it cannot be instant.")
     output_schema: dict[str, Any] | bool | None = Field(default=None, description="JSON Schema of a real result.")
     cacheable: bool = Field(default=False, description="A cache may answer at once: no lower latency bound.")

@@ -20,10 +20,12 @@ from .statistics import Categories, Rate
 
 __all__ = ["Shape", "facts_of"]
 
-MAX_FACTS = 1_500
+MAX_FACTS = 1_000
 MAX_WORDS = 40
 MAX_FORMATS = 128
-MAX_LAYOUTS = 64
+MAX_LAYOUTS = 16
+MAX_OBJECTS = 200  # paths at which objects stand
+MAX_NAMES = 3_000  # of all orders of keys together
 FORMATS_READ = 3  # of the values at one path, until one is a string
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _DIGITS_AND_LETTERS = str.maketrans(
@@ -77,12 +79,24 @@ def formats_of(document: Document) -> dict[str, str]:
 class Shape:
     """The facts of one kind of result, counted."""
 
-    __slots__ = ("_as_usual", "_novel", "_to_count", "_usual", "_usual_at", "count", "facts", "formats", "keys")
+    __slots__ = (
+        "_as_usual",
+        "_names_left",
+        "_novel",
+        "_to_count",
+        "_usual",
+        "_usual_at",
+        "count",
+        "facts",
+        "formats",
+        "keys",
+    )
 
     def __init__(self) -> None:
         self.count = 0
         self.facts: Counter[Fact] = Counter()
         self.keys: dict[str, Categories] = {}
+        self._names_left = MAX_NAMES
         self.formats: dict[str, Categories | None] = {}
         self._novel = Rate()
         self._usual: frozenset[Fact] = frozenset()  # facts of more than half of the results
@@ -119,17 +133,20 @@ class Shape:
             if x > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
                 worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
-        odd = 0
+        odd, least, where = 0, 1.0, ""
         for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is not None and categories.total >= 2:
                 p = categories.p(names)
                 if p < 1.0:
                     odd += 1
-                    if -math.log(p) > worst:
-                        worst, why = -math.log(p), f"unusual keys at {path or 'the top'}"
+                    if p < least:
+                        least, where = p, path
         if odd:
             extent = max(extent, 0.5 * odd / len(document.forms))
+            x = -math.log(min(least * (1.0 + 0.5 * (len(document.forms) - 1)), 1.0))
+            if x > worst:
+                worst, why = x, f"unusual keys at {where or 'the top'}"
         return worst, extent, why
 
     def format_surprise(self, document: Document) -> tuple[float, str]:
@@ -180,10 +197,12 @@ class Shape:
         for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is None:
-                if len(self.keys) >= MAX_FACTS // 4:
+                if len(self.keys) >= MAX_OBJECTS:
                     continue
                 categories = self.keys[path] = Categories()
-            categories.push(names)
+            if names not in categories.counts:
+                self._names_left -= len(names)
+            categories.push(names, keep=self._names_left >= 0)
 
     def _add_up(self) -> None:
         """Count the facts of the results that were counted by layout; all of them are known here."""
@@ -191,7 +210,8 @@ class Shape:
             for fact in layout.facts:
                 self.facts[fact] += times
             for path, names in layout.forms:
-                self.keys[path].push(names, times)
+                if path in self.keys:
+                    self.keys[path].push(names, times)
         self._to_count.clear()
 
     def _learn_format(self, path: str, format_: str) -> None:

@@ -91,11 +91,12 @@ class Categories:
             return 1.0
         return (sum(other for other in self.counts.values() if other <= count) + 0.5) / (self.total + 1)
 
-    def push(self, value: Any, times: int = 1) -> None:
+    def push(self, value: Any, times: int = 1, *, keep: bool = True) -> None:
+        """Count a value; a new one is kept only where ``keep`` is set, and as long as there is room."""
         count = self.counts.get(value, 0)
         self.total += times
         self.singles += (count + times == 1) - (count == 1)
-        if count or len(self.counts) < self.LIMIT:
+        if count or (keep and len(self.counts) < self.LIMIT):
             self.counts[value] = count + times
 
 
@@ -210,7 +211,7 @@ class Level:
     happen to be alike are no ground for certainty. A number that has only ever grown is a counter or a clock.
     """
 
-    __slots__ = ("count", "falls", "last", "mean", "rises", "squares")
+    __slots__ = ("count", "falls", "last", "mean", "rises", "squares", "variance")
 
     MEMORY: ClassVar[float] = 200.0
     PRIOR_SD: ClassVar[float] = 0.3
@@ -221,13 +222,10 @@ class Level:
         self.count = 0.0
         self.mean = 0.0
         self.squares = 0.0
+        self.variance = _PRIOR_SQUARES / Level.PRIOR_COUNT
         self.last = -math.inf
         self.falls = 0
         self.rises = -1  # the first value rises from nothing
-
-    @property
-    def variance(self) -> float:
-        return (self.squares + _PRIOR_SQUARES) / (max(self.count - 1.0, 0.0) + Level.PRIOR_COUNT)
 
     @property
     def only_grows(self) -> bool:
@@ -268,6 +266,7 @@ class Level:
         self.count = count
         self.mean += step
         self.squares += away * (away - step)
+        self.variance = (self.squares + _PRIOR_SQUARES) / (count - 1.0 + Level.PRIOR_COUNT)
 
 
 _PRIOR_SQUARES = Level.PRIOR_SD**2 * Level.PRIOR_COUNT

@@ -49,7 +49,7 @@ class LatencyAnomaly(LearnedCheck):
                 declared = declared._replace(likelihood_ratio=declared.likelihood_ratio * INSTANT_WEIGHT)
         else:
             declared = self.kept(case, "within the declared time")
-        return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared
+        return learned if learned.applicable and learned.likelihood_ratio > declared.likelihood_ratio else declared
 
     def examine(self, case: Case) -> Finding | str:
         milliseconds = case.call.milliseconds

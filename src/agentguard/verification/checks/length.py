@@ -41,7 +41,7 @@ class LengthAnomaly(LearnedCheck):
             declared = self.broken(case, 0.2, f"{size} bytes, at most {high}")
         else:
             declared = self.kept(case, "within the declared length")
-        return max(declared, learned, key=lambda signal: signal.likelihood_ratio) if learned.applicable else declared
+        return learned if learned.applicable and learned.likelihood_ratio > declared.likelihood_ratio else declared
 
     def examine(self, case: Case) -> Finding | str:
         document = case.document

@@ -8,7 +8,7 @@ from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
 from agentguard.verification.pool import outermost_form
 
-from .base import Finding, LearnedCheck
+from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["StructureMismatch"]
 
@@ -17,6 +17,8 @@ LONGEST_NOTICE = 200  # bytes
 POOLED = 2.0
 KNOWN_ERROR, NEW_ERROR = 0.3, 0.5
 SMALL_TRAIT, WHOLE_RESULT = 1.1, 5.0  # nats: one field more may flag, a wholly unknown form may block
+
+AS_FAR_AS_SEEN = Finding(0.0, "as usual, in the part of the result that was looked at")
 
 
 class StructureMismatch(LearnedCheck):
@@ -63,9 +65,11 @@ class StructureMismatch(LearnedCheck):
                 worst, extent, why = x, share, said
         form = outermost_form(document)
         direct = 0.0 if form is None else memory.swapped_ratio(form)
-        if direct > 1.0:
+        if form is not None and direct > 1.0:
             worst, extent = max(worst, -math.log(memory.forms.p(form))), 1.0
             why = why or "has the form of other tools' results"
+        if worst == 0.0:
+            return AS_USUAL if document.complete else AS_FAR_AS_SEEN
         if document.size <= LONGEST_NOTICE and not document.forms and memory.pool.is_shared(document.digest):
             return Finding(worst, "a notice that several tools give, unusual here", SMALL_TRAIT)
-        return Finding(worst, why if worst > 0.0 else "", SMALL_TRAIT + WHOLE_RESULT * extent, direct)
+        return Finding(worst, why, SMALL_TRAIT + WHOLE_RESULT * extent, direct)

@@ -1,0 +1,119 @@
+"""What a whole process takes: importing the package, and replaying a log."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from growth_peak import peak_bytes
+from growth_shapes import SHAPES
+from workload import Call
+
+__all__ = ["HEAVY", "REPLAYED", "Import", "Replay", "measure_import", "measure_replay"]
+
+INTERPRETERS = 15
+HEAVY = (
+    "numpy", "scipy", "pandas", "torch", "langchain", "langchain_core", "langgraph", "mcp", "agents", "pydantic_ai",
+)  # fmt: skip
+REPLAYED = (10_000, 20_000, 40_000)
+MIX = ("records, 1 KB", "new arguments in every call", "prose", "keyed text")
+
+Advance = Callable[[int], object]
+
+
+class Import(NamedTuple):
+    """Medians over fresh interpreters in turns, in seconds; ``loaded`` are the heavy packages that were loaded."""
+
+    bare: float
+    package: float
+    loaded: list[str]
+
+    @property
+    def own(self) -> float:
+        """What the import adds to a bare interpreter."""
+        return self.package - self.bare
+
+
+class Replay(NamedTuple):
+    """One replay of a log: rows, wall seconds from start to exit, largest resident bytes (None where not known)."""
+
+    rows: int
+    seconds: float
+    peak: int | None
+
+
+def measure_import(advance: Advance = lambda times: None) -> Import:
+    """``import agentguard`` in fresh interpreters, beside interpreters that import nothing."""
+    times: dict[str, list[float]] = {"pass": [], "import agentguard": []}
+    for _ in range(INTERPRETERS):
+        for statement, taken in times.items():
+            start = perf_counter()
+            subprocess.run([sys.executable, "-c", statement], check=True)
+            taken.append(perf_counter() - start)
+        advance(1)
+    asked = f"import agentguard, json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
+    said = subprocess.run([sys.executable, "-c", asked], check=True, stdout=subprocess.PIPE, text=True).stdout
+    bare, package = (median(taken) for taken in times.values())
+    return Import(bare, package, json.loads(said))
+
+
+def measure_replay(advance: Advance = lambda rows: None) -> list[Replay]:
+    """``agentguard replay`` on generated logs of several lengths."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in REPLAYED:
+            log = Path(folder) / f"{rows}.jsonl"
+            with log.open("w", encoding="utf-8") as out:
+                out.writelines(json.dumps(row) + "\n" for row in islice(_rows(), rows))
+            found.append(_replay(log, rows))
+            advance(rows)
+    return found
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    """Calls of four tools in turn, results written as most logs have them: as text."""
+    streams = [shape.calls() for shape in SHAPES if shape.name in MIX]
+    while True:
+        for place, stream in enumerate(streams):
+            yield _row(f"tool_{place}", next(stream))
+
+
+def _row(tool: str, call: Call) -> dict[str, Any]:
+    result = call.result if isinstance(call.result, str) else json.dumps(call.result)
+    return {
+        "session_id": call.session, "tool": tool, "args": call.args, "result": result, "latency_ms": call.ms,
+        "label": "genuine",
+    }  # fmt: skip
+
+
+def _replay(log: Path, rows: int) -> Replay:
+    start = perf_counter()
+    words = [sys.executable, str(Path(__file__).resolve()), str(log)]
+    said = subprocess.run(words, check=True, capture_output=True, text=True)
+    seconds = perf_counter() - start
+    calls = json.loads(said.stdout)["calls"]
+    assert calls == rows, f"{calls} of {rows} rows were replayed"
+    return Replay(rows, seconds, json.loads(said.stderr.splitlines()[-1]))
+
+
+def _replay_here(log: str) -> None:
+    """The command as anyone gives it; the last line on standard error is the largest size of the process."""
+    from agentguard.cli import main
+
+    sys.argv = ["agentguard", "replay", log, "--json"]
+    try:
+        main()
+    finally:
+        print(json.dumps(peak_bytes()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    _replay_here(sys.argv[1])
