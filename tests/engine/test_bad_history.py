@@ -63,3 +63,14 @@ def test_cut_results_are_noticed_after_a_history_with_a_tenth_of_bad_ones(seed: 
 
     assert noticed(genuine) <= 0.01
     assert noticed(cut) >= 0.9
+
+
+def test_a_new_answer_alone_may_block_but_not_for_sure() -> None:
+    """Thirty times the same answer, then another of the same form: noticed, with a posterior that leaves it open."""
+    engine = VerificationEngine()
+    for _ in range(30):
+        for name in NAMES[:4]:
+            engine.verify("room_of", args={"name": name}, result={"name": name, "room": f"{len(name)}{name[0]}"})
+    moved = engine.verify("room_of", args={"name": "Ada"}, result={"name": "Ada", "room": "7Q"}, learn=False)
+    assert 0.2 < moved.posterior < 0.6
+    assert "another result than before" in moved.signals["historical_inconsistency"].detail

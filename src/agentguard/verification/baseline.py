@@ -11,7 +11,7 @@ from .decision import new_scores
 from .document import Document
 from .drift import Drift
 from .echoes import Echoes, find_echoes
-from .keys import Keys, numbers_of
+from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
 from .shape import Shape
 from .statistics import Categories, Level, Rate, Ring, Surprises
@@ -21,8 +21,9 @@ __all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 RECENT_LATENCIES = 256
 RECENT_LENGTHS = 128
 MAX_NUMBER_PATHS = 64
+KEY_STRENGTH = 4.0  # calls that the tool's rate counts for in that of one key
+SWAPPED = 0.4  # P(the result is another tool's | fabricated or corrupted)
 WELL_KNOWN, ONE_IN = 256, 4
-MAX_FORMS = 256
 SHORTEST_MS = 0.001
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 
@@ -31,10 +32,10 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
-        "error_forms", "errors", "foreign", "foreign_known", "foreign_tool", "id", "keys", "kinds", "latency",
-        "lengths", "levels", "own_forms", "pool", "repeats", "reverts", "scores", "session_changes", "shapes",
-        "surprises", "suspects", "thinned", "unclosed", "within",
+        "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
+        "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
+        "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "repeats", "reverts", "scores",
+        "session_changes", "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
     def __init__(self, pool: Pool) -> None:
@@ -52,7 +53,7 @@ class ToolMemory:
         self.unclosed: dict[str, Rate] = {}
         self.cut_objects = Rate()
         self.latency = Ring(RECENT_LATENCIES)
-        self.own_forms: set[int] = set()
+        self.forms = Categories()  # of the outermost keys of results
         self.drift = Drift()
         self.clocks = Clocks()
         self.levels: dict[str, Level] = {}
@@ -64,7 +65,8 @@ class ToolMemory:
         self.cut_off = Rate()  # of those: a beginning of a known result
         self.foreign = Rate()  # of calls with a new key: a result known only under quite other arguments
         self.foreign_known = Rate()  # the same, of calls with a known key
-        self.foreign_tool = Rate()
+        self.foreign_tool = Rate()  # of results of a form new to this tool: another tool's result
+        self.foreign_sister = Rate()  # the same, of a form that this tool's results have too
         self.session_changes = Rate()
         self.surprises: dict[str, Surprises] = {}
         self.scores = new_scores()
@@ -96,13 +98,14 @@ class ToolMemory:
             self.error_forms.push(error_form(document))
             return
         self.empties.push(document.kind == "empty")
+        has_form = self.has_form(document)
         if document.kind != "empty":
             self.drift.push("size", log1p(document.size))
         sampled_out = as_usual and self.count > WELL_KNOWN and document.digest % ONE_IN != 0
         if document.kind != "empty" and not sampled_out:
             self._learn_form(document)
             self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
-        self._learn_key(document, arguments, session_id, sampled_out)
+        self._learn_key(document, arguments, session_id, has_form, sampled_out)
 
     def _learn_form(self, document: Document) -> None:
         kind = document.kind
@@ -116,10 +119,10 @@ class ToolMemory:
         self.endings[kind].push(ending(document))
         self.unclosed[kind].push(document.unclosed)
         form = outermost_form(document)
-        if form is not None and form not in self.own_forms:
-            self.pool.foreign_form.push(self.pool.has_anothers_form(document, self.id))
-            if len(self.own_forms) < MAX_FORMS:
-                self.own_forms.add(form)
+        if form is not None:
+            if form not in self.forms.counts:
+                self.pool.foreign_form.push(self.pool.has_anothers_form(document, self.id))
+            self.forms.push(form)
         if document.open_forms:
             self.cut_objects.push(ends_in_a_cut_object(document, self.shapes[kind]))
         self.shapes[kind].learn(document)
@@ -128,7 +131,9 @@ class ToolMemory:
             if level is not None:
                 level.push(x)
 
-    def _learn_key(self, document: Document, arguments: Arguments, session_id: str | None, sampled_out: bool) -> None:
+    def _learn_key(
+        self, document: Document, arguments: Arguments, session_id: str | None, has_form: bool, sampled_out: bool
+    ) -> None:
         key, pool = arguments.key, self.pool
         history = self.keys.by_key.get(key)
         if history is not None and history.results:
@@ -148,8 +153,12 @@ class ToolMemory:
             foreign = self.keys.is_foreign(arguments, document.digest)
             rate.push(foreign)
             anothers = pool.is_anothers(document.digest, self.id)
-            self.foreign_tool.push(anothers)
-            pool.foreign_tool.push(anothers)
+            if has_form:
+                self.foreign_sister.push(anothers)
+                pool.foreign_sister.push(anothers)
+            else:
+                self.foreign_tool.push(anothers)
+                pool.foreign_tool.push(anothers)
             pool.foreign.push(foreign)
         pool.own(document, self.id)
         history = self.keys.learn(arguments, document)
@@ -161,9 +170,31 @@ class ToolMemory:
             if earlier is not None:
                 self.session_changes.push(document.digest != earlier)
 
-    def change_rate(self) -> float:
-        """How often the same arguments get another result than before, shrunk to the rate over all tools."""
-        return self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
+    def change_rate(self, history: KeyHistory) -> float:
+        """How often these arguments get another result than before, shrunk to the tool's rate and that of all tools."""
+        tool = self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
+        return (history.changes + KEY_STRENGTH * tool) / (history.count - 1 + KEY_STRENGTH)
+
+    def has_form(self, document: Document) -> bool:
+        """Results of this tool had these outermost keys before or, of text without keys, this kind."""
+        form = outermost_form(document)
+        return document.kind in self.kinds.counts if form is None else form in self.forms.counts
+
+    def swapped_ratio(self, form: int) -> float:
+        """P(a result has this form | fabricated) / P(it has | genuine), for a form that is another tool's own; else 0.
+
+        The former is ``SWAPPED q`` with q the form's share in the results of other tools. The latter is its share in
+        this tool's results, and for a form new to it the Good-Turing mass of new forms times how often new forms are
+        another tool's, times q. A history of which a share e was swapped leaves a ratio of about ``SWAPPED / e``.
+        """
+        owner = self.pool.forms.get(form)
+        if owner is None or not owner.is_not(self.id):
+            return 0.0
+        forms = self.forms
+        here = forms.counts.get(form, 0)
+        q = max(owner.results - here, 1) / max(self.pool.results - self.count, 1)
+        novel = (forms.singles + 0.5) / (forms.total + 1.5) * self.pool.foreign_form.mean(0.25, 4.0)
+        return SWAPPED * q / (here / (forms.total + 1.0) + novel * q)
 
     def is_known(self, document: Document) -> bool:
         """This very result was learned before from this tool."""

@@ -53,10 +53,11 @@ class KeyHistory:
     A tool has many keys: what is kept of one is packed, and shares with the others what it can.
     """
 
-    __slots__ = ("clocks", "count", "marks", "means", "paths", "results", "size", "words")
+    __slots__ = ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words")
 
     def __init__(self, words: frozenset[int]) -> None:
         self.count = 0
+        self.changes = 0  # results other than the one before
         self.words = array("I", sorted(words)).tobytes()
         self.results: tuple[int, ...] = ()  # distinct digests, the current one last
         self.paths: tuple[str, ...] = ()
@@ -70,6 +71,7 @@ class KeyHistory:
         digest = document.digest
         changed = self.results[-1:] != (digest,)
         if changed:
+            self.changes += self.count > 1
             self.results = (*[known for known in self.results if known != digest], digest)[-MAX_RESULTS:]
         self._learn_numbers(numbers_of(document))
         if changed and document.size >= self.size:

@@ -13,7 +13,9 @@ from .statistics import Rate
 __all__ = ["SHORTEST_OWNED", "Pool", "outermost_form"]
 
 POOLED_RESULTS = 20_000
+POOLED_FORMS = 5_000
 POOLED_SESSIONS = 10_000
+OWNED = 0.6  # votes for the owner of a form, less those against it
 SHORTEST_OWNED = 20  # bytes; shorter results are shared by chance
 
 
@@ -28,10 +30,12 @@ class Pool:
         self.errors = Rate()
         self.changes = Rate()  # of calls with a known key: another result than the current one
         self.owners: dict[int, int] = {}  # a result's digest to the one tool it belongs to, or 0
-        self.forms: dict[int, int] = {}  # the same of a result's outermost keys
+        self.forms: dict[int, Owner] = {}  # whose form it is, by the result's outermost keys
+        self.results = 0
         self.sessions: dict[int, int] = {}  # the latest result of each tool, key and session, by their hash
         self.foreign = Rate()  # of all results: known only under quite other arguments
-        self.foreign_tool = Rate()  # known from one other tool only
+        self.foreign_tool = Rate()  # of a form new to its tool: known from one other tool only
+        self.foreign_sister = Rate()  # the same, of a form that the tool's results have too
         self.foreign_form = Rate()  # of a form new to its tool: known from one other tool only
         self.tool_numbers = count(1)
 
@@ -39,18 +43,36 @@ class Pool:
         """The result was learned from exactly one tool, and not from this one; what several tools say is a formula."""
         return self.owners.get(digest, 0) not in (0, tool)
 
+    def is_shared(self, digest: int) -> bool:
+        """Word for word the result of several tools."""
+        return self.owners.get(digest, -1) == 0
+
     def has_anothers_form(self, document: Document, tool: int) -> bool:
         """The same of the result's outermost keys; False where it has none."""
         form = outermost_form(document)
-        return form is not None and self.forms.get(form, 0) not in (0, tool)
+        owner = None if form is None else self.forms.get(form)
+        return owner is not None and owner.is_not(tool)
 
     def own(self, document: Document, tool: int) -> None:
         """Note whose the result and its form are."""
+        self.results += 1
         if document.size >= SHORTEST_OWNED:
-            _own(self.owners, document.digest, tool)
+            owners, digest = self.owners, document.digest
+            if digest not in owners:
+                owners[digest] = tool
+                if len(owners) > POOLED_RESULTS:
+                    del owners[next(iter(owners))]
+            elif owners[digest] != tool:
+                owners[digest] = 0
         form = outermost_form(document)
         if form is not None:
-            _own(self.forms, form, tool)
+            forms = self.forms
+            owner = forms.get(form)
+            if owner is None:
+                owner = forms[form] = Owner(tool)
+                if len(forms) > POOLED_FORMS:
+                    del forms[next(iter(forms))]
+            owner.push(tool)
 
     def in_session(self, session_id: str, tool: int, key: bytes) -> int | None:
         """The digest of the latest result of a tool for these arguments in this session."""
@@ -66,19 +88,38 @@ class Pool:
         return earlier
 
 
-def _own(owners: dict[int, int], thing: int, tool: int) -> None:
-    owner = owners.get(thing)
-    if owner is None:
-        owners[thing] = tool
-        if len(owners) > POOLED_RESULTS:
-            del owners[next(iter(owners))]
-    elif owner != tool:
-        owners[thing] = 0
+class Owner:
+    """The tool from which most of the results come that have one form, by majority vote in constant memory.
+
+    Each result of the candidate is a vote for it, each of another tool a vote against it; at no votes the next tool is
+    the candidate (Boyer & Moore 1991). It is the owner where it has three votes in five: then at least four results in
+    five are its own.
+    """
+
+    __slots__ = ("results", "tool", "votes")
+
+    def __init__(self, tool: int) -> None:
+        self.tool = tool
+        self.votes = 0
+        self.results = 0
+
+    def push(self, tool: int) -> None:
+        self.results += 1
+        if tool == self.tool:
+            self.votes += 1
+        elif self.votes:
+            self.votes -= 1
+        else:
+            self.tool, self.votes = tool, 1
+
+    def is_not(self, tool: int) -> bool:
+        """Some other tool is the owner."""
+        return tool != self.tool and self.votes >= OWNED * self.results
 
 
 def outermost_form(document: Document) -> int | None:
     """The first object's place and keys, as a digest: what tells one tool's records from another's.
 
-    None below two keys, and where the result is no structure.
+    None below two keys, and where the result has none.
     """
-    return document.layout.outermost if document.layout is not None and document.is_structured else None
+    return document.layout.outermost if document.layout is not None else None

@@ -123,17 +123,20 @@ class Shape:
             if x > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
                 worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
-        odd = 0
+        odd, least, where = 0, 1.0, ""
         for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is not None and categories.total >= 2:
                 p = categories.p(names)
                 if p < 1.0:
                     odd += 1
-                    if -math.log(p) > worst:
-                        worst, why = -math.log(p), f"unusual keys at {path or 'the top'}"
+                    if p < least:
+                        least, where = p, path
         if odd:
             extent = max(extent, 0.5 * odd / len(document.forms))
+            x = -math.log(min(least * (1.0 + 0.5 * (len(document.forms) - 1)), 1.0))
+            if x > worst:
+                worst, why = x, f"unusual keys at {where or 'the top'}"
         return worst, extent, why
 
     def format_surprise(self, document: Document) -> tuple[float, str]:

@@ -13,10 +13,16 @@ from .base import Finding, LearnedCheck
 __all__ = ["DuplicateResult"]
 
 
+BETWEEN_SISTERS = 0.1  # before anything is known: how often tools whose results have one form give the same one
+BETWEEN_STRANGERS = 0.03
+
+
 class DuplicateResult(LearnedCheck):
     """This very result is known, but only from calls with quite other arguments, or from another tool.
 
-    Judged by how often this tool's genuine results are so. Results below 20 bytes are alike by chance: left alone.
+    Judged by how often this tool's genuine results are so; another tool's result of a form that this tool has too is
+    judged by how often sister tools share results (a search and a list of the same records). Results below 20 bytes
+    are alike by chance: left alone.
     """
 
     name = "duplicate_result"
@@ -35,8 +41,12 @@ class DuplicateResult(LearnedCheck):
             usual = memory.pool.foreign.mean(0.1, 4.0)
             return Finding(-math.log(rate.mean(usual, 3.0)), "known as the result of quite other arguments")
         if memory.pool.is_anothers(document.digest, memory.id):
-            usual = memory.pool.foreign_tool.mean(0.03, 4.0)
-            return Finding(-math.log(memory.foreign_tool.mean(usual, 4.0)), "known as the result of another tool")
+            pool = memory.pool
+            if memory.has_form(document):
+                usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
+            else:
+                usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
+            return Finding(-math.log(usual), "known as the result of another tool")
         if memory.is_known(document):
             return "known under these or similar arguments"
         return "never seen elsewhere"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from agentguard.verification.arguments import normal
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.echoes import find_echoes
@@ -11,6 +13,9 @@ from agentguard.verification.types import SignalResult
 from .base import Finding, LearnedCheck
 
 __all__ = ["EchoMismatch"]
+
+
+LOST=0
 
 
 class EchoMismatch(LearnedCheck):
@@ -51,4 +56,4 @@ class EchoMismatch(LearnedCheck):
         if not echoes:
             return "no argument that could come back"
         found = memory.echoes.surprise(echoes, memory.pool.echoes)
-        return "this tool is not known to repeat its arguments" if found is None else Finding(*found)
+        return "this tool is not known to repeat its arguments" if found is None else Finding(*found, direct=LOST*math.exp(found[0]))

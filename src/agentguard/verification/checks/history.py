@@ -16,6 +16,9 @@ from .base import Finding, LearnedCheck
 __all__ = ["HistoricalInconsistency", "swing"]
 
 BY_CHANCE = 0.1  # P(a fabricated result is byte for byte the known one)
+NEW = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
+STEADY = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
+NEW_ALONE = 2.0  # nats: what a tool's user does changes its answers too
 WENT_BACK = 0.3  # P(a clock goes back | fabricated or corrupted)
 STRONGEST_AGREEMENT = 0.25
 WITHIN_VARIANCE = 0.1**2
@@ -53,17 +56,18 @@ class HistoricalInconsistency(LearnedCheck):
 
     def __call__(self, case: Case, /) -> SignalResult:
         signal = super().__call__(case)
-        if signal.applicable and signal.score == 0.0 and self._agrees(case):
+        if signal.applicable and signal.score == 0.0 and (history := self._agreed(case)) is not None:
             memory: ToolMemory = case.memory
-            again = 1.0 - memory.change_rate()
+            again = 1.0 - memory.change_rate(history)
             likelihood = max(BY_CHANCE / again, STRONGEST_AGREEMENT)
             return signal._replace(likelihood_ratio=min(likelihood, signal.likelihood_ratio))
         return signal
 
     @staticmethod
-    def _agrees(case: Case) -> bool:
-        history = case.memory.keys.by_key.get(case.arguments.key)
-        return history is not None and history.results[-1] == case.document.digest
+    def _agreed(case: Case) -> KeyHistory | None:
+        """The history of these arguments where the result is the same as before."""
+        history: KeyHistory | None = case.memory.keys.by_key.get(case.arguments.key)
+        return history if history is not None and history.results[-1] == case.document.digest else None
 
     def examine(self, case: Case) -> Finding | str:
         document = case.document
@@ -75,11 +79,13 @@ class HistoricalInconsistency(LearnedCheck):
             return "an error report, not an answer"
         if document.digest == history.results[-1]:
             return Finding(0.0, "the same result as before")
-        found = Finding(-math.log(memory.change_rate()), "another result than before")
+        change, revert = memory.change_rate(history), memory.reverts.mean(0.1, 3.0)
         if document.digest in history.results:
-            x = -math.log(memory.reverts.mean(0.1, 3.0))
-            if x > found.surprise:
-                found = Finding(x, "an earlier result that had been replaced since")
+            found = Finding(-math.log(min(change, revert)), "an earlier result that had been replaced since")
+        else:
+            new = change * (1.0 - revert)
+            direct = NEW / new if history.count >= STEADY else 0.0
+            found = Finding(-math.log(new), "another result than before", NEW_ALONE, direct)
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
         if where and -math.log(back) > found.surprise:
             said = f"{where} went back, and has only ever gone forward"
@@ -87,5 +93,5 @@ class HistoricalInconsistency(LearnedCheck):
         x, where = swing(memory, history, numbers_of(document))
         if x > found.surprise:
             moved = f"{where or 'the number'} moved far from its level under these arguments"
-            found = found._replace(surprise=x, detail=moved)
+            found = found._replace(surprise=x, detail=moved, most=math.inf)
         return found

@@ -6,12 +6,14 @@ import math
 
 from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
+from agentguard.verification.pool import outermost_form
 
 from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["StructureMismatch"]
 
 WARM_UP = 2
+LONGEST_NOTICE = 200  # bytes
 POOLED = 2.0
 KNOWN_ERROR, NEW_ERROR = 0.3, 0.5
 SMALL_TRAIT, WHOLE_RESULT = 1.1, 5.0  # nats: one field more may flag, a wholly unknown form may block
@@ -25,6 +27,8 @@ class StructureMismatch(LearnedCheck):
     Paths and types never seen, or always there and now missing; keys in an unusual order.
 
     A tool that is not known yet is held to the forms of the others; sister tools share theirs, so this may only flag.
+    One that is known is held against them too: a form that is another tool's own weighs what ``swapped_ratio`` says. A
+    short text that several tools give word for word is a notice of the system that they share, and may only flag.
     The larger the part of the result that is out of order, the more it may weigh. Errors and empty results are kinds
     of their own, judged by their rate; an error counts less, since a tool that fails mostly says so truly.
     """
@@ -59,6 +63,13 @@ class StructureMismatch(LearnedCheck):
             x, share, said = shape.surprise(document)
             if x > worst:
                 worst, extent, why = x, share, said
+        form = outermost_form(document)
+        direct = 0.0 if form is None else memory.swapped_ratio(form)
+        if form is not None and direct > 1.0:
+            worst, extent = max(worst, -math.log(memory.forms.p(form))), 1.0
+            why = why or "has the form of other tools' results"
         if worst == 0.0:
             return AS_USUAL if document.complete else AS_FAR_AS_SEEN
-        return Finding(worst, why, SMALL_TRAIT + WHOLE_RESULT * extent)
+        if document.size <= LONGEST_NOTICE and not document.forms and memory.pool.is_shared(document.digest):
+            return Finding(worst, "a notice that several tools give, unusual here", SMALL_TRAIT)
+        return Finding(worst, why, SMALL_TRAIT + WHOLE_RESULT * extent, direct)
