@@ -15,7 +15,7 @@ from .base import Finding, LearnedCheck
 __all__ = ["EchoMismatch"]
 
 
-LOST=0
+LOST = 0
 
 
 class EchoMismatch(LearnedCheck):
@@ -56,4 +56,8 @@ class EchoMismatch(LearnedCheck):
         if not echoes:
             return "no argument that could come back"
         found = memory.echoes.surprise(echoes, memory.pool.echoes)
-        return "this tool is not known to repeat its arguments" if found is None else Finding(*found, direct=LOST*math.exp(found[0]))
+        return (
+            "this tool is not known to repeat its arguments"
+            if found is None
+            else Finding(*found, direct=LOST * math.exp(found[0]))
+        )
