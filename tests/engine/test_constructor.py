@@ -52,7 +52,7 @@ def test_a_prior_at_the_edge_of_what_a_float_can_say(mode: Mode, prior: float) -
 
     assert verdict.contributions
     assert 0.0 <= verdict.posterior <= 1.0
-    assert abs(verdict.posterior - prior) < 1e-15
+    assert abs(verdict.posterior - prior) < 1e-14
 
 
 def test_accept_below_and_block_at_draw_the_lines(mode: Mode) -> None:

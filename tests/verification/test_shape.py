@@ -54,16 +54,17 @@ class TestSurprise:
 
     def test_a_new_field_among_results_that_never_had_one(self):
         x, extent, why = surprise(learned(*USERS), {**USERS[0], "admin": True})
-        # New traits came in none of the 39 results after the first, (0 + 1/2) / (39 + 3/2). Other keys came in none of
-        # 40, but there are two objects whose keys might have been other ones.
-        assert x == pytest.approx(-math.log(0.5 / 40.5))
+        # New traits came in none of the 39 results after the first, (0 + 1/2) / (39 + 3/2), and other keys in none of
+        # 40: the more unusual of the two counts.
+        # Up to an eighth of the results is added up later.
+        assert -math.log(0.5 / 36.5) <= x <= -math.log(0.5 / 41.5) + 1e-9
         assert 1 / 4 <= extent <= 1 / 2  # one of four traits, keys at one of two places
         assert "admin" in why or "keys" in why
 
     def test_a_field_that_was_always_there_and_is_missing(self):
         x, extent, why = surprise(learned(*USERS), {"id": 1, "name": "x"})
         # The address was missing in none of 40: (40 - 40 + 1/2) / (40 + 3/2); the keys are new too, at .5 / 41.5 or so.
-        assert x >= -math.log(0.5 / 41.5) - 1e-9
+        assert x >= -math.log(0.5 / 36.5)
         assert x == pytest.approx(-math.log(0.5 / 41.5), rel=0.05)
         assert extent >= 1 / 3 - 1e-9  # one of three usual traits
         assert "address" in why or "keys" in why
@@ -79,8 +80,8 @@ class TestSurprise:
 
     def test_another_order_of_keys(self):
         x, extent, why = surprise(learned(*USERS), {"name": "x", "id": 1, "address": {"city": "Oslo"}})
-        # Another order was in none of 40: Good-Turing (0 + 1/2) / (40 + 3/2), for the odder one of two objects.
-        assert x == pytest.approx(-math.log(1.5 * 0.5 / 41.5))
+        # Another order was in none of 40, Good-Turing (0 + 1/2) / (40 + 3/2); the odder of two objects counts 1.5 times.
+        assert -math.log(0.75 / 36.5) <= x <= -math.log(0.75 / 41.5) + 1e-9
         assert 0.0 < extent <= 0.5
         assert "keys" in why
 

@@ -21,7 +21,7 @@ WINSOR = 4.0
 class _Stream:
     """One number's autoregression and the chart on its residuals."""
 
-    __slots__ = ("_scored", "ewma", "lag", "last", "level", "power", "residuals")
+    __slots__ = ("ewma", "lag", "last", "level", "power", "residuals")
 
     def __init__(self) -> None:
         self.level = Level()
@@ -30,23 +30,18 @@ class _Stream:
         self.lag = 0.0
         self.power = 1e-9
         self.ewma = 0.0
-        self._scored: tuple[float, float, float, float] | None = None
 
-    def score(self, x: float) -> tuple[float, float, float, float]:
-        """``x``, its distance from the level, its residual, and the EWMA as it would be with it, in its spreads."""
-        if self._scored is not None and self._scored[0] == x:
-            return self._scored  # judged, and now learned
+    def score(self, x: float) -> tuple[float, float, float]:
+        """The distance of ``x`` from the level, its residual, and the EWMA as it would be with it, in its spreads."""
         away = x - self.level.mean if self.level.count else 0.0  # a first point is away from nothing
         slope = min(max(self.lag / self.power, -0.9), 0.9)
         residual = away - slope * self.last
         z = (residual - self.residuals.mean) / math.sqrt(self.residuals.variance)
         ewma = (1.0 - LAMBDA) * self.ewma + LAMBDA * min(max(z, -WINSOR), WINSOR)
-        self._scored = (x, away, residual, ewma)
-        return self._scored
+        return away, residual, ewma
 
     def push(self, x: float) -> None:
-        _, away, residual, ewma = self.score(x)
-        self._scored = None
+        away, residual, ewma = self.score(x)
         if self.level.count >= WARM_UP // 2:
             self.ewma = 0.0 if abs(ewma) > 2.0 * LIMIT * SIGMA else ewma
         self.lag = 0.995 * self.lag + away * self.last
@@ -78,7 +73,7 @@ class Drift:
         stream = self.streams.get(name)
         if stream is None or stream.level.count < WARM_UP:
             return None
-        return abs(stream.score(x)[3]) / (LIMIT * SIGMA)
+        return abs(stream.score(x)[2]) / (LIMIT * SIGMA)
 
     def push(self, name: str, x: float) -> None:
         stream = self.streams.get(name)

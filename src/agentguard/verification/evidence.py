@@ -6,14 +6,16 @@ ratio, which holds at three sigma, p = .0027; it cannot be made to hold more tha
 signal that is silent (p = 1) is evidence too, for the call.
 
 **Combination.** Signals of a group look at the same trait and are correlated: a group counts its strongest evidence
-against the call in full and a third of the rest of it. Evidence for the call counts once, the strongest there is, and
-half: a fault disturbs some traits and leaves the others whole. It does not excuse a broken declaration.
+against the call in full and a third of the rest of it. Where nothing speaks against a call, the silence of each group
+counts, by its strongest signal. A fault disturbs some traits and leaves the others whole: the more speaks against the
+call, the less the silence of the rest says, and from 1.5 nats on only the strongest silence counts, and half. It does
+not excuse a broken declaration.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -22,7 +24,8 @@ from .types import SignalResult
 __all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of"]
 
 REFERENCE_P = 0.0027
-REST, FOR_THE_CALL = 0.33, 0.5
+REST = 0.33
+OVERHEARD, STRONGEST_SILENCE = 1.5, 0.5  # nats against the call beyond which one silence counts, and how much
 
 #: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).
 DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
@@ -85,14 +88,29 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
         if signal.likelihood_ratio > 1.0:
             against.setdefault(signal.group or name, []).append((signal.likelihood_ratio, name))
     contributions: dict[str, float] = {}
+    spoken = 0.0
     for members in against.values():
         members.sort(reverse=True)
         for place, (ratio, name) in enumerate(members):
-            contributions[name] = REST * math.log(ratio) if place else math.log(ratio)
-    least, silent = 1.0, ""
-    for name, signal in signals.items():
-        if signal.likelihood_ratio < least and (signal.group or name) not in against:
-            least, silent = signal.likelihood_ratio, name
-    if silent and not breaks_a_declaration(signals):
-        contributions[silent] = FOR_THE_CALL * math.log(least)
+            nats = REST * math.log(ratio) if place else math.log(ratio)
+            contributions[name] = nats
+            spoken += nats
+    if not breaks_a_declaration(signals):
+        heard = max(1.0 - spoken / OVERHEARD, 0.0)
+        for place, (ratio, name) in enumerate(sorted(_silent(signals, against))):
+            weight = heard if place else max(heard, STRONGEST_SILENCE)
+            if weight > 0.0:
+                contributions[name] = weight * math.log(ratio)
     return contributions
+
+
+def _silent(signals: Mapping[str, SignalResult], against: Mapping[str, object]) -> Iterable[tuple[float, str]]:
+    """The strongest ratio below 1 of each group in which nothing speaks against the call."""
+    strongest: dict[str, tuple[float, str]] = {}
+    for name, signal in signals.items():
+        ratio = signal.likelihood_ratio
+        if ratio < 1.0:
+            group = signal.group or name
+            if group not in against and (group not in strongest or ratio < strongest[group][0]):
+                strongest[group] = (ratio, name)
+    return strongest.values()

@@ -20,7 +20,7 @@ MOST_SEEN = 20
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
 NUMBERS_READ = 6  # of the numbers at one path of one result
-MARKS = (32, 128, 512, 2048, 8192)
+MARKS = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096, 6_144, 8_192)
 
 
 def numbers_of(document: Document) -> dict[str, float]:
@@ -64,7 +64,7 @@ class KeyHistory:
         self.means = array("f")  # of the numbers at these paths
         self.clocks: dict[str, ClockValue] = _NO_CLOCKS
         self.size = 0
-        self.marks: tuple[int, ...] = ()
+        self.marks = b""
 
     def learn(self, document: Document) -> None:
         self.count += 1
@@ -102,12 +102,11 @@ class KeyHistory:
     def is_cut_off(self, document: Document) -> bool:
         """The result is shorter than the longest known one and says the same as far as it goes.
 
-        Compared by checksums of the first 32, 128, 512, … bytes: no text is kept.
+        Compared by checksums of the first 32, 48, 64, 96, … bytes, to two thirds at least: no text is kept.
         """
         if document.size >= self.size or document.size < MARKS[0] or document.is_structured:
             return False  # JSON that closes all it opened is no beginning of other JSON
-        shorter = _marks(document.text)
-        return self.marks[: len(shorter)] == shorter
+        return self.marks.startswith(_marks(document.text))
 
 
 _NO_CLOCKS: dict[str, ClockValue] = {}
@@ -118,15 +117,15 @@ def _shared(paths: tuple[str, ...]) -> tuple[str, ...]:
     return paths
 
 
-def _marks(text: bytes) -> tuple[int, ...]:
-    marks, begin, checksum = [], 0, 0
+def _marks(text: bytes) -> bytes:
+    marks, begin, checksum = array("I"), 0, 0
     for end in MARKS:
         if end > len(text):
             break
         checksum = crc32(text[begin:end], checksum)
         marks.append(checksum)
         begin = end
-    return tuple(marks)
+    return marks.tobytes()
 
 
 class Keys:

@@ -4,7 +4,8 @@ A shape is a bag of *facts*: this path is there with this type, this object has 
 result is unusual where it says what no result said before, or leaves out what all results said.
 
 Most results of a tool have one of a few layouts. A layout in which nothing is unusual is remembered as such until
-the counts have grown by an eighth; results that have it are counted by layout, and their facts are added up then.
+the counts have grown by an eighth; results that have it are counted by layout, and their facts are added up then. A
+p-value rests on what was added up last: at worst on an eighth less than was seen, which errs on the safe side.
 """
 
 from __future__ import annotations
@@ -80,17 +81,9 @@ class Shape:
     """The facts of one kind of result, counted."""
 
     __slots__ = (
-        "_as_usual",
-        "_names_left",
-        "_novel",
-        "_to_count",
-        "_usual",
-        "_usual_at",
-        "count",
-        "facts",
-        "formats",
-        "keys",
-    )
+        "_added_up", "_as_usual", "_names_left", "_novel", "_to_count", "_usual", "_usual_at", "count", "facts",
+        "formats", "keys",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.count = 0
@@ -101,6 +94,7 @@ class Shape:
         self._novel = Rate()
         self._usual: frozenset[Fact] = frozenset()  # facts of more than half of the results
         self._usual_at = 0
+        self._added_up = 0  # results counted in ``facts`` and ``keys``
         self._as_usual: set[Layout] = set()
         self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
 
@@ -112,14 +106,10 @@ class Shape:
         """
         if document.layout in self._as_usual:
             return 0.0, 0.0, ""
-        self._add_up()
-        found = self._surprise(document, facts_of(document))
-        if found[0] == 0.0 and document.layout is not None and len(self._as_usual) < MAX_LAYOUTS:
-            self._as_usual.add(document.layout)
-        return found
+        return self._surprise(document, facts_of(document))
 
     def _surprise(self, document: Document, facts: Set[Fact]) -> tuple[float, float, str]:
-        count, known = self.count, self.facts
+        count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
         new = [fact for fact in facts if fact not in known]
         if new:
@@ -172,23 +162,28 @@ class Shape:
 
     def learn(self, document: Document) -> None:
         layout = document.layout
+        self.count += 1
         if layout in self._as_usual:
             self._novel.push(False)
             self._to_count[layout] += 1
         else:
+            self._add_up()
             self._learn(document, facts_of(document))
-        self.count += 1
         if self.count - self._usual_at > self.count // 8:
             self._add_up()
             self._as_usual.clear()
             self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
             self._usual_at = self.count
+        if layout is not None and layout not in self._as_usual and self._surprise(document, layout.facts)[0] == 0.0:
+            if len(self._as_usual) >= MAX_LAYOUTS:
+                self._as_usual.clear()
+            self._as_usual.add(layout)
         for path, format_ in formats_of(document).items():
             self._learn_format(path, format_)
 
     def _learn(self, document: Document, facts: Set[Fact]) -> None:
         known = self.facts
-        if self.count:
+        if self._added_up:
             self._novel.push(any(fact not in known for fact in facts))
         if len(known) < MAX_FACTS:
             known.update(facts)
@@ -203,6 +198,7 @@ class Shape:
             if names not in categories.counts:
                 self._names_left -= len(names)
             categories.push(names, keep=self._names_left >= 0)
+        self._added_up = self.count
 
     def _add_up(self) -> None:
         """Count the facts of the results that were counted by layout; all of them are known here."""
@@ -212,6 +208,7 @@ class Shape:
             for path, names in layout.forms:
                 if path in self.keys:
                     self.keys[path].push(names, times)
+            self._added_up += times
         self._to_count.clear()
 
     def _learn_format(self, path: str, format_: str) -> None:

@@ -15,6 +15,7 @@ __all__ = ["DuplicateResult"]
 
 BETWEEN_SISTERS = 0.1  # before anything is known: how often tools whose results have one form give the same one
 BETWEEN_STRANGERS = 0.03
+SISTERS_NATS = 1.5  # alone it may flag, and not block
 
 
 class DuplicateResult(LearnedCheck):
@@ -44,6 +45,7 @@ class DuplicateResult(LearnedCheck):
             pool = memory.pool
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
+                return Finding(-math.log(usual), "known as the result of a sister tool", SISTERS_NATS)
             else:
                 usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
             return Finding(-math.log(usual), "known as the result of another tool")

@@ -35,7 +35,9 @@ def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) ->
         return 0.0, ""
     for path, move in moved:
         moves = memory.within.get(path)
-        t_squared = move * move / (WITHIN_VARIANCE if moves is None else moves.variance)
+        # Against how such moves usually go: a counter moves up each time.
+        away, variance = (move, WITHIN_VARIANCE) if moves is None else (move - moves.mean, moves.variance)
+        t_squared = away * away / variance
         if t_squared > furthest:
             furthest, where = t_squared, path
     least = student_t4_tail(math.sqrt(furthest / (1.0 + 1.0 / history.seen)))
