@@ -21,7 +21,13 @@ def learn(echoes, pool, args, result):
 
 
 def surprise(echoes, pool, args, result):
-    return echoes.surprise(find_echoes(Arguments(args), read(result)), pool)
+    """The surprise and what it is about."""
+    found = echoes.surprise(find_echoes(Arguments(args), read(result)), pool)
+    return None if found is None else found[:2]
+
+
+def direct(echoes, pool, args, result):
+    return echoes.surprise(find_echoes(Arguments(args), read(result)), pool)[2]
 
 
 SOMEWHERE, SAME_NAME = "somewhere", "same name"
@@ -92,7 +98,7 @@ class TestFind:
         assert find_echoes(arguments, document) == first
         echoes.learn(first, pool)
         said = echoes.surprise(first, pool)
-        assert said is None or 0.0 <= said[0] < 12.0
+        assert said is None or (0.0 <= said[0] < 200.0 and said[2] >= 0.0)
 
     @given(st.dictionaries(st.sampled_from(["city", "user_id", "q"]), st.text(min_size=3, max_size=20), min_size=1))
     def test_a_result_that_repeats_its_arguments_has_all_echoes(self, args):
@@ -165,7 +171,8 @@ class TestSurprise:
             )
         x, why = surprise(echoes, pool, {"a": "alpha99", "b": "beta99"}, "something else")
         assert "'a'" in why
-        assert x == pytest.approx(-math.log(1 / 41.5))
+        # The one came back in 40 of 40, the other in 32, which counts a third: -ln((41.5 - 32.5) / 41.5).
+        assert x == pytest.approx(-math.log(1 / 41.5) - 0.33 * math.log(9 / 41.5))
 
 
 def test_memory_is_bounded():
@@ -180,3 +187,42 @@ def test_memory_is_bounded():
 def test_long_values_and_results_are_read():
     assert found({"city": "Paris"}, "é" * 2_500_000 + " Paris") == {("city", SOMEWHERE): True}
     assert found({"text": "x" * 5_000_000}, {"text": "x"}) == {}
+
+
+class TestSeveralEchoes:
+    def test_what_is_missing_together_counts_a_third(self):
+        echoes, pool = Echoes(), EchoPool()
+        one = surprise(echoes, pool, {"origin": "osl"}, {"origin": "rix"})[0]
+        both = surprise(echoes, pool, {"origin": "osl", "target": "cdg"}, {"origin": "rix", "target": "fra"})[0]
+        assert both == pytest.approx(1.33 * one)
+
+    def test_an_identifier_that_came_back_shows_whose_result_it_is(self):
+        asked = {"order_id": "o7", "payment_id": "card 1"}
+        lost = surprise(Echoes(), EchoPool(), asked, {"order_id": "o9", "payment_id": "card 2"})
+        assert lost is not None
+        assert lost[0] > 3.0
+        kept = surprise(Echoes(), EchoPool(), asked, {"order_id": "o7", "payment_id": "card 2"})
+        assert kept == (0.0, "")
+
+    def test_of_a_tool_that_is_known_it_excuses_nothing(self):
+        echoes, pool = Echoes(), EchoPool()
+        for number in range(20):
+            asked = {"order_id": f"o{number}", "payment_id": f"card {number}"}
+            learn(echoes, pool, asked, asked)
+        asked = {"order_id": "o7", "payment_id": "card 7"}
+        assert surprise(echoes, pool, asked, {**asked, "payment_id": "card 8"})[0] > 3.0
+
+
+class TestLikelihood:
+    def test_a_name_is_known_over_all_tools(self):
+        # Before anything is known a city comes back in 85%: half of the fabricated against 15% of the genuine.
+        assert direct(Echoes(), EchoPool(), {"city": "Oslo"}, {"city": "Riga"}) == pytest.approx(0.5 / 0.15)
+
+    def test_a_place_is_known_after_eight_calls(self):
+        echoes, pool = Echoes(), EchoPool()
+        for number, city in enumerate(["Paris", "Rome", "Oslo", "Bern"] * 3):
+            if 3 <= number < 8:
+                assert direct(echoes, pool, {"city": "Riga"}, "It rains.") == 0.0
+            learn(echoes, pool, {"city": city}, f"It rains in {city}.")
+        assert direct(echoes, pool, {"city": "Riga"}, "It rains.") == pytest.approx(0.5 / (1 / 13.5))
+        assert direct(echoes, pool, {"city": "Riga"}, "It rains in Riga.") == 0.0

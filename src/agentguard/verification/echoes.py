@@ -29,6 +29,9 @@ CLASS_STRENGTH = 20.0
 IDENTIFIER_ENDINGS = ("id", "name", "email", "number", "symbol", "ticker", "code", "isbn", "iata")
 IDENTIFIER_RATE, OTHER_RATE = 0.97, 0.85
 LIKELY = 0.7
+WELL_KNOWN = 8  # calls of a tool
+REST = 0.33
+LOST = 0.5  # P(the echo is missing | fabricated)
 LONG = 32
 _NO_WORD = re.compile(r"[\W_]+")
 _TELLING_WORD = re.compile(r"[^\W_]{5,}")
@@ -42,6 +45,10 @@ class Echo(NamedTuple):
     where: str
     kind: str
     found: bool
+
+
+def _is_identifier(name: str) -> bool:
+    return name.lower().endswith(IDENTIFIER_ENDINGS)
 
 
 class EchoPool:
@@ -74,10 +81,6 @@ class EchoPool:
 
 
 @lru_cache(maxsize=2_048)
-def _is_identifier(name: str) -> bool:
-    return name.lower().endswith(IDENTIFIER_ENDINGS)
-
-
 def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
     """Every argument that could come back, with whether it did.
 
@@ -95,6 +98,7 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
     structured = document.is_structured
     echoes = []
     for path, text in arguments.values:
+        found = False
         if len(text) >= SHORTEST:
             needle = text.encode("utf-8", "replace")
             if structured and ('"' in text or "\\" in text or not text.isprintable()):
@@ -107,7 +111,7 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
         name = last_name(path)
         others = _values_at(document, name)
         if others and name:
-            found = any(_same(text, other) for other in others)
+            found = (found and len(text) > LONG) or any(_same(text, other) for other in others)
             echoes.append(Echo(path, "same name", document.kind, found))
     return echoes
 
@@ -153,11 +157,20 @@ class Echoes:
     def __init__(self) -> None:
         self.rates: dict[tuple[str, str, str], Rate] = {}
 
-    def surprise(self, echoes: list[Echo], pool: EchoPool) -> tuple[float, str] | None:
-        """``-ln P(no such echo)`` for the missing echo that was most to be expected; None where none was."""
-        worst, why, expected_any = 0.0, "", False
+    def surprise(self, echoes: list[Echo], pool: EchoPool) -> tuple[float, str, float] | None:
+        """``-ln P(no such echoes)``, what is missing, and P(so | fabricated) / P(so | genuine) where that is known.
+
+        The missing echo that was most to be expected counts in full, each other one a third: they are missing
+        together. Of a tool that is hardly known, an identifier that did come back shows whose result it is, and what
+        else is expected by name alone is hardly expected then. None where no echo was to be expected.
+        """
+        worst, together, why, expected_any, known = 0.0, 0.0, "", False, False
+        anchored = any(
+            found and where == "same name" and _is_identifier(last_name(path)) for path, where, _, found in echoes
+        )
         for path, where, kind, found in echoes:
             rate = self.rates.get((path, where, kind))
+            is_known = rate is not None and rate.total >= WELL_KNOWN
             if where == "same name":
                 expected = pool.expected(last_name(path))
                 likely = expected if rate is None else rate.mean(expected, POOL_STRENGTH)
@@ -165,17 +178,19 @@ class Echoes:
                 continue
             else:
                 likely = rate.mean()
-            if likely < LIKELY:
+            if likely < LIKELY or (anchored and not is_known and not found):
                 continue
             expected_any = True
             if not found:
                 surprise = -math.log(max(1.0 - likely, 1e-5))
+                together += surprise
                 if surprise > worst:
-                    worst, why = (
-                        surprise,
-                        f"the result does not repeat argument {path!r} ({where}), usual in {likely:.0%}",
-                    )
-        return (worst, why) if expected_any else None
+                    worst, known = surprise, is_known or where == "same name"
+                    why = f"the result does not repeat argument {path!r} ({where}), usual in {likely:.0%}"
+        if not expected_any:
+            return None
+        together = worst + REST * (together - worst)
+        return together, why, LOST * math.exp(together) if known and worst else 0.0
 
     def learn(self, echoes: list[Echo], pool: EchoPool) -> None:
         for path, where, kind, found in echoes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from agentguard.verification.arguments import normal
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.echoes import find_echoes
@@ -13,9 +11,6 @@ from agentguard.verification.types import SignalResult
 from .base import Finding, LearnedCheck
 
 __all__ = ["EchoMismatch"]
-
-
-LOST = 0
 
 
 class EchoMismatch(LearnedCheck):
@@ -56,8 +51,7 @@ class EchoMismatch(LearnedCheck):
         if not echoes:
             return "no argument that could come back"
         found = memory.echoes.surprise(echoes, memory.pool.echoes)
-        return (
-            "this tool is not known to repeat its arguments"
-            if found is None
-            else Finding(*found, direct=LOST * math.exp(found[0]))
-        )
+        if found is None:
+            return "this tool is not known to repeat its arguments"
+        surprise, detail, direct = found
+        return Finding(surprise, detail, direct=direct)
