@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Set
 
+from .conflicts import contradicted
 from .document import Document
 from .layout import Layout
 from .statistics import Categories, Rate
@@ -111,11 +112,10 @@ class Shape:
     def _surprise(self, document: Document, facts: Set[Fact]) -> tuple[float, float, str]:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
-        new = [fact for fact in facts if fact not in known]
+        new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
             why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {min(map(_say, new))}"
-        missing = self._usual - facts
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
             seen = max(known[fact] for fact in missing)
@@ -138,6 +138,19 @@ class Shape:
             if x > worst:
                 worst, why = x, f"unusual keys at {where or 'the top'}"
         return worst, extent, why
+
+    def contradiction(self, document: Document) -> tuple[float, str]:
+        """``-ln p`` of the path at which most results had another type, and what it is; (0, "") without one."""
+        if document.layout is None or not document.is_structured or document.layout in self._as_usual:
+            return 0.0, ""  # text of ``key: value`` lines has one type only, and writes an empty list as a text
+        facts = document.layout.facts
+        new = [fact for fact in facts if fact not in self.facts]
+        if not new:
+            return 0.0, ""
+        seen, where = contradicted(new, self._usual - facts, self.facts)
+        if not seen:
+            return 0.0, ""
+        return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results"
 
     def format_surprise(self, document: Document) -> tuple[float, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have a format."""
