@@ -13,7 +13,11 @@ WARM_UP = 8
 
 
 class FormatMismatch(LearnedCheck):
-    """What every value at a path had in common, and this one has not."""
+    """What every value at a path had in common, and this one has not; see ``conflicts`` for types, ``formats`` for dates.
+
+    Both are told from what interfaces come by, a new field or a new state, and each is held against how often this
+    tool's genuine calls do such a thing.
+    """
 
     name = "format_mismatch"
     group = "form"
@@ -30,4 +34,7 @@ class FormatMismatch(LearnedCheck):
         if shape is None or shape.count < WARM_UP:
             return f"{0 if shape is None else shape.count} of {WARM_UP} results of this kind"
         worst, why = shape.contradiction(document)
+        x, said = shape.broken_format(document)
+        if x > worst:
+            worst, why = x, said
         return Finding(worst, why)
