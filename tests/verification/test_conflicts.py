@@ -9,7 +9,14 @@ from agentguard.verification.document import read
 from agentguard.verification.shape import Shape
 
 RECORDS = [
-    {"id": n, "price": n / 4, "tags": ["a", "b"], "owner": {"name": "Ann"}, "note": None if n % 2 else "x"}
+    {
+        "id": n,
+        "price": n / 4,
+        "tags": ["a", "b"],
+        "owner": {"name": "Ann"},
+        "lines": [{"sku": "x"}],
+        "note": None if n % 2 else "x",
+    }
     for n in range(40)
 ]
 
@@ -33,6 +40,7 @@ def learned(results):
         ({"tags": ["a", 0]}, "tags[]"),
         ({"tags": ["a", ["b"]]}, "tags[]"),
         ({"tags": ["a", {"value": "b"}]}, "tags[]"),
+        ({"lines": [{"sku": "x"}, {"sku": {"value": "y"}}]}, "lines[].sku"),
         ({"owner": "Ann"}, "owner"),
         ({"owner": {"name": 7}}, "owner.name"),
     ],

@@ -386,3 +386,22 @@ def test_ranks_agree_with_bisect_on_ties():
     values = [1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
     ring = filled(values)
     assert ring.lower_p(2.0, 0.1) == (bisect_right(values, 2.0) + 1) / (len(values) + 2)
+
+
+class TestSignOfALevel:
+    def test_the_first_value_below_0_after_99_others(self):
+        level = Level()
+        for n in range(99):
+            level.push(signed_log(5.0 + n % 7))
+        assert level.sign_p(signed_log(-5.0)) == pytest.approx(0.5 / 100.5)  # (0 + 1/2) / (99 + 3/2)
+        assert level.sign_p(signed_log(900.0)) == 1.0
+
+    def test_says_nothing_of_few_values_or_once_there_was_one(self):
+        level = Level()
+        for _ in range(40):
+            level.push(signed_log(5.0))
+        assert level.sign_p(signed_log(-5.0)) == 1.0
+        level.push(signed_log(-1.0))
+        for _ in range(40):
+            level.push(signed_log(5.0))
+        assert level.sign_p(signed_log(-5.0)) == 1.0

@@ -57,8 +57,8 @@ def _was_scalar(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> tuple[
             break
         above = path[:end]
         for kind in _SCALARS:
-            if (above, kind) in gone or (above.endswith("[]") and (above, kind) in known):
-                return known.get((above, kind), 0), above
+            if (above, kind) in gone or ("[]" in above and (above, kind) in known):
+                return known.get((above, kind), 0), above  # other elements of a list still have it
     return 0, path
 
 

@@ -1,8 +1,8 @@
 """How strings are written: free text in any way, an enumeration in a few, a date, a time or an address in one.
 
-Where all ``n`` strings at a path are numbers with marks between them, another arrangement of such has come in none of
-them: its chance in the next genuine result is put at ``(0 + 1/2) / (n + 3/2)``, times ``1 + (m - 1)/2`` for the ``m``
-such paths that are looked at. More or less precision (hours added to a date, parts of a second) is not another one.
+Where all ``n`` strings at a path are numbers with marks between them, another arrangement has come in none of them:
+its chance in the next genuine result is put at ``(0 + 1/2) / (n + 3/2)``, times ``1 + (m - 1)/2`` for the ``m`` such
+paths that are looked at. More or less precision (hours added to a date, parts of a second) is no other arrangement.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Set
-from typing import Any
+from collections.abc import Hashable, Mapping, Set
+from typing import Any, cast
 
 from .conflicts import contradicted
 from .document import Document
@@ -122,7 +122,7 @@ class Shape:
         new = [fact for fact in facts if fact not in self.facts]
         if not new:
             return 0.0, ""
-        seen, where = contradicted(new, self._usual - facts, self.facts)
+        seen, where = contradicted(new, cast(Set[Any], self._usual) - facts, cast(Mapping[Any, int], self.facts))
         if not seen:
             return 0.0, ""
         return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results"

@@ -215,7 +215,7 @@ class Level:
     happen to be alike are no ground for certainty. A number that has only ever grown is a counter or a clock.
     """
 
-    __slots__ = ("count", "falls", "last", "mean", "rises", "squares", "variance")
+    __slots__ = ("count", "falls", "last", "least", "mean", "rises", "squares", "variance")
 
     MEMORY: ClassVar[float] = 200.0
     PRIOR_SD: ClassVar[float] = 0.3
@@ -230,6 +230,7 @@ class Level:
         self.last = -math.inf
         self.falls = 0
         self.rises = -1  # the first value rises from nothing
+        self.least = 0.0  # the lowest value, where that is below 0
 
     @property
     def only_grows(self) -> bool:
@@ -250,8 +251,17 @@ class Level:
             return 1.0
         return student_t4_tail(math.sqrt(t_squared))
 
+    def sign_p(self, x: float) -> float:
+        """P(the next genuine value is the first one below 0), ``(0 + 1/2) / (n + 3/2)``.
+
+        1 where ``x`` is none, or where fewer than 50 values are known: a difference may take its time to be negative.
+        """
+        return 0.5 / (self.count + 1.5) if x < 0.0 and self.least == 0.0 and self.count >= SIGNED else 1.0
+
     def push(self, x: float) -> None:
         count, away = self.count, x - self.mean
+        if x < self.least:
+            self.least = x
         if count >= 8.0:  # an outlier moves the level by no more than 4 of its spreads
             furthest = _WINSOR_SQUARED * self.variance
             if away * away > furthest and not self.only_grows:
@@ -273,5 +283,6 @@ class Level:
         self.variance = (self.squares + _PRIOR_SQUARES) / (count - 1.0 + Level.PRIOR_COUNT)
 
 
+SIGNED = 50.0
 _PRIOR_SQUARES = Level.PRIOR_SD**2 * Level.PRIOR_COUNT
 _WINSOR_SQUARED = Level.WINSOR**2

@@ -13,10 +13,10 @@ WARM_UP = 8
 
 
 class FormatMismatch(LearnedCheck):
-    """What every value at a path had in common, and this one has not; see ``conflicts``, and ``formats`` for dates.
+    """What every value at a path had in common, and this one has not.
 
-    Both are told from what interfaces come by, a new field or a new state, and each is held against how often this
-    tool's genuine calls do such a thing.
+    See ``conflicts`` for types and ``formats`` for dates. Both are told from what interfaces come by, a new field or a
+    new state, and held against how often this tool's genuine calls do such a thing.
     """
 
     name = "format_mismatch"

@@ -13,6 +13,7 @@ from .base import Finding, LearnedCheck
 __all__ = ["ValuePlausibility"]
 
 WARM_UP = 8
+SHOWN = 0.1  # P(a number has a sign that it never had | fabricated or corrupted)
 
 
 class ValuePlausibility(LearnedCheck):
@@ -21,7 +22,8 @@ class ValuePlausibility(LearnedCheck):
     Numbers that only ever grow are held to growing. With m numbers the smallest p counts ``p (1 + (m - 1)/2)``.
     Strings are held to their format in the same way.
 
-    What is plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block.
+    What is plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block. A
+    number below 0 where none ever was is an event with a rate, and weighs what that rate says.
     """
 
     name = "value_plausibility"
@@ -39,7 +41,7 @@ class ValuePlausibility(LearnedCheck):
         shape = memory.shapes.get(document.kind)
         if shape is None or shape.count < WARM_UP:
             return f"{0 if shape is None else shape.count} of {WARM_UP} results of this kind"
-        least, where, judged = 1.0, "", 0
+        least, where, sign, judged = 1.0, "", 1.0, 0
         for path, x in numbers_of(document).items():
             level = memory.levels.get(path)
             if level is not None and level.count >= WARM_UP:
@@ -47,11 +49,14 @@ class ValuePlausibility(LearnedCheck):
                 p = level.p(x)
                 if p < least:
                     least, where = p, path
-        worst, why = 0.0, ""
+                if x < 0.0:
+                    sign = min(sign, level.sign_p(x))
+        worst, why, several = 0.0, "", 1.0 + 0.5 * (judged - 1)
         if judged:
-            worst = -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0))
+            worst = -math.log(min(least * several, 1.0))
             why = f"{where or 'the number'} is far from its usual level"
         x, said = shape.format_surprise(document)
         if x > worst:
             worst, why = x, said
-        return Finding(worst, why if worst > 0.0 else "")
+        direct = SHOWN / (sign * several) if sign < 1.0 else 0.0
+        return Finding(worst, why if worst > 0.0 else "", direct=direct)
