@@ -80,7 +80,7 @@ class TestSurprise:
 
     def test_another_order_of_keys(self):
         x, extent, why = surprise(learned(*USERS), {"name": "x", "id": 1, "address": {"city": "Oslo"}})
-        # Another order was in none of 40, Good-Turing (0 + 1/2) / (40 + 3/2); the odder of two objects counts 1.5 times.
+        # Another order was in none of 40, Good-Turing (0 + 1/2) / (40 + 3/2), times 1.5 for the odder of two.
         assert -math.log(0.75 / 36.5) <= x <= -math.log(0.75 / 41.5) + 1e-9
         assert 0.0 < extent <= 0.5
         assert "keys" in why

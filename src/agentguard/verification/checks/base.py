@@ -139,7 +139,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         if likelihood > self.cap:
             likelihood = self.cap
         if direct > likelihood:
-            likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.15 / p))
+            likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.5 / p))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
         fired = p <= FIRES_AT
