@@ -6,11 +6,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A second environment, with the lowest supported versions of the dependencies and of the frameworks.
 LOWEST := .venv-lowest
+# A third, which holds a compiled wheel in place of the source.
+COMPILED := .venv-compiled
 # Rebuilt when the declared or the tested versions change.
 STAMP := $(VENV)/.agentguard-installed
 LOWEST_STAMP := $(LOWEST)/.agentguard-installed
+COMPILED_STAMP := $(COMPILED)/.agentguard-installed
+WHEEL_SOURCES := $(shell find src/agentguard integrations profiles -name '*.py' -o -name '*.yaml')
 # The suites that reach into what is installed: the frameworks, and the libraries under engine and command line.
 LOWEST_SUITES := tests/integrations tests/convergence tests/engine tests/golden tests/cli
+# The suites that call compiled code. No folder of sources is among them: its modules would stand before the wheel's.
+COMPILED_SUITES := $(addprefix tests/,packaging/test_installed.py verification engine contract property golden reference \
+  traces integrations)
 # The package as a wheel holds it, by links: where mypy finds agentguard.integrations, which is a folder at the top.
 LAYOUT := .layout/agentguard
 # What mypy checks; tests/typing is the public API as its users' type checkers see it.
@@ -19,11 +26,11 @@ TYPED := $(LAYOUT) $(wildcard tests/typing)
 UNTYPED_ON_310 := integrations/pydantic_ai.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest lint format bench measure clean
+.PHONY: help demo test test-lowest test-compiled lint format bench measure clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile
 
 demo: $(STAMP) ## Guard several hundred real tool calls with faults among them
 	@$(BIN)/agentguard demo
@@ -33,6 +40,9 @@ test: $(STAMP) ## Run all tests, the doctests and the code blocks of the documen
 
 test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest
 	$(LOWEST)/bin/python -m pytest -q $(LOWEST_SUITES)
+
+test-compiled: $(COMPILED_STAMP) ## Run the engine's and the integrations' tests on a compiled wheel, in .venv-compiled
+	$(COMPILED)/bin/python -m pytest -q $(COMPILED_SUITES)
 
 lint: $(STAMP) ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff check .
@@ -53,15 +63,21 @@ measure: $(STAMP) ## Measure speed, and detection where recorded data lies besid
 	$(BIN)/python benchmarks/measurements.py
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout
+	rm -rf $(VENV) $(LOWEST) $(COMPILED) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout
 
 $(STAMP): pyproject.toml setup.py constraints.txt
-	$(call install,$(VENV),constraints.txt,dev)
+	$(call install,$(VENV),constraints.txt,-e '.[dev]')
 
 $(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt
-	$(call install,$(LOWEST),constraints-lowest.txt,test)
+	$(call install,$(LOWEST),constraints-lowest.txt,-e '.[test]')
 
-# $(call install,ENVIRONMENT,CONSTRAINTS,EXTRA) makes an environment with agentguard and marks it done.
+$(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES)
+	$(call install,$(COMPILED),constraints.txt,'.[test]')
+
+# Whoever tests what is compiled wants no wheel that is not.
+$(COMPILED_STAMP) test-compiled: export AGENTGUARD_COMPILE := 1
+
+# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard and marks it done.
 define install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
   echo "agentguard needs Python 3.10 or newer, and '$(PYTHON)' is not that." >&2; \
@@ -69,7 +85,8 @@ define install
 @test -x $(1)/bin/pip || { echo "Creating $(1) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(1); } || { \
   echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu, first: apt-get install python3-venv" >&2; exit 1; }
 @echo "Installing agentguard and what it is tested with into $(1) (once, a minute or two)"
-@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(2) -e '.[$(3)]' || { \
-  echo "The installation failed; the lines above say why. It needs a package index: see 'pip config list'." >&2; exit 1; }
+@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(2) $(3) || { \
+  echo "The installation failed; the lines above say why. It needs a package index ('pip config list' names it), and" >&2; \
+  echo 'a compiled wheel needs a C compiler and Python.h: on Debian and Ubuntu, build-essential and python3-dev.' >&2; exit 1; }
 @touch $@
 endef

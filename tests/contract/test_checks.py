@@ -229,7 +229,8 @@ def snapshot(value: Any) -> Any:
         return frozenset(value)
     if isinstance(value, (str, bytes, int, float, type, type(None))):
         return value
-    names = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    slots = ("__slots__", "__mypyc_attrs__")  # the latter where the class is compiled
+    names = [name for kind in type(value).__mro__ for slot in slots for name in getattr(kind, slot, ())]
     held = {name: getattr(value, name) for name in [*names, *vars(value)]} if hasattr(value, "__dict__") else {}
     held = held or {name: getattr(value, name) for name in names}
     return [(name, snapshot(item)) for name, item in held.items()] if held else repr(type(value))

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import pytest
 
 from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.checks.value import ValuePlausibility
-from agentguard.verification.reference.finding import DocumentedCheck
+from agentguard.verification.engine import _METHODS as METHODS
+from agentguard.verification.method import Check
 
 Mode = Literal["calibrated", "reference"]
+BROKEN = "value_plausibility"
 SECRET = "the patient's name is in here"
 CALL: dict[str, Any] = {"args": {"q": SECRET}, "result": {"answer": SECRET, "count": 3}, "execution_time_ms": 120.0}
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -22,19 +23,42 @@ def explode(case: Any) -> Any:
     raise ValueError(f"cannot judge {case.document.value} of {case.call.args}")
 
 
+class Exploding:
+    """Stands in a check's place."""
+
+    def __init__(self, check: Check) -> None:
+        self.name, self.tier = check.name, check.tier
+
+    def __call__(self, case: Any, /) -> Any:
+        return explode(case)
+
+
+class WithABrokenCheck:
+    """A method in which value_plausibility raises, with the result in its message.
+
+    It stands before the real one: compiled classes cannot be patched.
+    """
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.method, name)
+
+    @property
+    def tiers(self) -> Any:
+        return [
+            (tier, [Exploding(check) if check.name == BROKEN else check for check in checks])
+            for tier, checks in self.method.tiers
+        ]
+
+
 @pytest.fixture
 def broken_check(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> str:
-    """value_plausibility raises, with the result in its message."""
-    if mode == "calibrated":
-        monkeypatch.setattr(ValuePlausibility, "examine", lambda self, case: explode(case))
-        return "value_plausibility"
-    judge = DocumentedCheck.__call__
-
-    def fails(self: DocumentedCheck, case: Any) -> Any:
-        return explode(case) if self.name == "value_plausibility" else judge(self, case)
-
-    monkeypatch.setattr(DocumentedCheck, "__call__", fails)
-    return "value_plausibility"
+    """The check that raises in the engines built from here on."""
+    sound = METHODS[mode]
+    monkeypatch.setitem(METHODS, mode, lambda: WithABrokenCheck(sound()))
+    return BROKEN
 
 
 def guarded(mode: Mode, on_error: str | None) -> VerificationEngine:

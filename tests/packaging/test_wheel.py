@@ -1,15 +1,17 @@
-"""The wheel holds the whole package and works in an environment that has nothing else."""
+"""The pure wheel holds the whole package and works in an environment that has nothing else."""
 
-import shutil
 import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.packaging
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"src/agentguard": "agentguard", "integrations": "agentguard/integrations", "profiles": "agentguard/profiles"}
@@ -36,36 +38,33 @@ for mode in ("reference", "calibrated"):
 """
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture(scope="module")
+def wheel(build: Callable[..., tuple[Path, str]]) -> Path:
+    return build(AGENTGUARD_PURE_PYTHON="1")[0]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy so that no build folder is left in the tree or read from it."""
-    work = tmp_path_factory.mktemp("build")
-    unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "tests")
-    shutil.copytree(ROOT, work / "tree", ignore=unwanted)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    run(*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", work, work / "tree", cwd=work)
-    (built,) = work.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(wheel: Path, run: Run, pip: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of a new environment that holds the wheel and its dependencies."""
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment, with_pip=False)
     programs = environment / ("Scripts" if sys.platform == "win32" else "bin")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(programs / "python")]
-    run(*pip, "install", "--quiet", "-c", ROOT / "constraints.txt", wheel, cwd=environment)
+    run(
+        *pip,
+        "--python",
+        programs / "python",
+        "install",
+        "--quiet",
+        "-c",
+        ROOT / "constraints.txt",
+        wheel,
+        cwd=environment,
+    )
     return programs
 
 
 def test_wheel_holds_every_module_and_profile(wheel: Path) -> None:
+    assert wheel.name.endswith("-py3-none-any.whl")
     expected = {
         f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
         for folder, package in FOLDERS.items()
@@ -83,8 +82,8 @@ def test_wheel_holds_every_module_and_profile(wheel: Path) -> None:
     assert {f"Provides-Extra: {extra}" for extra in EXTRAS} <= set(metadata.splitlines())
 
 
-def test_quick_start_runs_from_the_wheel(programs: Path, tmp_path: Path) -> None:
-    printed = run(programs / "python", "-c", QUICK_START, cwd=tmp_path)
+def test_quick_start_runs_from_the_wheel(programs: Path, run: Run, tmp_path: Path) -> None:
+    printed = run(programs / "python", "-c", QUICK_START, cwd=tmp_path).stdout
 
     assert printed.splitlines() == [
         "reference accept VerificationTier.TIER_1 0.127",
@@ -92,18 +91,18 @@ def test_quick_start_runs_from_the_wheel(programs: Path, tmp_path: Path) -> None
     ]
 
 
-def test_an_integration_without_its_framework_names_the_extra(programs: Path, tmp_path: Path) -> None:
+def test_an_integration_without_its_framework_names_the_extra(programs: Path, run: Run, tmp_path: Path) -> None:
     code = """
 try:
     import agentguard.integrations.callbacks
 except ImportError as error:
     print(error)
 """
-    assert "pip install 'agentguard[langchain]'" in run(programs / "python", "-c", code, cwd=tmp_path)
+    assert "pip install 'agentguard[langchain]'" in run(programs / "python", "-c", code, cwd=tmp_path).stdout
 
 
-def test_profiles_are_listed_from_an_empty_folder(programs: Path, tmp_path: Path) -> None:
-    printed = run(programs / "agentguard", "profiles", "list", "--json", cwd=tmp_path)
+def test_profiles_are_listed_from_an_empty_folder(programs: Path, run: Run, tmp_path: Path) -> None:
+    printed = run(programs / "agentguard", "profiles", "list", "--json", cwd=tmp_path).stdout
 
     assert "weather" in printed
     assert not list(tmp_path.iterdir())

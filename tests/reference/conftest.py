@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentguard.verification.arguments import Arguments
+from agentguard.verification.canonical import as_name
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
 from agentguard.verification.method import Case, Decision, Settings
@@ -25,7 +26,7 @@ class Tool:
         self.memory = self.method.new_memory()
 
     def case(self, result: Any, args: Any = None, ms: Any = None, session: Any = None) -> Case:
-        call = ToolCall("tool", args, result, ms, session)
+        call = ToolCall("tool", args, result, ms, None if session is None else as_name(session))  # as the engine does
         return Case(call, read(result), self.contract, self.memory, Settings(), Arguments(args))
 
     def signals(self, case: Case) -> dict[str, SignalResult]:

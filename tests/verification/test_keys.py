@@ -57,7 +57,7 @@ class TestHistory:
     def test_keeps_distinct_results_the_current_one_last(self):
         a, b = read({"n": 1}), read({"n": 2})
         history = history_of({"n": 1}, {"n": 2}, {"n": 1})
-        assert history.results == (b.digest, a.digest)
+        assert history.results.tolist() == [b.digest, a.digest]
         assert history.count == 3
 
     def test_forgets_the_oldest_result(self):

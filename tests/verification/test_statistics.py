@@ -215,7 +215,7 @@ class TestRing:
         ring = Ring(size)
         for value in values:
             ring.push(value)
-        assert ring.ordered == sorted(values[-size:])
+        assert ring.ordered.tolist() == sorted(values[-size:])
         assert len(ring) == min(size, len(values))
 
     @given(st.lists(LOGS, min_size=1, max_size=80), LOGS)

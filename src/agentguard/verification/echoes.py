@@ -47,6 +47,7 @@ class Echo(NamedTuple):
     found: bool
 
 
+@lru_cache(maxsize=2_048)
 def _is_identifier(name: str) -> bool:
     return name.lower().endswith(IDENTIFIER_ENDINGS)
 
@@ -80,7 +81,6 @@ class EchoPool:
         rate.push(found)
 
 
-@lru_cache(maxsize=2_048)
 def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
     """Every argument that could come back, with whether it did.
 

@@ -6,6 +6,7 @@ A parser refuses a cut-off document; this reader takes what is there and says wh
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .walk import Form
@@ -46,6 +47,12 @@ class _Level:
         return self.path, tuple(dict.fromkeys(self.keys))
 
 
+@lru_cache(maxsize=2_048)
+def _name(key: str) -> str:
+    """A key without its digits; equal ones are one object, since they are kept by the thousand."""
+    return _DIGITS.sub("#", key)
+
+
 class _Reader:
     """One pass over the lines: what was found, what is open, how many lines made sense."""
 
@@ -69,7 +76,7 @@ class _Reader:
         if match is not None:
             self.keyed += 1
             self.explained += 1
-            self._key(len(match[1]) + len(match[2]), bool(match[2]), _DIGITS.sub("#", match[3]), match[4] or "")
+            self._key(len(match[1]) + len(match[2]), bool(match[2]), _name(match[3]), match[4] or "")
             return
         item = line.strip()
         if not item:

@@ -19,6 +19,7 @@ MAX_RESULTS = 5
 MOST_SEEN = 20
 MAX_NUMBERS = 24
 MAX_OWNERS = 4
+KEY_LENGTH = 16
 NUMBERS_READ = 6  # of the numbers at one path of one result
 MARKS = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096, 6_144, 8_192)
 
@@ -59,7 +60,7 @@ class KeyHistory:
         self.count = 0
         self.changes = 0  # results other than the one before
         self.words = array("I", sorted(words)).tobytes()
-        self.results: tuple[int, ...] = ()  # distinct digests, the current one last
+        self.results = array("Q")  # distinct digests, the current one last
         self.paths: tuple[str, ...] = ()
         self.means = array("f")  # of the numbers at these paths
         self.clocks: dict[str, ClockValue] = _NO_CLOCKS
@@ -69,10 +70,13 @@ class KeyHistory:
     def learn(self, document: Document) -> None:
         self.count += 1
         digest = document.digest
-        changed = self.results[-1:] != (digest,)
+        changed = not self.results or self.results[-1] != digest
         if changed:
             self.changes += self.count > 1
-            self.results = (*[known for known in self.results if known != digest], digest)[-MAX_RESULTS:]
+            if digest in self.results:
+                self.results.remove(digest)
+            self.results.append(digest)
+            del self.results[:-MAX_RESULTS]
         self._learn_numbers(numbers_of(document))
         if changed and document.size >= self.size:
             self.size = document.size
@@ -81,17 +85,17 @@ class KeyHistory:
     def _learn_numbers(self, numbers: dict[str, float]) -> None:
         paths, values = tuple(numbers)[:MAX_NUMBERS], numbers.values()
         if paths != self.paths:
-            known = dict(zip(self.paths, self.means, strict=True))
+            known = dict(zip(self.paths, self.means))
             self.means = array("f", [known.get(path, numbers[path]) for path in paths])
             self.paths = _shared(paths)
         weight = 1.0 / min(self.count, MOST_SEEN)
-        self.means = array("f", [mean + (x - mean) * weight for mean, x in zip(self.means, values, strict=False)])
+        self.means = array("f", [mean + (x - mean) * weight for mean, x in zip(self.means, values)])
 
     def moves(self, numbers: dict[str, float]) -> list[tuple[str, float]]:
         """How far each number is from its mean here, by path; of those that were there before."""
         if tuple(numbers) == self.paths:
-            return [(path, x - mean) for (path, x), mean in zip(numbers.items(), self.means, strict=True)]
-        means = dict(zip(self.paths, self.means, strict=True))
+            return [(path, x - mean) for (path, x), mean in zip(numbers.items(), self.means)]
+        means = dict(zip(self.paths, self.means))
         return [(path, x - means[path]) for path, x in numbers.items() if path in means]
 
     @property
@@ -128,6 +132,10 @@ def _marks(text: bytes) -> bytes:
     return marks.tobytes()
 
 
+def _keys_in(owners: bytes) -> list[bytes]:
+    return [owners[begin : begin + KEY_LENGTH] for begin in range(0, len(owners), KEY_LENGTH)]
+
+
 class Keys:
     """Key histories and the owners of each result, least recently used first out.
 
@@ -136,13 +144,13 @@ class Keys:
 
     __slots__ = ("by_key", "owners", "word_counts")
 
-    MAX_KEYS: ClassVar[int] = 160
-    MAX_OWNED: ClassVar[int] = 320
-    MAX_WORDS: ClassVar[int] = 320
+    MAX_KEYS: ClassVar[int] = 100
+    MAX_OWNED: ClassVar[int] = 160
+    MAX_WORDS: ClassVar[int] = 160
 
     def __init__(self) -> None:
         self.by_key: dict[bytes, KeyHistory] = {}
-        self.owners: dict[int, tuple[bytes, ...]] = {}
+        self.owners: dict[int, bytes] = {}  # up to four keys, one after the other
         self.word_counts: dict[int, int] = {}  # in how many keys a word stands
 
     def learn(self, arguments: Arguments, document: Document) -> KeyHistory:
@@ -156,9 +164,9 @@ class Keys:
                 self._forget(self.by_key.pop(next(iter(self.by_key))))
         self.by_key[key] = history
         history.learn(document)
-        owners = self.owners.pop(document.digest, ())
-        if key not in owners and len(owners) < MAX_OWNERS:
-            owners = (*owners, key)
+        owners = self.owners.pop(document.digest, b"")
+        if key not in _keys_in(owners) and len(owners) < MAX_OWNERS * KEY_LENGTH:
+            owners = owners + key if owners else key
         self.owners[document.digest] = owners
         if len(self.owners) > self.MAX_OWNED:
             del self.owners[next(iter(self.owners))]
@@ -185,7 +193,7 @@ class Keys:
         Little: less than half of their words by weight (a Jaccard index below one half), where a word weighs the less
         the more keys it stands in: near-equal questions rightly have equal answers, but ``https`` makes none near.
         """
-        owners = self.owners.get(digest)
+        owners = _keys_in(self.owners.get(digest, b""))
         if not owners:
             return False
         key, words = arguments.key, arguments.words

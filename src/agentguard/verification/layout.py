@@ -15,7 +15,7 @@ from .walk import Form, Typed, last_name
 __all__ = ["Layout", "layout_of", "text_layout_of"]
 
 MAX_LAYOUTS = 512
-MAX_PATHS = 40_000  # of all layouts that are remembered
+MAX_PATHS = 10_000  # of all layouts that are remembered
 DEEPEST_NAMED = 1  # dots in the path of a value that an argument of the same name is held against
 
 _CONTAINERS = frozenset({dict, list})
@@ -45,11 +45,11 @@ class Layout:
         self.forms = forms
         self.outermost = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
         facts: dict[Fact, None] = {}
-        for paths, kinds in zip(typed[::2], typed[1::2], strict=True):
+        for paths, kinds in zip(typed[::2], typed[1::2]):
             if type(paths) is str:
                 facts.update(dict.fromkeys((paths, kind) for kind in kinds))
             else:
-                facts.update(dict.fromkeys(zip(paths, kinds, strict=False)))
+                facts.update(dict.fromkeys(zip(paths, kinds)))
         self._paths = len(facts)
         self.is_plain = all(kind in _PLAIN for _, kind in facts)
         self.facts = frozenset(fact for fact in facts if fact[1] not in _CONTAINERS)

@@ -21,12 +21,13 @@ from .statistics import Categories, Rate
 
 __all__ = ["Shape", "facts_of"]
 
-MAX_FACTS = 1_000
+MAX_FACTS = 600
 MAX_WORDS = 40
-MAX_FORMATS = 128
-MAX_LAYOUTS = 16
+MAX_FORMATS = 64
+MAX_LAYOUTS = 8
+MAX_PATHS = 160  # of a layout that is remembered as usual
 MAX_OBJECTS = 200  # paths at which objects stand
-MAX_NAMES = 3_000  # of all orders of keys together
+MAX_NAMES = 1_500  # of all orders of keys together
 FORMATS_READ = 3  # of the values at one path, until one is a string
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _DIGITS_AND_LETTERS = str.maketrans(
@@ -174,12 +175,14 @@ class Shape:
             self._as_usual.clear()
             self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
             self._usual_at = self.count
-        if layout is not None and layout not in self._as_usual and self._surprise(document, layout.facts)[0] == 0.0:
+        for path, format_ in formats_of(document).items():
+            self._learn_format(path, format_)
+        if layout is None or layout in self._as_usual or len(layout) > MAX_PATHS:
+            return
+        if self._surprise(document, layout.facts)[0] == 0.0:
             if len(self._as_usual) >= MAX_LAYOUTS:
                 self._as_usual.clear()
             self._as_usual.add(layout)
-        for path, format_ in formats_of(document).items():
-            self._learn_format(path, format_)
 
     def _learn(self, document: Document, facts: Set[Fact]) -> None:
         known = self.facts

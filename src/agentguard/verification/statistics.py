@@ -7,8 +7,8 @@ unusual, never 0, and near 1 while little is known.
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
 from typing import Any, ClassVar
 
 __all__ = ["USUAL_P", "Categories", "Level", "Rate", "Ring", "Surprises", "signed_log", "student_t4_tail"]
@@ -72,7 +72,7 @@ class Categories:
 
     __slots__ = ("counts", "singles", "total")
 
-    LIMIT: ClassVar[int] = 256
+    LIMIT: ClassVar[int] = 64
 
     def __init__(self) -> None:
         self.counts: dict[Any, int] = {}
@@ -115,7 +115,7 @@ class Surprises:
     MEMORY: ClassVar[float] = 512.0
 
     def __init__(self, floor: float, prior: float = 8.0) -> None:
-        self.bins: list[float] | None = None
+        self.bins: array[float] | None = None
         self.total = 0.0
         self.floor = floor
         self.prior = prior
@@ -144,23 +144,24 @@ class Surprises:
         self.total += weight
         if surprise > 0.0:  # a surprise of nothing is in no tail
             if self.bins is None:
-                self.bins = [0.0] * self.BINS
+                self.bins = array("d", bytes(8 * self.BINS))
             self.bins[min(int(surprise / self.WIDTH), self.BINS - 1)] += weight
         if self.total > self.MEMORY:
             self.total *= 0.5
             if self.bins is not None:
-                self.bins = [0.5 * count for count in self.bins]
+                self.bins = array("d", [0.5 * count for count in self.bins])
 
 
 class Ring:
     """The last ``size`` observations, also in order: rank p-values with exponential tails beyond the deciles."""
 
-    __slots__ = ("_arrived", "ordered", "size")
+    __slots__ = ("_arrived", "_oldest", "ordered", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._arrived: deque[float] = deque()
-        self.ordered: list[float] = []
+        self._arrived = array("d")  # in a circle, from ``_oldest`` on
+        self._oldest = 0
+        self.ordered = array("d")
 
     def __len__(self) -> int:
         return len(self.ordered)
@@ -172,10 +173,13 @@ class Ring:
         return bool(ordered) and ordered[outside] <= value <= ordered[-1 - outside]
 
     def push(self, value: float) -> None:
-        self._arrived.append(value)
         insort(self.ordered, value)
-        if len(self._arrived) > self.size:
-            del self.ordered[bisect_left(self.ordered, self._arrived.popleft())]
+        if len(self._arrived) < self.size:
+            self._arrived.append(value)
+        else:
+            del self.ordered[bisect_left(self.ordered, self._arrived[self._oldest])]
+            self._arrived[self._oldest] = value
+            self._oldest = (self._oldest + 1) % self.size
 
     def lower_p(self, value: float, least_scale: float) -> float:
         """P(an observation is at most this).

@@ -17,9 +17,8 @@ __all__ = ["Form", "Typed", "Walk", "child_path", "last_name"]
 MAX_LEAVES = 1_500
 MAX_KEYS = 200
 MAX_KEY_LENGTH = 80
-MAX_PATH_LENGTH = 400  # beyond it a checksum stands for the beginning
-MAX_NAMES_LENGTH = 8_000  # of all keys of an object and the paths below them, to be remembered
-MAX_FORMS = 2_048
+MAX_PATH_LENGTH = 200  # beyond it a checksum stands for the beginning
+MAX_CHARACTERS = 1_000_000  # of the keys and paths of all objects that are remembered
 HEAVY = 1 << 26  # characters
 MAX_DEPTH = 24
 HEAD, TAIL = 10, 2  # list elements looked at from the front and from the back
@@ -95,13 +94,13 @@ class Walk:
         if len(rows) == 1:
             self._fields(paths, tuple(rows[0].values()), depth)
         else:
-            for below, column in zip(paths, zip(*[row.values() for row in rows], strict=True), strict=False):
+            for below, column in zip(paths, zip(*[row.values() for row in rows])):
                 self._column(below, column, depth)
 
     def _fields(self, paths: tuple[str, ...], values: tuple[Any, ...], depth: int) -> None:
         leaves = self.leaves
         kinds = tuple(map(type, values))
-        for below, kind, item in zip(paths, kinds, values, strict=False):
+        for below, kind, item in zip(paths, kinds, values):
             if kind is dict:
                 self._objects((item,), below, depth + 1)
             elif kind is list:
@@ -170,6 +169,7 @@ def _length(item: Any) -> int:
 Inside = tuple[tuple[str, ...], tuple[str, ...]]
 
 _known_insides: dict[Form, Inside] = {}
+_characters = [0]  # in the keys and paths that are remembered
 
 
 def _inside(path: str, keys: tuple[str, ...]) -> Inside:
@@ -178,10 +178,13 @@ def _inside(path: str, keys: tuple[str, ...]) -> Inside:
     if inside is None:
         paths = tuple(child_path(path, key) for key in keys)
         inside = tuple(dict.fromkeys(_name(key) for key in keys)), paths
-        if len(_known_insides) >= MAX_FORMS:
+        size = 100 + sum(map(len, keys)) + sum(map(len, paths))
+        if _characters[0] + size > MAX_CHARACTERS:
             _known_insides.clear()
-        if sum(map(len, keys)) + sum(map(len, paths)) <= MAX_NAMES_LENGTH:
+            _characters[0] = 0
+        if size <= MAX_CHARACTERS // 100:
             _known_insides[path, keys] = inside
+            _characters[0] += size
     return inside
 
 
@@ -190,7 +193,7 @@ def _name(key: str) -> str:
     return key if key.isalpha() else _DIGITS.sub("#", key)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=8_192)
 def child_path(parent: str, key: str) -> str:
     """The path of a key below a parent; remembered, so that equal paths are one object with one hash.
 
@@ -204,12 +207,12 @@ def child_path(parent: str, key: str) -> str:
     return f"{parent}.{_name(key)}" if parent else _name(key)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def _element_path(parent: str) -> str:
     return f"{parent}[]"
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def last_name(path: str) -> str:
     """The key that a path ends in.
 

@@ -32,7 +32,7 @@ class Finding(NamedTuple):
         detail: what it is about.
         most: the most that it may weigh against the call, in nats.
         direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger, as
-            far as the recalibration bears it out (at most 1 / 2p).
+            far as the recalibration bears it out (at most .3 / p).
     """
 
     surprise: float
@@ -139,7 +139,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         if likelihood > self.cap:
             likelihood = self.cap
         if direct > likelihood:
-            likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.5 / p))
+            likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.3 / p))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
         fired = p <= FIRES_AT

@@ -15,6 +15,7 @@ __all__ = ["TruncatedResult"]
 POOLED = 8.0
 SHOWN = 0.3  # P(a result shows such a trace | fabricated or corrupted)
 RATES_KNOWN = 8  # results after which the rate of a trace is a likelihood of its own
+RARE = -math.log(0.03)
 CLOSING = frozenset(".!?)]}>\"'`")
 
 
@@ -67,5 +68,7 @@ class TruncatedResult(LearnedCheck):
             x = 0.0 if last in CLOSING else -math.log(endings.p(last))
             if x > worst:
                 worst, why = x, "breaks off where no result of this kind ends"
-        direct = SHOWN * math.exp(worst) if memory.kinds.total >= RATES_KNOWN else 0.0
+        # A trace that genuine results of this tool do show is no event by itself: there its p-value is all it says.
+        known = memory.kinds.total >= RATES_KNOWN and worst >= RARE
+        direct = SHOWN * math.exp(worst) if known else 0.0
         return Finding(worst, why, direct=direct)
