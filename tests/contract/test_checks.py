@@ -281,6 +281,7 @@ LEARNED = {
     "session_inconsistency",
     "spc_anomaly",
     "value_plausibility",
+    "format_mismatch",
     "structure_mismatch",
     "duplicate_result",
 }

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.verification.document import read
-from agentguard.verification.shape import Shape, facts_of, string_format
+from agentguard.verification.formats import string_format
+from agentguard.verification.shape import Shape, facts_of
 
 
 def learned(*results):
@@ -80,7 +81,7 @@ class TestSurprise:
 
     def test_another_order_of_keys(self):
         x, extent, why = surprise(learned(*USERS), {"name": "x", "id": 1, "address": {"city": "Oslo"}})
-        # Another order was in none of 40, Good-Turing (0 + 1/2) / (40 + 3/2), times 1.5 for the odder of two.
+        # Another order was in none of 40, Good-Turing (0 + 1/2) / (40 + 3/2); the odder of two counts 1.5 times.
         assert -math.log(0.75 / 36.5) <= x <= -math.log(0.75 / 41.5) + 1e-9
         assert 0.0 < extent <= 0.5
         assert "keys" in why
@@ -198,3 +199,30 @@ def test_memory_is_bounded():
     assert len(shape.facts) < 3_000
     assert len(shape.keys) < 3_000
     assert len(shape.formats) < 3_000
+
+
+class TestBrokenFormat:
+    LETTERS = [  # noqa: RUF012 - read only
+        {"no": n, "sent": f"2025-03-{1 + n % 28:02}T08:{n % 60:02}:00Z", "to": f"Ann {n}"} for n in range(40)
+    ]
+
+    @pytest.mark.parametrize("sent", ["03/05/2025 08:15", "yesterday", "2025/03/05", "1741161600"])
+    def test_a_date_written_otherwise_than_all_before(self, sent):
+        x, said = learned(*self.LETTERS).broken_format(read({"no": 7, "sent": sent, "to": "Bo"}))
+        assert x == pytest.approx(-math.log(0.5 / 41.5))  # never in 40: (0 + 1/2) / (40 + 3/2)
+        assert said.startswith("sent is written in another way")
+
+    @pytest.mark.parametrize(
+        "sent", ["2026-12-24T23:59:59Z", "2026-12-24T23:59:59.123Z", "2026-12-24", "2026-1-2T3:04:05Z", "", None]
+    )
+    def test_other_dates_more_and_less_precise_ones_and_none_break_nothing(self, sent):
+        assert learned(*self.LETTERS).broken_format(read({"no": 7, "sent": sent, "to": "Bo"})) == (0.0, "")
+
+    def test_words_have_no_format_to_break(self):
+        states = [{"state": ("open", "in_transit")[n % 2]} for n in range(40)]
+        assert learned(*states).broken_format(read({"state": "on hold (2)"})) == (0.0, "")
+
+    def test_dates_in_two_ways_are_no_format_yet(self):
+        mixed = [{"sent": ("2025-03-05", "05/03/2025")[n % 2]} for n in range(40)]
+        assert learned(*mixed).broken_format(read({"sent": "yesterday"}))[0] > 0.0
+        assert learned(*mixed[:6]).broken_format(read({"sent": "yesterday"})) == (0.0, "")  # too few

@@ -59,7 +59,7 @@ class Document:
         is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
-        facts, formats, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``shape.formats_of``,
+        facts, formats, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``formats.formats_of``,
             ``keys.numbers_of`` and ``clocks.clock_values``.
     """
 

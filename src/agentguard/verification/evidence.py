@@ -40,6 +40,7 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "spc_anomaly": 3.0,
         "value_plausibility": 3.0,
         "structure_mismatch": 14.0,
+        "format_mismatch": 14.0,
         "echo_mismatch": 16.0,
         "duplicate_result": 16.0,
     }

@@ -14,8 +14,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Set
+from typing import Any
 
+from .conflicts import contradicted
 from .document import Document
+from .formats import formats_of, is_rigid, is_written_alike
 from .layout import Layout
 from .statistics import Categories, Rate
 
@@ -28,11 +31,7 @@ MAX_LAYOUTS = 8
 MAX_PATHS = 160  # of a layout that is remembered as usual
 MAX_OBJECTS = 200  # paths at which objects stand
 MAX_NAMES = 1_500  # of all orders of keys together
-FORMATS_READ = 3  # of the values at one path, until one is a string
 _WORD = re.compile(r"[A-Za-z]{3,}")
-_DIGITS_AND_LETTERS = str.maketrans(
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "9" * 10 + "a" * 26 + "A" * 26
-)
 
 Fact = Hashable
 
@@ -53,47 +52,23 @@ def facts_of(document: Document) -> Set[Fact]:
     return document.facts
 
 
-def string_format(value: str) -> str:
-    """The format of a short string: letters as ``a`` and ``A``, digits as ``9``, the rest as it is.
-
-    >>> string_format("HAT069"), string_format("2024-05-20")
-    ('AAA999', '9999-99-99')
-    """
-    return value[:32].translate(_DIGITS_AND_LETTERS)
-
-
-def formats_of(document: Document) -> dict[str, str]:
-    """The format of the first string at each path."""
-    if document.formats is None:
-        leaves = document.leaves
-        document.formats = {}
-        strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
-        for path in strings:
-            values = leaves[path]
-            value = values[0]
-            if type(value) is not str:
-                value = next((other for other in values[1:FORMATS_READ] if type(other) is str), None)
-            if value is not None:
-                document.formats[path] = value[:32].translate(_DIGITS_AND_LETTERS)
-    return document.formats
-
-
 class Shape:
     """The facts of one kind of result, counted."""
 
     __slots__ = (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_to_count", "_usual", "_usual_at", "count", "facts",
-        "formats", "keys",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "count",
+        "facts", "formats", "keys",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.count = 0
-        self.facts: Counter[Fact] = Counter()
+        self.facts: Counter[Any] = Counter()  # by fact
         self.keys: dict[str, Categories] = {}
         self._names_left = MAX_NAMES
         self.formats: dict[str, Categories | None] = {}
+        self._rigid: tuple[str, ...] = ()  # paths of dates and the like, all written in one way
         self._novel = Rate()
-        self._usual: frozenset[Fact] = frozenset()  # facts of more than half of the results
+        self._usual: frozenset[Any] = frozenset()  # facts of more than half of the results
         self._usual_at = 0
         self._added_up = 0  # results counted in ``facts`` and ``keys``
         self._as_usual: set[Layout] = set()
@@ -112,11 +87,10 @@ class Shape:
     def _surprise(self, document: Document, facts: Set[Fact]) -> tuple[float, float, str]:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
-        new = [fact for fact in facts if fact not in known]
+        new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
             why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {min(map(_say, new))}"
-        missing = self._usual - facts
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
             seen = max(known[fact] for fact in missing)
@@ -140,19 +114,48 @@ class Shape:
                 worst, why = x, f"unusual keys at {where or 'the top'}"
         return worst, extent, why
 
+    def contradiction(self, document: Document) -> tuple[float, str]:
+        """``-ln p`` of the path at which most results had another type, and what it is; (0, "") without one."""
+        if document.layout is None or not document.is_structured or document.layout in self._as_usual:
+            return 0.0, ""  # text of ``key: value`` lines has one type only, and writes an empty list as a text
+        facts = document.layout.facts
+        new = [fact for fact in facts if fact not in self.facts]
+        if not new:
+            return 0.0, ""
+        seen, where = contradicted(new, self._usual - facts, self.facts)
+        if not seen:
+            return 0.0, ""
+        return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results"
+
     def format_surprise(self, document: Document) -> tuple[float, str]:
-        """``-ln p`` of the most unusual string format, over the paths whose strings have a format."""
+        """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``."""
         least, where, judged = 1.0, "", 0
         for path, format_ in formats_of(document).items():
             formats = self.formats.get(path)
             if formats is not None and formats.total >= 3:
                 judged += 1
                 p = formats.p(format_)
-                if p < least:
+                if p < least and path not in self._rigid:
                     least, where = p, path
         if not where:
             return 0.0, ""
         return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), f"{where} is written in an unusual way"
+
+    def broken_format(self, document: Document) -> tuple[float, str]:
+        """``-ln p`` of a string that is written otherwise than all at its path, where those are dates or the like."""
+        least, where = 1.0, ""
+        if self._rigid:
+            written = formats_of(document)
+            for path in self._rigid:
+                format_ = written.get(path)
+                formats = self.formats.get(path)
+                if format_ and formats is not None and format_ not in formats.counts:
+                    p = 0.5 * (1.0 + 0.5 * (len(self._rigid) - 1)) / (formats.total + 1.5)
+                    if p < least and not is_written_alike(format_, formats.counts):
+                        least, where = p, path
+        if least == 1.0:
+            return 0.0, ""
+        return -math.log(least), f"{where or 'the value'} is written in another way than before"
 
     def is_cut_object(self, path: str, names: tuple[str, ...]) -> bool:
         """The object's keys are the first few of an order of keys that is known here, and were never all there was."""
@@ -175,6 +178,7 @@ class Shape:
             self._as_usual.clear()
             self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
             self._usual_at = self.count
+            self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
         for path, format_ in formats_of(document).items():
             self._learn_format(path, format_)
         if layout is None or layout in self._as_usual or len(layout) > MAX_PATHS:

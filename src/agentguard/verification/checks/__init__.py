@@ -6,6 +6,7 @@ from agentguard.verification.types import VerificationTier
 from .base import DeclaredCheck, LearnedCheck
 from .duplicate import DuplicateResult
 from .echo import EchoMismatch
+from .format import FormatMismatch
 from .history import HistoricalInconsistency
 from .latency import LatencyAnomaly
 from .length import LengthAnomaly
@@ -28,6 +29,7 @@ TIERS: tuple[tuple[VerificationTier, tuple[Check, ...]], ...] = (
         VerificationTier.TIER_1,
         (
             StructureMismatch(),
+            FormatMismatch(),
             EchoMismatch(),
             HistoricalInconsistency(),
             SessionInconsistency(),

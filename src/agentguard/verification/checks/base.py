@@ -32,7 +32,7 @@ class Finding(NamedTuple):
         detail: what it is about.
         most: the most that it may weigh against the call, in nats.
         direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger, as
-            far as the recalibration bears it out (at most .3 / p).
+            far as the recalibration bears it out (at most ``borne_out`` / p).
     """
 
     surprise: float
@@ -110,11 +110,13 @@ class LearnedCheck(DeclaredCheck, ABC):
         floor: the p-value that a surprise without precedent is trusted to, as a conformal prior.
         share: w of the likelihood ratio, the share of fabricated results that disturb this signal.
         cap: the most that the signal may say against a call, as a likelihood ratio.
+        borne_out: a ratio known from a rate stands up to this over p: up to P(so | fabricated), if p is right.
     """
 
     floor: ClassVar[float] = 0.005
     share: ClassVar[float] = 0.5
     cap: ClassVar[float] = math.inf
+    borne_out: ClassVar[float] = 0.15
 
     @abstractmethod
     def examine(self, case: Case) -> Finding | str:
@@ -139,7 +141,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         if likelihood > self.cap:
             likelihood = self.cap
         if direct > likelihood:
-            likelihood = max(likelihood, min(direct, MOST_DIRECT, 0.3 / p))
+            likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
         if likelihood > 1.0 and math.log(likelihood) > most:
             likelihood = math.exp(most)
         fired = p <= FIRES_AT

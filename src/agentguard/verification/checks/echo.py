@@ -20,6 +20,7 @@ class EchoMismatch(LearnedCheck):
     group = "entity"
     fabricated = 0.8
     share = 0.85
+    borne_out = 0.5
 
     def __call__(self, case: Case, /) -> SignalResult:
         learned = super().__call__(case)

@@ -1,0 +1,78 @@
+"""How strings are written: free text in any way, an enumeration in a few, a date, a time or an address in one.
+
+Where all ``n`` strings at a path are numbers with marks between them, another arrangement of such has come in none of
+them: its chance in the next genuine result is put at ``(0 + 1/2) / (n + 3/2)``, times ``1 + (m - 1)/2`` for the ``m``
+such paths that are looked at. More or less precision (hours added to a date, parts of a second) is not another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .document import Document
+from .statistics import Categories
+
+__all__ = ["formats_of", "is_rigid", "is_written_alike", "string_format"]
+
+RIGID = 8  # strings, all of them numbers with marks between
+MAX_RIGID = 4  # formats of these
+FORMATS_READ = 3  # of the values at one path, until one is a string
+_DATA = re.compile(r"[+-]?9+(?:[^9a]{1,3}9+)+A{0,3}")  # the format of a date, a time, a decimal number, an address
+_RUN = re.compile(r"([9aA])\1+")
+_DIGITS_AND_LETTERS = str.maketrans(
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "9" * 10 + "a" * 26 + "A" * 26
+)
+
+
+def string_format(value: str) -> str:
+    """The format of a short string: letters as ``a`` and ``A``, digits as ``9``, the rest as it is.
+
+    >>> string_format("HAT069"), string_format("2024-05-20")
+    ('AAA999', '9999-99-99')
+    """
+    return value[:32].translate(_DIGITS_AND_LETTERS)
+
+
+def formats_of(document: Document) -> dict[str, str]:
+    """The format of the first string at each path."""
+    if document.formats is None:
+        leaves = document.leaves
+        document.formats = {}
+        strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
+        for path in strings:
+            values = leaves[path]
+            value = values[0]
+            if type(value) is not str:
+                value = next((other for other in values[1:FORMATS_READ] if type(other) is str), None)
+            if value is not None:
+                document.formats[path] = value[:32].translate(_DIGITS_AND_LETTERS)
+    return document.formats
+
+
+def built(format_: str) -> str:
+    """How a string of this format is built, whatever the lengths of its numbers and words.
+
+    >>> built("9999-99-99A99:99:99A"), built("9-9-9A99:99:99A")
+    ('9-9-9A9:9:9A', '9-9-9A9:9:9A')
+    """
+    return _RUN.sub(r"\1", format_)
+
+
+def is_written_alike(format_: str, known_formats: Iterable[str]) -> bool:
+    """As a known one, or more or less precise: hours added to a date, parts of a second, a time zone."""
+    build = built(format_).rstrip("A")
+    for known in known_formats:
+        other = built(known).rstrip("A")
+        if build == other:
+            return True
+        shorter, longer = (build, other) if len(build) < len(other) else (other, build)
+        if longer.startswith(shorter) and (len(shorter) > 2 or longer == "9.9"):
+            return True
+    return False
+
+
+def is_rigid(formats: Categories) -> bool:
+    """All of these strings, eight or more, are numbers with marks between, in at most four formats."""
+    known = formats.counts
+    return formats.total >= RIGID and len(known) <= MAX_RIGID and all(_DATA.fullmatch(format_) for format_ in known)
