@@ -31,10 +31,11 @@ class TestFalseBlockP:
         assert false_block_p(total, scores(1.0, 2.0), scores(3.0)) == 1.0
 
     def test_by_hand(self):
-        # Over all tools: 2 of 4 calls at 3 nats and more, and 20 at Markov's bound; this tool: 1 of 3, and 20 as those.
+        # Over all tools: 2 of 4 calls at 3 nats and more, and 20 at Markov's bound; this tool: 1 of 3, which
+        # is taken for a burst of three, and 20 as those.
         everywhere, tool = scores(-1.0, 0.5, 3.3, 5.0), scores(-1.0, 0.5, 5.0)
         overall = (2 + 20 * math.exp(-3.0)) / 24
-        assert false_block_p(3.0, tool, everywhere) == pytest.approx((1 + 20 * overall) / 23)
+        assert false_block_p(3.0, tool, everywhere) == pytest.approx((3 * 1 + 20 * overall) / 23)
 
     def test_a_tools_own_calls_outweigh_the_others_in_time(self):
         quiet, loud = scores(*[0.1] * 500), scores(*[6.0] * 500)

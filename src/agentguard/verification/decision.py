@@ -11,6 +11,7 @@ from .types import Verdict
 __all__ = ["false_block_p", "verdict_of"]
 
 TOOL_WEIGHT = 20.0
+BURST = 3.0  # calls that one odd call of a tool counts for
 
 
 def new_scores() -> Surprises:
@@ -23,7 +24,8 @@ def false_block_p(total: float, tool: Surprises, everywhere: Surprises) -> float
 
     The tool's own calls count from the first, together with 20 that behave as calls do over all tools; those start
     from 20 that keep to Markov's bound, P(LR >= t | genuine) <= 1/t. Past calls enter by their probability of being
-    genuine, so that what was blocked does not teach the guard to let it pass.
+    genuine, so that what was blocked does not teach the guard to let it pass. Odd calls of a tool come in bursts, as a
+    new mode does, and not one by one as the rank of an exchangeable call supposes: each that came counts for three.
 
     >>> false_block_p(0.0, new_scores(), new_scores())
     1.0
@@ -31,7 +33,8 @@ def false_block_p(total: float, tool: Surprises, everywhere: Surprises) -> float
     if total <= 0.0:
         return 1.0
     overall = everywhere.p(total)
-    return max(tool.p(total, expected=overall), math.exp(-30.0))
+    p = (BURST * tool.tail(total) + TOOL_WEIGHT * overall) / (tool.total + TOOL_WEIGHT)
+    return min(max(p, math.exp(-30.0)), 1.0)
 
 
 def verdict_of(posterior: float, p: float, contract_broken: bool, settings: Settings) -> Verdict:
