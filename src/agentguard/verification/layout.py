@@ -7,6 +7,7 @@ can be said from the layout alone is said here, once, so that a check goes strai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from .canonical import digest
@@ -14,7 +15,6 @@ from .walk import Form, Typed, last_name
 
 __all__ = ["Layout", "layout_of", "text_layout_of"]
 
-MAX_LAYOUTS = 512
 MAX_PATHS = 10_000  # of all layouts that are remembered
 DEEPEST_NAMED = 1  # dots in the path of a value that an argument of the same name is held against
 
@@ -73,14 +73,19 @@ def layout_of(forms: Iterable[Form], typed: Sequence[Any]) -> Layout:
     layout = _known.get(described)
     if layout is None:
         layout = Layout(*described)
-        if len(_known) >= MAX_LAYOUTS or sum(map(len, _known.values())) + len(layout) > MAX_PATHS:
-            _known.clear()
         if len(layout) <= MAX_PATHS // 8:
-            _known[described] = layout
+            with _lock:
+                _room[0] -= len(layout) + 1
+                if _room[0] < 0:
+                    _known.clear()
+                    _room[0] = MAX_PATHS
+                _known[described] = layout
     return layout
 
 
 _known: dict[tuple[tuple[Form, ...], Typed], Layout] = {}
+_lock = Lock()
+_room = [MAX_PATHS]
 
 
 def text_layout_of(forms: Iterable[Form], leaves: Mapping[str, Sequence[Any]]) -> Layout:
