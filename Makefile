@@ -59,7 +59,7 @@ format: $(STAMP) ## Bring the code into the one format
 bench: $(STAMP) ## Measure speed
 	$(BIN)/python -m pytest benchmarks/
 
-measure: $(STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
+measure: $(STAMP) $(COMPILED_STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
 	$(BIN)/python benchmarks/measurements.py
 
 clean: ## Remove .venv, builds and caches

@@ -25,6 +25,7 @@ from workload import SIZES
 __all__ = ["machine", "main"]
 
 COMMAND = "python benchmarks/measurements.py"
+COMPILED = ROOT / ".venv-compiled/bin/python"  # `make test-compiled` and `make measure` build it
 COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
@@ -80,6 +81,11 @@ def _speed(console: Console) -> list[race.Standing]:
                     progress.update(task, advance=calls, refresh=True)
 
                 standings.append(race.run(size, mode, advance))
+        if COMPILED.exists():
+            for size in SIZES:
+                task = progress.add_task(f"speed, {size} result, compiled", total=1)
+                standings.append(race.run_in(COMPILED, size, race.MODES[0]))
+                progress.advance(task)
     return standings
 
 

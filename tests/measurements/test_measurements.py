@@ -52,6 +52,7 @@ class Ended:
     peer: float | None
     floor: float | None
     peer_missing: str = ""
+    build: str = "pure Python"
 
     def p50(self, name):
         return getattr(self, name)
@@ -200,7 +201,7 @@ def test_document_has_every_section_and_its_command():
     text = whole(standings=[Ended("1 KB", "calibrated", 10e-6, 150e-6, 2e-6)])
     for plan in RUNS:
         assert f"`{command(plan, ROOT / 'eval.py', ROOT / 'data')}`" in text
-    assert "| 1 KB | calibrated | 10.0 µs |" in text
+    assert "| 1 KB | calibrated | pure Python | 10.0 µs |" in text
     assert "| tools with 3+ other calls | 0 | – | – | ≥ 0.920 | not measured |" in text
     assert str(ROOT) not in text
 

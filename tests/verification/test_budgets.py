@@ -1,0 +1,103 @@
+"""How much of a result is looked at, and that a result which would grow without bound does not."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard import ProfileError, VerificationEngine
+from agentguard.verification.canonical import MAX_WEIGHT, plain, weighs_too_much
+from agentguard.verification.document import Limits, read
+from agentguard.verification.layout import layout_of
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats() | st.text(max_size=20),
+    lambda below: st.lists(below, max_size=6) | st.dictionaries(st.text(max_size=6), below, max_size=6),
+    max_leaves=40,
+)
+
+
+def doubled(times):
+    """Lists of lists, each holding the one below it ten times: 10^times leaves."""
+    value = ["ha"]
+    for _ in range(times):
+        value = [value] * 10
+    return value
+
+
+class TestBytes:
+    def test_text_beyond_the_limit_is_not_parsed(self):
+        text = json.dumps({"rows": ["x" * 400] * 8})
+        small, large = (read(text, Limits(max_bytes=size)) for size in (len(text), len(text) - 1))
+        assert (small.kind, small.complete) == ("object", True)
+        assert (large.kind, large.complete, large.leaves, large.size) == ("large", False, {}, len(text))
+        assert not large.unclosed
+        assert not large.is_error
+
+    def test_large_results_of_a_tool_are_told_from_another_by_their_digest(self):
+        one, other = (read("a" * 2_000 + end, Limits(max_bytes=1_024)) for end in "xy")
+        assert one.digest != other.digest
+
+    def test_a_tool_of_large_results_is_still_guarded(self):
+        engine = VerificationEngine()
+        engine.register_tool_profile("dump", max_bytes=1_024, required_fields=["rows"])
+        verdicts = [
+            engine.verify("dump", args={"n": n}, result=json.dumps({"rows": [f"row {n}"] * 300})) for n in range(30)
+        ]
+        assert {verdict.verdict for verdict in verdicts} == {"accept"}
+        assert "max_bytes" in verdicts[-1].signals["schema_mismatch"].detail
+        assert verdicts[-1].signals["duplicate_result"].applicable
+
+
+class TestNodes:
+    def test_of_more_values_a_sample_is_walked(self):
+        value = {f"k{chr(97 + n)}": {"a": 1, "b": 2} for n in range(20)}
+        whole, part = read(value), read(value, Limits(max_nodes=30))
+        assert whole.complete
+        assert not part.complete
+        assert 0 < len(part.leaves) < len(whole.leaves)
+        assert part.text == whole.text
+
+    def test_the_signal_says_that_it_saw_a_part(self):
+        engine = VerificationEngine()
+        engine.register_tool_profile("list", max_nodes=16)
+        for n in range(12):
+            verdict = engine.verify("list", args={}, result=[{"id": n + row, "name": "x"} for row in range(40)])
+        assert "part" in verdict.signals["structure_mismatch"].detail
+
+    @given(JSON, st.integers(16, 60), st.integers(1_024, 2_000))
+    def test_any_limits_give_a_document(self, value, nodes, size):
+        limits = Limits(size, nodes)
+        for result in (value, json.dumps(value)):
+            document = read(result, limits)
+            assert sum(map(len, document.leaves.values())) <= 2 * nodes
+            assert layout_of(document.forms, ()) is not None
+
+
+@pytest.mark.parametrize("fields", [{"max_bytes": 10}, {"max_nodes": 1}, {"max_nodes": "many"}])
+def test_a_budget_too_small_to_judge_by_is_refused(fields):
+    with pytest.raises(ProfileError, match=next(iter(fields))):
+        VerificationEngine().register_tool_profile("t", **fields)
+
+
+class TestSharedParts:
+    def test_a_value_that_holds_itself_many_times_weighs_what_its_text_would(self):
+        # 10^4 times "ha" and the brackets around them, against 10^9 times.
+        assert not weighs_too_much(doubled(4))
+        assert weighs_too_much(doubled(9))
+
+    def test_it_is_read_in_part(self):
+        document = read(doubled(12))
+        assert document.kind == "array"
+        assert not document.complete
+        assert document.size < MAX_WEIGHT
+
+    def test_one_long_text_many_times_over_too(self):
+        document = read(["x" * 1_000_000] * 1_000)
+        assert document.size < MAX_WEIGHT
+
+    def test_an_ordinary_value_is_no_such_thing(self):
+        rows = [{"id": n, "text": "x" * 100} for n in range(2_000)]
+        assert not weighs_too_much(rows)
+        assert read(rows).text == read(plain(rows)).text
