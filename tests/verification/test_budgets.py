@@ -47,7 +47,7 @@ class TestBytes:
         ]
         assert {verdict.verdict for verdict in verdicts} == {"accept"}
         assert "max_bytes" in verdicts[-1].signals["schema_mismatch"].detail
-        assert verdicts[-1].signals["duplicate_result"].applicable
+        assert verdicts[-1].signals["length_anomaly"].applicable
 
 
 class TestNodes:
