@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import detection_tables as detection
 from detection_runs import RUNS, Outcome
+from findings import FINDINGS, SOURCES
 from speed_tables import SpeedFigures, speed_judged, speed_rows
 from tables import Line, judged, markdown, tally
 
@@ -14,12 +15,6 @@ __all__ = ["Section", "document"]
 
 CLEAN, SPOILED, FEW, REFERENCE = (plan.name for plan in RUNS)
 SWAPS_HEADER = ("source", "fault", "rows", "AUROC")
-
-SOURCES = (
-    "Choices of design were made while looking at agentdojo, taubench and la3d_rlm, at the demo's own faults and at "
-    "generated streams. bfcl, toolbench, apibank, swe_agent and the pairs were looked at only to notice mistakes, "
-    "never to choose a constant."
-)
 
 
 class Section(NamedTuple):
@@ -53,9 +48,13 @@ def document(
         f"Written by `{command}`; run it again instead of editing.",
         markdown(("machine", ""), machine.items()),
         f"Goals of the default engine: {tally([*_all_lines(outcomes, standings), *_lines(sections)])}.",
+        "## What is missed, and why",
+        SOURCES,
+        "What was tried for the goals that are missed, and what the data shows to be the limit:",
+        "\n".join(f"- **{what}.** {found}" for what, found in FINDINGS),
         *_section(
             "## Detection", CLEAN, commands, outcomes,
-            lambda report: [SOURCES, *_all_tasks(report, with_goals=True)],
+            lambda report: _all_tasks(report, with_goals=True),
         ),
         *_section(
             "## Detection with bad history", SPOILED, commands, outcomes,

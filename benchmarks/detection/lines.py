@@ -79,12 +79,15 @@ def instant(known: Sequence[Judged]) -> list[Line]:
 
 
 def calibration(known: Sequence[Judged]) -> list[Line]:
-    """Expected calibration error at the three base rates, with the default prior."""
+    """Expected calibration error at the three base rates, with the prior set to each.
+
+    A posterior rests on its prior: at a base rate that it was not told of it is off by as much as the prior is.
+    """
     lines = []
     for rate in BASE_RATES:
-        got = reliability(known, rate)
+        got = reliability(known, rate, prior=rate)
         cells_ = (
-            f"calibration error, {as_share(rate)} wrong",
+            f"calibration error, {as_share(rate)} wrong, prior {as_share(rate)}",
             f"{got.error:.4f} ({got.low:.4f} to {got.high:.4f})",
             "–",
         )
