@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 from .canonical import args_key, plain
@@ -13,10 +13,10 @@ from .walk import child_path
 
 __all__ = ["Arguments", "normal"]
 
-MAX_VALUES = 40
-MAX_SCALARS = 1_000
-MAX_VALUE_LENGTH = 400
-MAX_WORDS = 32
+MAX_VALUES: Final = 40
+MAX_SCALARS: Final = 1_000
+MAX_VALUE_LENGTH: Final = 400
+MAX_WORDS: Final = 32
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from math import log, log1p
+from typing import Final
 
 from .arguments import Arguments
 from .clocks import Clocks, clock_values
@@ -18,13 +19,14 @@ from .statistics import Categories, Level, Rate, Ring, Surprises
 
 __all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 
-RECENT_LATENCIES = 256
-RECENT_LENGTHS = 128
-MAX_NUMBER_PATHS = 64
-KEY_STRENGTH = 4.0  # calls that the tool's rate counts for in that of one key
-SWAPPED = 0.4  # P(the result is another tool's | fabricated or corrupted)
-WELL_KNOWN, ONE_IN = 256, 4
-SHORTEST_MS = 0.001
+RECENT_LATENCIES: Final = 256
+RECENT_LENGTHS: Final = 128
+MAX_NUMBER_PATHS: Final = 64
+KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of one key
+SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
+WELL_KNOWN: Final = 256
+ONE_IN: Final = 4
+SHORTEST_MS: Final = 0.001
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 
 

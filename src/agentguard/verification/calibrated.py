@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from .baseline import ToolMemory
 from .checks import TIERS, LearnedCheck
@@ -16,10 +17,11 @@ from .types import SignalResult, VerificationTier
 
 __all__ = ["Calibrated"]
 
-PROMOTION = 6
-FLAGGED_WEIGHT, BLOCKED_WEIGHT = 0.3, 0.1
-MOST_NATS = 30.0
-FAULT_ODDS = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
+PROMOTION: Final = 6
+FLAGGED_WEIGHT: Final = 0.3
+BLOCKED_WEIGHT: Final = 0.1
+MOST_NATS: Final = 30.0
+FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
 
 class Calibrated:

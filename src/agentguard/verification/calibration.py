@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 __all__ = ["LabelCounts"]
 
-STRENGTH = 40.0
-MOST_LABELS = 200.0
-LOWEST = 0.05
-HIGHEST = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
+STRENGTH: Final = 40.0
+MOST_LABELS: Final = 200.0
+LOWEST: Final = 0.05
+HIGHEST: Final = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
 
 
 class LabelCounts:

@@ -13,21 +13,21 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date, datetime, time
 from enum import Enum
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 import orjson
 
 __all__ = ["args_key", "as_name", "digest", "plain", "serialise", "weighs_too_much"]
 
-MAX_DEPTH = 64
-MAX_NODES = 200_000
-MAX_SCANNED = 1 << 20
-MAX_WEIGHT = 1 << 28
-CHARACTERS_A_NODE = 1_000  # of the budget of nodes
-MOST_DIGITS = 1 << 12  # bits: decimal digits of longer integers take quadratic time
-FULLY_HASHED = 4_096
-MAX_NAME_LENGTH = 1_000
+MAX_DEPTH: Final = 64
+MAX_NODES: Final = 200_000
+MAX_SCANNED: Final = 1 << 20
+MAX_WEIGHT: Final = 1 << 28
+CHARACTERS_A_NODE: Final = 1_000  # of the budget of nodes
+MOST_DIGITS: Final = 1 << 12  # bits: decimal digits of longer integers take quadratic time
+FULLY_HASHED: Final = 4_096
+MAX_NAME_LENGTH: Final = 1_000
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another one at every call
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import Any, Final
 
 from .document import Document
 from .statistics import Rate
 
 __all__ = ["Clocks", "clock_values"]
 
-MAX_PATHS = 32
-GIVEN_UP_AT = 0.25
-WARM_UP = 6
-LONGEST_TIME = 35
-TIMES = 0.05  # before anything is known: how often a field that is written as a time goes back
+MAX_PATHS: Final = 32
+GIVEN_UP_AT: Final = 0.25
+WARM_UP: Final = 6
+LONGEST_TIME: Final = 35
+TIMES: Final = 0.05  # before anything is known: how often a field that is written as a time goes back
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
 
 ClockValue = float | str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import orjson
 import re2
@@ -16,9 +16,9 @@ from .profile import ToolProfile, schema_validator
 __all__ = ["Contract"]
 
 UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)
-INSTANT_MS = 2.0
-MAX_RE_BYTES = 20_000
-MAX_REWRITTEN = 1 << 20  # bytes: to write a large result anew takes ten times as long as to read it
+INSTANT_MS: Final = 2.0
+MAX_RE_BYTES: Final = 20_000
+MAX_REWRITTEN: Final = 1 << 20  # bytes: to write a large result anew takes ten times as long as to read it
 
 
 class Contract:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from .settings import Settings
 from .statistics import Surprises
@@ -10,8 +11,8 @@ from .types import Verdict
 
 __all__ = ["false_block_p", "verdict_of"]
 
-TOOL_WEIGHT = 20.0
-BURST = 3.0  # calls that one odd call of a tool counts for
+TOOL_WEIGHT: Final = 20.0
+BURST: Final = 3.0  # calls that one odd call of a tool counts for
 
 
 def new_scores() -> Surprises:

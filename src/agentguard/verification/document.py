@@ -10,7 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Hashable, Set
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -22,7 +22,7 @@ from .walk import MAX_KEYS, MAX_LEAVES, Form, Walk
 
 __all__ = ["Document", "Limits", "read"]
 
-MAX_LITERAL = 20_000
+MAX_LITERAL: Final = 20_000
 
 _KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: "number"}
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})

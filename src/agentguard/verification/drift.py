@@ -8,14 +8,17 @@ runs about a thousand points between false alarms.
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from .statistics import Level
 
 __all__ = ["Drift"]
 
-LAMBDA, LIMIT, WARM_UP = 0.2, 3.2, 30
-SIGMA = math.sqrt(LAMBDA / (2.0 - LAMBDA))  # asymptotic spread of the EWMA of standard normal scores
-WINSOR = 4.0
+LAMBDA: Final = 0.2
+LIMIT: Final = 3.2
+WARM_UP: Final = 30
+SIGMA: Final = math.sqrt(LAMBDA / (2.0 - LAMBDA))  # asymptotic spread of the EWMA of standard normal scores
+WINSOR: Final = 4.0
 
 
 class _Stream:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -21,21 +21,22 @@ from .walk import last_name
 
 __all__ = ["Echo", "EchoPool", "Echoes", "find_echoes"]
 
-SHORTEST = 3
-MAX_PATHS = 64
-MAX_VALUES = 40
-POOL_STRENGTH = 3.0
-CLASS_STRENGTH = 20.0
+SHORTEST: Final = 3
+MAX_PATHS: Final = 64
+MAX_VALUES: Final = 40
+POOL_STRENGTH: Final = 3.0
+CLASS_STRENGTH: Final = 20.0
 IDENTIFIER_ENDINGS = ("id", "name", "email", "number", "symbol", "ticker", "code", "isbn", "iata")
-IDENTIFIER_RATE, OTHER_RATE = 0.97, 0.85
-LIKELY = 0.7
-WELL_KNOWN = 8  # calls of a tool
-REST = 0.33
-LOST = 0.5  # P(the echo is missing | fabricated)
-LONG = 32
+IDENTIFIER_RATE: Final = 0.97
+OTHER_RATE: Final = 0.85
+LIKELY: Final = 0.7
+WELL_KNOWN: Final = 8  # calls of a tool
+REST: Final = 0.33
+LOST: Final = 0.5  # P(the echo is missing | fabricated)
+LONG: Final = 32
 _NO_WORD = re.compile(r"[\W_]+")
 _TELLING_WORD = re.compile(r"[^\W_]{5,}")
-TELLING_WORDS = 8
+TELLING_WORDS: Final = 8
 
 
 class Echo(NamedTuple):
@@ -55,7 +56,7 @@ def _is_identifier(name: str) -> bool:
 class EchoPool:
     """Echo rates by argument name over all tools; bounded."""
 
-    LIMIT: ClassVar[int] = 2_000
+    LIMIT: Final = 2_000
 
     def __init__(self) -> None:
         self.by_name: dict[str, Rate] = {}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["reports_error"]
 
-LONGEST_TEXT = 600
-MOST_KEYS = 3
+LONGEST_TEXT: Final = 600
+MOST_KEYS: Final = 3
 _ERROR_KEYS = frozenset({"error", "errors", "error_message", "exception"})
 _NOTHING = r"\s*(?:null|none|~|false|no|0|\[\])\s*(?:\n|$)"  # `error: null` reports that there is none
 _SUBJECT = (  # what texts about errors are about

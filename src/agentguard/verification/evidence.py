@@ -18,14 +18,16 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
 from .types import SignalResult
 
 __all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of"]
 
-REFERENCE_P = 0.0027
-REST = 0.33
-OVERHEARD, STRONGEST_SILENCE = 1.5, 0.5  # nats against the call beyond which one silence counts, and how much
+REFERENCE_P: Final = 0.0027
+REST: Final = 0.33
+OVERHEARD: Final = 1.5
+STRONGEST_SILENCE: Final = 0.5  # nats against the call beyond which one silence counts, and how much
 
 #: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).
 DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(

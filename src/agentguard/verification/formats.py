@@ -8,21 +8,23 @@ paths that are looked at. More or less precision (hours added to a date, parts o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from .document import Document
 from .statistics import Categories
 
 __all__ = ["formats_of", "is_rigid", "is_written_alike", "string_format"]
 
-RIGID = 8  # strings, all of them numbers with marks between
-MAX_RIGID = 4  # formats of these
-FORMATS_READ = 3  # of the values at one path, until one is a string
+RIGID: Final = 8  # strings, all of them numbers with marks between
+MAX_RIGID: Final = 4  # formats of these
+FORMATS_READ: Final = 3  # of the values at one path, until one is a string
 _DATA = re.compile(r"[+-]?9+(?:[^9a]{1,3}9+)+A{0,3}")  # the format of a date, a time, a decimal number, an address
 _RUN = re.compile(r"([9aA])\1+")
-_DIGITS_AND_LETTERS = str.maketrans(
-    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "9" * 10 + "a" * 26 + "A" * 26
+_DIGITS_AND_LETTERS = bytes.maketrans(
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", b"9" * 10 + b"a" * 26 + b"A" * 26
 )
+_NONE: Mapping[str, Categories | None] = {}
 
 
 def string_format(value: str) -> str:
@@ -31,22 +33,29 @@ def string_format(value: str) -> str:
     >>> string_format("HAT069"), string_format("2024-05-20")
     ('AAA999', '9999-99-99')
     """
-    return value[:32].translate(_DIGITS_AND_LETTERS)
+    # As bytes, by a table of 256, in a third of the time; the bytes of what is not ASCII stand for themselves there.
+    text = value[:32].encode("utf-8", "surrogatepass")
+    return text.translate(_DIGITS_AND_LETTERS).decode("utf-8", "surrogatepass")
 
 
-def formats_of(document: Document) -> dict[str, str]:
-    """The format of the first string at each path."""
+def formats_of(document: Document, known: Mapping[str, Categories | None] = _NONE) -> dict[str, str]:
+    """The format of the first string at each path, but for the paths of free text: those for which None is known.
+
+    Worked out once for a document, with what is known then.
+    """
     if document.formats is None:
         leaves = document.leaves
         document.formats = {}
         strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
         for path in strings:
+            if path in known and known[path] is None:
+                continue
             values = leaves[path]
             value = values[0]
             if type(value) is not str:
                 value = next((other for other in values[1:FORMATS_READ] if type(other) is str), None)
             if value is not None:
-                document.formats[path] = value[:32].translate(_DIGITS_AND_LETTERS)
+                document.formats[path] = string_format(value)
     return document.formats
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from functools import lru_cache
-from typing import ClassVar
+from typing import Final
 from zlib import crc32
 
 from .arguments import Arguments
@@ -15,12 +15,12 @@ from .statistics import signed_log
 
 __all__ = ["KeyHistory", "Keys", "numbers_of"]
 
-MAX_RESULTS = 5
-MOST_SEEN = 20
-MAX_NUMBERS = 24
-MAX_OWNERS = 4
-KEY_LENGTH = 16
-NUMBERS_READ = 6  # of the numbers at one path of one result
+MAX_RESULTS: Final = 5
+MOST_SEEN: Final = 20
+MAX_NUMBERS: Final = 24
+MAX_OWNERS: Final = 4
+KEY_LENGTH: Final = 16
+NUMBERS_READ: Final = 6  # of the numbers at one path of one result
 MARKS = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096, 6_144, 8_192)
 
 
@@ -144,9 +144,9 @@ class Keys:
 
     __slots__ = ("by_key", "owners", "word_counts")
 
-    MAX_KEYS: ClassVar[int] = 100
-    MAX_OWNED: ClassVar[int] = 160
-    MAX_WORDS: ClassVar[int] = 160
+    MAX_KEYS: Final = 100
+    MAX_OWNED: Final = 160
+    MAX_WORDS: Final = 160
 
     def __init__(self) -> None:
         self.by_key: dict[bytes, KeyHistory] = {}

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from .canonical import digest
 from .walk import Form, Typed, last_name
 
 __all__ = ["Layout", "layout_of", "text_layout_of"]
 
-MAX_PATHS = 10_000  # of all layouts that are remembered
-DEEPEST_NAMED = 1  # dots in the path of a value that an argument of the same name is held against
+MAX_PATHS: Final = 10_000  # of all layouts that are remembered
+DEEPEST_NAMED: Final = 1  # dots in the path of a value that an argument of the same name is held against
 
 _CONTAINERS = frozenset({dict, list})
 _PLAIN = frozenset({str, float, bool, type(None), dict, list})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from threading import Lock
+from typing import Final
 
 from .decision import new_scores
 from .document import Document
@@ -12,11 +13,11 @@ from .statistics import Rate
 
 __all__ = ["SHORTEST_OWNED", "Pool", "outermost_form"]
 
-POOLED_RESULTS = 20_000
-POOLED_FORMS = 5_000
-POOLED_SESSIONS = 10_000
-OWNED = 0.6  # votes for the owner of a form, less those against it
-SHORTEST_OWNED = 20  # bytes; shorter results are shared by chance
+POOLED_RESULTS: Final = 20_000
+POOLED_FORMS: Final = 5_000
+POOLED_SESSIONS: Final = 10_000
+OWNED: Final = 0.6  # votes for the owner of a form, less those against it
+SHORTEST_OWNED: Final = 20  # bytes; shorter results are shared by chance
 
 
 class Pool:

@@ -14,7 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Set
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from .conflicts import contradicted
 from .document import Document
@@ -24,13 +24,13 @@ from .statistics import Categories, Rate
 
 __all__ = ["Shape", "facts_of"]
 
-MAX_FACTS = 600
-MAX_WORDS = 40
-MAX_FORMATS = 64
-MAX_LAYOUTS = 8
-MAX_PATHS = 160  # of a layout that is remembered as usual
-MAX_OBJECTS = 200  # paths at which objects stand
-MAX_NAMES = 1_500  # of all orders of keys together
+MAX_FACTS: Final = 600
+MAX_WORDS: Final = 40
+MAX_FORMATS: Final = 64
+MAX_LAYOUTS: Final = 8
+MAX_PATHS: Final = 160  # of a layout that is remembered as usual
+MAX_OBJECTS: Final = 200  # paths at which objects stand
+MAX_NAMES: Final = 1_500  # of all orders of keys together
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 Fact = Hashable
@@ -130,7 +130,7 @@ class Shape:
     def format_surprise(self, document: Document) -> tuple[float, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``."""
         least, where, judged = 1.0, "", 0
-        for path, format_ in formats_of(document).items():
+        for path, format_ in formats_of(document, self.formats).items():
             formats = self.formats.get(path)
             if formats is not None and formats.total >= 3:
                 judged += 1
@@ -145,7 +145,7 @@ class Shape:
         """``-ln p`` of a string that is written otherwise than all at its path, where those are dates or the like."""
         least, where = 1.0, ""
         if self._rigid:
-            written = formats_of(document)
+            written = formats_of(document, self.formats)
             for path in self._rigid:
                 format_ = written.get(path)
                 formats = self.formats.get(path)
@@ -179,7 +179,7 @@ class Shape:
             self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
             self._usual_at = self.count
             self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
-        for path, format_ in formats_of(document).items():
+        for path, format_ in formats_of(document, self.formats).items():
             self._learn_format(path, format_)
         if layout is None or layout in self._as_usual or len(layout) > MAX_PATHS:
             return

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from typing import Any, ClassVar
+from typing import Any, Final
 
 __all__ = ["USUAL_P", "Categories", "Level", "Rate", "Ring", "Surprises", "signed_log", "student_t4_tail"]
 
 
 #: A p-value above it is taken as 1: it cannot speak against a call, and most of what is looked at lies there.
-USUAL_P = 0.3
-_USUAL_T_SQUARED = 1.4161  # of Student's t with 4 degrees of freedom: P(|T| >= 1.19) = .3
+USUAL_P: Final = 0.3
+_USUAL_T_SQUARED: Final = 1.4161  # of Student's t with 4 degrees of freedom: P(|T| >= 1.19) = .3
 
 
 def signed_log(value: float) -> float:
@@ -72,7 +72,7 @@ class Categories:
 
     __slots__ = ("counts", "singles", "total")
 
-    LIMIT: ClassVar[int] = 64
+    LIMIT: Final = 64
 
     def __init__(self) -> None:
         self.counts: dict[Any, int] = {}
@@ -110,9 +110,9 @@ class Surprises:
 
     __slots__ = ("bins", "floor", "prior", "total")
 
-    BINS: ClassVar[int] = 48
-    WIDTH: ClassVar[float] = 0.25
-    MEMORY: ClassVar[float] = 512.0
+    BINS: Final = 48
+    WIDTH: Final = 0.25
+    MEMORY: Final = 512.0
 
     def __init__(self, floor: float, prior: float = 8.0) -> None:
         self.bins: array[float] | None = None
@@ -124,7 +124,7 @@ class Surprises:
         """Weight of the past surprises that are at least this large (to the width of a bin)."""
         if self.bins is None:
             return 0.0
-        return sum(self.bins[min(int(surprise / self.WIDTH), self.BINS - 1) :])
+        return sum(self.bins[min(int(surprise / self.WIDTH), self.BINS - 1) :])  # up to the largest that came
 
     def p(self, surprise: float, expected: float | None = None) -> float:
         """Conformal p-value in (0, 1]; ``expected`` is the tail that the prior calls have (default ``exp(-x)``).
@@ -143,9 +143,12 @@ class Surprises:
     def push(self, surprise: float, weight: float = 1.0) -> None:
         self.total += weight
         if surprise > 0.0:  # a surprise of nothing is in no tail
+            place = min(int(surprise / self.WIDTH), self.BINS - 1)
             if self.bins is None:
-                self.bins = array("d", bytes(8 * self.BINS))
-            self.bins[min(int(surprise / self.WIDTH), self.BINS - 1)] += weight
+                self.bins = array("d")
+            if place >= len(self.bins):
+                self.bins.frombytes(bytes(8 * (place + 1 - len(self.bins))))
+            self.bins[place] += weight
         if self.total > self.MEMORY:
             self.total *= 0.5
             if self.bins is not None:
@@ -217,10 +220,10 @@ class Level:
 
     __slots__ = ("count", "falls", "last", "least", "mean", "rises", "squares", "variance")
 
-    MEMORY: ClassVar[float] = 200.0
-    PRIOR_SD: ClassVar[float] = 0.3
-    PRIOR_COUNT: ClassVar[float] = 2.0
-    WINSOR: ClassVar[float] = 4.0
+    MEMORY: Final = 200.0
+    PRIOR_SD: Final = 0.3
+    PRIOR_COUNT: Final = 2.0
+    WINSOR: Final = 4.0
 
     def __init__(self) -> None:
         self.count = 0.0
@@ -283,6 +286,6 @@ class Level:
         self.variance = (self.squares + _PRIOR_SQUARES) / (count - 1.0 + Level.PRIOR_COUNT)
 
 
-SIGNED = 50.0
-_PRIOR_SQUARES = Level.PRIOR_SD**2 * Level.PRIOR_COUNT
-_WINSOR_SQUARED = Level.WINSOR**2
+SIGNED: Final = 50.0
+_PRIOR_SQUARES: Final = Level.PRIOR_SD**2 * Level.PRIOR_COUNT
+_WINSOR_SQUARED: Final = Level.WINSOR**2

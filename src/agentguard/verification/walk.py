@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 __all__ = ["Form", "Typed", "Walk", "child_path", "last_name"]
 
-MAX_LEAVES = 1_500
-MAX_KEYS = 200
-MAX_KEY_LENGTH = 80
-MAX_PATH_LENGTH = 200  # beyond it a checksum stands for the beginning
-MAX_CHARACTERS = 1_000_000  # of the keys and paths of all objects that are remembered
-HEAVY = 1 << 26  # characters
-MAX_DEPTH = 24
-HEAD, TAIL = 10, 2  # list elements looked at from the front and from the back
+MAX_LEAVES: Final = 1_500
+MAX_KEYS: Final = 200
+MAX_KEY_LENGTH: Final = 80
+MAX_PATH_LENGTH: Final = 200  # beyond it a checksum stands for the beginning
+MAX_CHARACTERS: Final = 1_000_000  # of the keys and paths of all objects that are remembered
+HEAVY: Final = 1 << 26  # characters
+MAX_DEPTH: Final = 24
+HEAD: Final = 10
+TAIL: Final = 2  # list elements looked at from the front and from the back
 _DIGITS = re.compile(r"\d+")
 
 #: An object's path and its keys in order: what one object looks like from outside.

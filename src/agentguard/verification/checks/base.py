@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of
@@ -15,16 +15,18 @@ from agentguard.verification.types import SignalResult, VerificationTier
 
 __all__ = ["AS_USUAL", "DeclaredCheck", "Finding", "LearnedCheck"]
 
-FIRES_AT = 0.05
-MOST_SURPRISE = 11.9
-MOST_DIRECT = 20.0
-CONTRACT_STRENGTH = 10.0
-LEAST_RATIO = 1.5  # labels soften a declaration down to this, and do not switch it off
+FIRES_AT: Final = 0.05
+MOST_SURPRISE: Final = 11.9
+MOST_DIRECT: Final = 20.0
+CONTRACT_STRENGTH: Final = 10.0
+LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not switch it off
+
+AS_USUAL_SAID: Final = "as usual"
 
 abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few: each is built once
 
 
-class Finding(NamedTuple):
+class Finding:
     """What a check found.
 
     Attributes:
@@ -35,14 +37,17 @@ class Finding(NamedTuple):
             far as the recalibration bears it out (at most ``borne_out`` / p).
     """
 
-    surprise: float
-    detail: str
-    most: float = math.inf
-    direct: float = 0.0
+    __slots__ = ("detail", "direct", "most", "surprise")
+
+    def __init__(self, surprise: float, detail: str, most: float = math.inf, direct: float = 0.0) -> None:
+        self.surprise = surprise
+        self.detail = detail
+        self.most = most
+        self.direct = direct
 
 
 #: The finding of a check that looked and saw nothing.
-AS_USUAL = Finding(0.0, "as usual")
+AS_USUAL: Final = Finding(0.0, AS_USUAL_SAID)
 
 
 class DeclaredCheck:
@@ -91,7 +96,8 @@ class DeclaredCheck:
 
     def ratio(self, case: Case) -> float:
         """The ratio in force for this signal: as calibrated, else the documented one."""
-        return case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
+        calibrated = case.settings.likelihood_ratios
+        return calibrated[self.name] if self.name in calibrated else DEFAULT_RATIOS[self.name]
 
     @classmethod
     def _genuine_rate(cls, labelled: Rate, ratio: float) -> float:
@@ -129,9 +135,9 @@ class LearnedCheck(DeclaredCheck, ABC):
     def weigh(self, case: Case, found: Finding) -> SignalResult:
         """The finding as a signal."""
         ratio = self.ratio(case)
-        surprise, detail, most, direct = found
+        surprise, direct = found.surprise, found.direct
         if surprise <= 0.0:
-            return self._as_usual(ratio, detail)
+            return self._as_usual(ratio, found.detail)
         if surprise > MOST_SURPRISE:
             surprise = MOST_SURPRISE
         memory: ToolMemory = case.memory
@@ -142,10 +148,10 @@ class LearnedCheck(DeclaredCheck, ABC):
             likelihood = self.cap
         if direct > likelihood:
             likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
-        if likelihood > 1.0 and math.log(likelihood) > most:
-            likelihood = math.exp(most)
+        if likelihood > 1.0 and math.log(likelihood) > found.most:
+            likelihood = math.exp(found.most)
         fired = p <= FIRES_AT
-        said = detail if fired else AS_USUAL.detail
+        said = found.detail if fired else AS_USUAL_SAID
         score = 1.0 - math.exp(-surprise)
         return SignalResult(self.name, True, fired, score, likelihood, p, self.tier, said, self.group)
 
@@ -153,7 +159,7 @@ class LearnedCheck(DeclaredCheck, ABC):
     @lru_cache(maxsize=512)
     def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
         likelihood = ratio_of(1.0, ratio, cls.share)
-        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL.detail, cls.group)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL_SAID, cls.group)
 
     @classmethod
     def remember(cls, memory: ToolMemory, signal: SignalResult, weight: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.method import Case
@@ -13,9 +14,9 @@ from .base import Finding, LearnedCheck
 __all__ = ["DuplicateResult"]
 
 
-BETWEEN_SISTERS = 0.1  # before anything is known: how often tools whose results have one form give the same one
-BETWEEN_STRANGERS = 0.03
-SISTERS_NATS = 1.5  # alone it may flag, and not block
+BETWEEN_SISTERS: Final = 0.1  # before anything is known: how often tools whose results have one form give the same one
+BETWEEN_STRANGERS: Final = 0.03
+SISTERS_NATS: Final = 1.5  # alone it may flag, and not block
 
 
 class DuplicateResult(LearnedCheck):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.method import Case
 
@@ -9,7 +11,7 @@ from .base import Finding, LearnedCheck
 
 __all__ = ["FormatMismatch"]
 
-WARM_UP = 8
+WARM_UP: Final = 8
 
 
 class FormatMismatch(LearnedCheck):

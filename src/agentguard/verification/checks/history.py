@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.clocks import clock_values
@@ -15,13 +16,13 @@ from .base import Finding, LearnedCheck
 
 __all__ = ["HistoricalInconsistency", "swing"]
 
-BY_CHANCE = 0.1  # P(a fabricated result is byte for byte the known one)
-NEW = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
-STEADY = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
-NEW_ALONE = 2.0  # nats: what a tool's user does changes its answers too
-WENT_BACK = 0.3  # P(a clock goes back | fabricated or corrupted)
-STRONGEST_AGREEMENT = 0.25
-WITHIN_VARIANCE = 0.1**2
+BY_CHANCE: Final = 0.1  # P(a fabricated result is byte for byte the known one)
+NEW: Final = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
+STEADY: Final = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
+NEW_ALONE: Final = 2.0  # nats: what a tool's user does changes its answers too
+WENT_BACK: Final = 0.3  # P(a clock goes back | fabricated or corrupted)
+STRONGEST_AGREEMENT: Final = 0.25
+WITHIN_VARIANCE: Final = 0.1**2
 
 
 def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) -> tuple[float, str]:
@@ -95,5 +96,5 @@ class HistoricalInconsistency(LearnedCheck):
         x, where = swing(memory, history, numbers_of(document))
         if x > found.surprise:
             moved = f"{where or 'the number'} moved far from its level under these arguments"
-            found = found._replace(surprise=x, detail=moved, most=math.inf)
+            found = Finding(x, moved, direct=found.direct)
         return found

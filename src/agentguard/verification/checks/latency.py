@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification.contract import INSTANT_MS
@@ -13,10 +14,10 @@ from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["LatencyAnomaly"]
 
-WARM_UP = 8
-LEAST_SCALE = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
-LATE_WEIGHT = 0.5
-INSTANT_WEIGHT = 3.0
+WARM_UP: Final = 8
+LEAST_SCALE: Final = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
+LATE_WEIGHT: Final = 0.5
+INSTANT_WEIGHT: Final = 3.0
 
 
 class LatencyAnomaly(LearnedCheck):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.method import Case
@@ -12,8 +13,8 @@ from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["LengthAnomaly"]
 
-WARM_UP = 8
-LEAST_SCALE = 0.2  # nats of log-length
+WARM_UP: Final = 8
+LEAST_SCALE: Final = 0.2  # nats of log-length
 
 
 class LengthAnomaly(LearnedCheck):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
@@ -9,7 +11,7 @@ from .base import DeclaredCheck
 
 __all__ = ["PatternMismatch"]
 
-SCORE = 0.8
+SCORE: Final = 0.8
 
 
 class PatternMismatch(DeclaredCheck):

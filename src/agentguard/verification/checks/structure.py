@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory, error_form
 from agentguard.verification.method import Case
@@ -12,11 +13,13 @@ from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["StructureMismatch"]
 
-WARM_UP = 2
-LONGEST_NOTICE = 200  # bytes
-POOLED = 2.0
-KNOWN_ERROR, NEW_ERROR = 0.3, 0.5
-SMALL_TRAIT, WHOLE_RESULT = 1.1, 5.0  # nats: one field more may flag, a wholly unknown form may block
+WARM_UP: Final = 2
+LONGEST_NOTICE: Final = 200  # bytes
+POOLED: Final = 2.0
+KNOWN_ERROR: Final = 0.3
+NEW_ERROR: Final = 0.5
+SMALL_TRAIT: Final = 1.1
+WHOLE_RESULT: Final = 5.0  # nats: one field more may flag, a wholly unknown form may block
 
 AS_FAR_AS_SEEN = Finding(0.0, "as usual, in the part of the result that was looked at")
 

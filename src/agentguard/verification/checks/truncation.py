@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory, ending, ends_in_a_cut_object
 from agentguard.verification.method import Case
@@ -12,10 +13,10 @@ from .base import Finding, LearnedCheck
 
 __all__ = ["TruncatedResult"]
 
-POOLED = 8.0
-SHOWN = 0.3  # P(a result shows such a trace | fabricated or corrupted)
-RATES_KNOWN = 8  # results after which the rate of a trace is a likelihood of its own
-RARE = -math.log(0.03)
+POOLED: Final = 8.0
+SHOWN: Final = 0.3  # P(a result shows such a trace | fabricated or corrupted)
+RATES_KNOWN: Final = 8  # results after which the rate of a trace is a likelihood of its own
+RARE: Final = -math.log(0.03)
 CLOSING = frozenset(".!?)]}>\"'`")
 
 

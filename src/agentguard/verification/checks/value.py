@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.keys import numbers_of
@@ -12,8 +13,8 @@ from .base import Finding, LearnedCheck
 
 __all__ = ["ValuePlausibility"]
 
-WARM_UP = 8
-SHOWN = 0.1  # P(a number has a sign that it never had | fabricated or corrupted)
+WARM_UP: Final = 8
+SHOWN: Final = 0.1  # P(a number has a sign that it never had | fabricated or corrupted)
 
 
 class ValuePlausibility(LearnedCheck):
