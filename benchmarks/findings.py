@@ -10,25 +10,25 @@ from collections.abc import Sequence
 __all__ = ["FINDINGS", "SOURCES"]
 
 SOURCES = (
-    "Choices of design were made while looking at agentdojo, taubench and la3d_rlm, at the demo's own faults, and at the "
-    "generated families and faults that are not held out. bfcl, toolbench, apibank, swe_agent, the pairs and what is "
-    "held out were looked at only to notice mistakes, never to choose a constant. Recorded results are few: on "
-    "agentdojo, two or three genuine rows set the posterior that one in a hundred exceeds."
+    "Choices of design were made while looking at agentdojo, taubench and la3d_rlm, at the demo's own faults, and at "
+    "the generated families and faults that are not held out. bfcl, toolbench, apibank, swe_agent, the pairs and "
+    "what is held out were looked at only to notice mistakes, never to choose a constant. Recorded results are few: "
+    "on agentdojo, two or three genuine rows set the posterior that one in a hundred exceeds."
 )
 
 FINDINGS: Sequence[tuple[str, str]] = (
     (
         "Genuine calls flagged or blocked",
-        "What is left on agentdojo are answers that changed because the user changed something in between, by another "
-        "tool; on toolbench and swe_agent, tools with 20 to 60 calls that answer in prose for the first time, or whose "
-        "results really are cut off now and then. Bounding flags by the conformal p-value as blocks are brings them "
-        "down, and hides a run of bad results behind its own threshold: not done.",
+        "What is left on agentdojo are answers that changed because the user changed something in between, by "
+        "another tool; on toolbench and swe_agent, tools with 20 to 60 calls that answer in prose for the first "
+        "time, or whose results really are cut off now and then. Bounding flags by the conformal p-value as blocks "
+        "are brings them down, and hides a run of bad results behind its own threshold: not done.",
     ),
     (
         "swapped_tool",
-        "The misses are tools with no history, or with a history of errors and empty answers only. Another tool's form "
-        "is told from the forms that all tools share where the other tool is known; a rate of arguments that come back "
-        "over all tools was tried for those that are not, and needs more tools than any one source has.",
+        "The misses are tools with no history, or with a history of errors and empty answers only. Another tool's "
+        "form is told from the forms that all tools share where the other tool is known; a rate of arguments that "
+        "come back over all tools was tried for those that are not, and needs more tools than any one source has.",
     ),
     (
         "swapped_args",
@@ -37,34 +37,34 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "stale",
-        "An old answer of the same call is told by a clock in it that goes back, by a record that had been replaced, or "
-        "by how rarely these arguments change their answer. Without sessions, as the recorded rows are asked, most have "
-        "none of the three. Part of what earlier versions found there were the marks that agents set results off with "
-        "(a third of the agentdojo rows differ in nothing else), which are read over now. A majority vote on answers and "
-        "a fixed ratio for replaced ones raised false alarms more than recall.",
+        "An old answer of the same call is told by a clock in it that goes back, by a record that had been replaced, "
+        "or by how rarely these arguments change their answer. Without sessions, as the recorded rows are asked, "
+        "most have none of the three. Part of what earlier versions found there were the marks that agents set "
+        "results off with (a third of the agentdojo rows differ in nothing else), which are read over now. A "
+        "majority vote on answers and a fixed ratio for replaced ones raised false alarms more than recall.",
     ),
     (
         "A model pretending to be the tool",
-        "No pair's tool has a history, and the engine has nothing to compare with: near chance, as every engine without "
-        "a model. Reported as it is and not tuned.",
+        "No pair's tool has a history, and the engine has nothing to compare with: near chance, as every engine "
+        "without a model. Reported as it is and not tuned.",
     ),
     (
         "Answers within a millisecond",
-        "The tools of la3d take a millisecond or two by themselves, the goal is set for tools that take a hundred; the "
-        "generated ones are such tools.",
+        "The tools of la3d take a millisecond or two by themselves, the goal is set for tools that take a hundred; "
+        "the generated ones are such tools.",
     ),
     (
         "Bad history",
         "What a tool repeats in a tenth of its calls is, to anyone without labels, a thing that it does: the ranking "
-        "holds, and the bound on false blocks rightly gives way. Declared rules and labelled calls are not moved by it. "
-        "Learning nothing from suspects, more faults assumed in the past, and p-values with atoms were tried, and cost "
-        "more genuine calls than they gained.",
+        "holds, and the bound on false blocks rightly gives way. Declared rules and labelled calls are not moved by "
+        "it. Learning nothing from suspects, more faults assumed in the past, and p-values with atoms were tried, "
+        "and cost more genuine calls than they gained.",
     ),
     (
         "invented, scaled, unit_changed",
-        "A plausible value in a known form is in no way unusual for its tool; it is told only where the same arguments "
-        "have answered before. A tail fitted to each number gained two points and doubled the flags on genuine resets "
-        "and on heavy tails.",
+        "A plausible value in a known form is in no way unusual for its tool; it is told only where the same "
+        "arguments have answered before. A tail fitted to each number gained two points and doubled the flags on "
+        "genuine resets and on heavy tails.",
     ),
     (
         "Calibration",
@@ -73,9 +73,10 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "Speed",
-        "The engine learns on every call what the peer never looks at: some forty reads and writes of statistics. They "
-        "are worked out once for each form of result, from one walk, by column; the rest is the interpreter, which the "
-        "compiled wheel takes out. Of 50 KB, half is writing the JSON and its checksum, which the floor does too.",
+        "The engine learns on every call what the peer never looks at: some forty reads and writes of statistics. "
+        "They are worked out once for each form of result, from one walk, by column; the rest is the interpreter, "
+        "which the compiled wheel takes out. Of 50 KB, half is writing the JSON and its checksum, which the floor "
+        "does too.",
     ),
     (
         "Memory",
