@@ -23,6 +23,7 @@ LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not
 
 AS_USUAL_SAID: Final = "as usual"
 
+_new: Final = tuple.__new__
 abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few: each is built once
 
 
@@ -153,7 +154,8 @@ class LearnedCheck(DeclaredCheck, ABC):
         fired = p <= FIRES_AT
         said = found.detail if fired else AS_USUAL_SAID
         score = 1.0 - math.exp(-surprise)
-        return SignalResult(self.name, True, fired, score, likelihood, p, self.tier, said, self.group)
+        # What ``SignalResult(...)`` does, in a third of the time: most signals of a call are made here.
+        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, said, self.group))
 
     @classmethod
     @lru_cache(maxsize=512)
