@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from .baseline import ToolMemory
+from .case import Case
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
 from .evidence import breaks_a_declaration, combine
-from .method import Case, Check, Decision
+from .method import Check, Decision
 from .pool import Pool
-from .statistics import Rate
+from .statistics import Rate, Surprises
 from .types import SignalResult, VerificationTier
 
 __all__ = ["Calibrated"]
@@ -31,8 +32,8 @@ class Calibrated:
 
     def __init__(self) -> None:
         self.pool = Pool()
-        self._learned = {
-            check.name: check for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
+        self._floors = {
+            check.name: check.floor for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
         }
 
     def new_memory(self) -> ToolMemory:
@@ -65,7 +66,11 @@ class Calibrated:
         with self.pool.lock:
             for name, signal in signals.items():
                 if signal.p_value is not None:
-                    self._learned[name].remember(memory, signal, genuine)
+                    past = memory.surprises.get(name)
+                    if past is None:
+                        past = memory.surprises[name] = Surprises(self._floors[name])
+                    score: float = signal.score
+                    past.push(-math.log1p(-score) if score > 0.0 else 0.0, genuine)
             memory.scores.push(total, genuine)
             self.pool.scores.push(total, genuine)
             self.pool.broken.push(case.document.kind == "broken", genuine)
@@ -76,7 +81,7 @@ class Calibrated:
                 memory.learn(
                     case.document,
                     case.arguments,
-                    case.call.milliseconds,
+                    case.milliseconds,
                     case.call.session_id,
                     as_usual=not trusted and decision.posterior < case.settings.accept_below,
                 )

@@ -23,8 +23,9 @@ from agentguard.stores import MemoryStore, Store
 from .arguments import Arguments
 from .calibrated import Calibrated
 from .canonical import as_name
+from .case import Case
 from .document import read
-from .method import Case, Check, Decision, Method
+from .method import Check, Decision, Method
 from .profile import ToolProfile, parse_profile
 from .profile_loading import load_profiles
 from .reference import Reference

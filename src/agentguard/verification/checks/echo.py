@@ -7,8 +7,8 @@ from typing import Any
 
 from agentguard.verification.arguments import normal
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.echoes import find_echoes
-from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult
 
 from .base import Finding, LearnedCheck

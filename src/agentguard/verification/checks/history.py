@@ -6,9 +6,9 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.clocks import clock_values
 from agentguard.verification.keys import KeyHistory, numbers_of
-from agentguard.verification.method import Case
 from agentguard.verification.statistics import student_t4_tail
 from agentguard.verification.types import SignalResult
 

@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.keys import numbers_of
-from agentguard.verification.method import Case
 
 from .base import Finding, LearnedCheck
 
