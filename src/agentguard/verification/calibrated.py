@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from .baseline import ToolMemory
@@ -40,7 +40,7 @@ class Calibrated:
         """What is remembered of one tool, with nothing in it yet."""
         return ToolMemory(self.pool)
 
-    def decide(self, case: Case, prior: float, signals: Mapping[str, SignalResult], /) -> Decision:
+    def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
         contributions = combine(signals)
         total = min(max(sum(contributions.values()), -MOST_NATS), MOST_NATS)
@@ -51,9 +51,7 @@ class Calibrated:
         broken = breaks_a_declaration(signals)
         return Decision(verdict_of(posterior, p, broken, case.settings), posterior, contributions, p)
 
-    def learn(
-        self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool = False
-    ) -> None:
+    def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.
 
         Believed calls are learned in full, suspects thinned (three in ten, one in ten): a bad result must not become
@@ -105,7 +103,7 @@ class Calibrated:
                 memory.contracts.setdefault(name, Rate()).push(True)
 
     @staticmethod
-    def _correct_contracts(memory: ToolMemory, signals: Mapping[str, SignalResult]) -> None:
+    def _correct_contracts(memory: ToolMemory, signals: dict[str, SignalResult]) -> None:
         for name, signal in signals.items():
             if signal.applicable and signal.p_value is None:
                 memory.contracts.setdefault(name, Rate()).push(signal.fired)

@@ -201,7 +201,7 @@ class VerificationEngine:
         _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
         return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
 
-    def _learn(self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
+    def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
         try:
             self._method.learn(case, signals, decision, trusted=trusted)
         except Exception as error:

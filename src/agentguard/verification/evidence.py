@@ -76,7 +76,7 @@ def ratio_of(p: float, ratio: float, share: float = 0.5) -> float:
     return (1.0 - w) + w * xi * math.pow(p, xi - 1.0)
 
 
-def breaks_a_declaration(signals: Mapping[str, SignalResult]) -> bool:
+def breaks_a_declaration(signals: dict[str, SignalResult]) -> bool:
     """A contract is violated: its signal fires without a p-value."""
     for signal in signals.values():  # noqa: SIM110 - on every call's path, where a generator is the slower
         if signal.fired and signal.p_value is None:
@@ -84,7 +84,7 @@ def breaks_a_declaration(signals: Mapping[str, SignalResult]) -> bool:
     return False
 
 
-def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
+def combine(signals: dict[str, SignalResult]) -> dict[str, float]:
     """What each signal adds to the log-odds, in nats; a signal left out adds nothing."""
     against: dict[str, list[tuple[float, str]]] = {}
     silent: dict[str, tuple[float, str]] = {}  # the strongest ratio below 1 of each group
