@@ -20,9 +20,10 @@ from pydantic import BaseModel
 from agentguard.verification import SignalResult, ToolCall, ToolProfile, VerificationTier
 from agentguard.verification.arguments import Arguments
 from agentguard.verification.calibrated import Calibrated
+from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.method import Case, Check, Method
+from agentguard.verification.method import Check, Method
 from agentguard.verification.reference import Reference
 from agentguard.verification.settings import Settings
 

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from agentguard.verification.arguments import Arguments
+from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.method import Case, Decision, Settings
+from agentguard.verification.method import Decision
 from agentguard.verification.profile import ToolProfile
 from agentguard.verification.reference import Reference
+from agentguard.verification.settings import Settings
 from agentguard.verification.types import SignalResult, ToolCall, VerificationTier
 
 

@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from agentguard.verification.method import Settings
+from agentguard.verification.settings import Settings
 from agentguard.verification.types import VerificationTier
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from agentguard.verification import SignalResult, ToolCall, ToolProfile, VerificationTier
 from agentguard.verification.arguments import Arguments
 from agentguard.verification.calibrated import Calibrated
+from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.method import Case, Decision, Method
+from agentguard.verification.method import Decision, Method
 from agentguard.verification.reference import Reference
 from agentguard.verification.settings import Settings
 

@@ -13,7 +13,7 @@ from agentguard.verification.echoes import Echoes, EchoPool, find_echoes
 
 def found(args, result):
     """``{(path, where): found}``."""
-    return {(path, where): yes for path, where, _, yes in find_echoes(Arguments(args), read(result))}
+    return {(echo.path, echo.where): echo.found for echo in find_echoes(Arguments(args), read(result))}
 
 
 def learn(echoes, pool, args, result):

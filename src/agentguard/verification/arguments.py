@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any, Final
 from zlib import crc32
 
@@ -17,6 +15,7 @@ MAX_VALUES: Final = 40
 MAX_SCALARS: Final = 1_000
 MAX_VALUE_LENGTH: Final = 400
 MAX_WORDS: Final = 32
+MAX_DEPTH: Final = 6
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
@@ -45,25 +44,35 @@ class Arguments:
         echoes: which of them the call's result repeats; worked out on first use, by ``echoes.find_echoes``.
     """
 
-    __slots__ = ("_words", "echoes", "key", "values")
+    __slots__ = ("_left", "_words", "echoes", "key", "values")
 
     def __init__(self, args: Any) -> None:
         self.key = args_key(args)
         self.values: list[tuple[str, str]] = []
+        self._left = MAX_SCALARS
         self._words: frozenset[int] | None = None
         self.echoes: list[Any] | None = None
         if type(args) is dict:
-            self._read(args)
+            self._read(args, "", 0)
         elif args is not None:
-            self._read(plain(args))
+            self._read(plain(args), "", 0)
 
-    def _read(self, args: Any) -> None:
-        for path, value in islice(_scalars(args, "", 0), MAX_SCALARS):
-            text = normal(value)
-            if text:
-                self.values.append((path, text))
-                if len(self.values) >= MAX_VALUES:
-                    break
+    def _read(self, value: Any, path: str, depth: int) -> bool:
+        """Take the scalars at this path and below; False once enough were read."""
+        kind = type(value)
+        if kind is dict and depth < MAX_DEPTH:
+            for key, item in value.items():
+                if not self._read(item, child_path(path, key) if type(key) is str else path, depth + 1):
+                    return False
+            return True
+        if (kind is list or kind is tuple) and depth < MAX_DEPTH:
+            below = path + "[]"
+            return all(self._read(item, below, depth + 1) for item in value)
+        self._left -= 1  # what lies too deep counts too, so that a wide cycle comes to an end
+        text = normal(value)
+        if text:
+            self.values.append((path, text))
+        return self._left > 0 and len(self.values) < MAX_VALUES
 
     @property
     def words(self) -> frozenset[int]:
@@ -77,21 +86,3 @@ class Arguments:
                         break
             self._words = frozenset(found)
         return self._words
-
-
-def _scalars(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    if type(value) is dict:
-        items = ((child_path(path, key) if type(key) is str else path, item) for key, item in value.items())
-    elif type(value) in (list, tuple):
-        items = ((path + "[]", item) for item in value)
-    else:
-        yield path, value
-        return
-    if depth >= 6:
-        yield path, None  # counts, so that a wide cycle comes to an end
-    else:
-        for below, item in items:
-            if type(item) in (dict, list, tuple):
-                yield from _scalars(item, below, depth + 1)
-            else:
-                yield below, item

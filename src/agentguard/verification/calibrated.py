@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from .baseline import ToolMemory
+from .case import Case
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
 from .evidence import breaks_a_declaration, combine
-from .method import Case, Check, Decision
+from .method import Check, Decision
 from .pool import Pool
-from .statistics import Rate
+from .statistics import Rate, Surprises
 from .types import SignalResult, VerificationTier
 
 __all__ = ["Calibrated"]
@@ -31,15 +32,15 @@ class Calibrated:
 
     def __init__(self) -> None:
         self.pool = Pool()
-        self._learned = {
-            check.name: check for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
+        self._floors = {
+            check.name: check.floor for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
         }
 
     def new_memory(self) -> ToolMemory:
         """What is remembered of one tool, with nothing in it yet."""
         return ToolMemory(self.pool)
 
-    def decide(self, case: Case, prior: float, signals: Mapping[str, SignalResult], /) -> Decision:
+    def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
         contributions = combine(signals)
         total = min(max(sum(contributions.values()), -MOST_NATS), MOST_NATS)
@@ -50,9 +51,7 @@ class Calibrated:
         broken = breaks_a_declaration(signals)
         return Decision(verdict_of(posterior, p, broken, case.settings), posterior, contributions, p)
 
-    def learn(
-        self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool = False
-    ) -> None:
+    def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.
 
         Believed calls are learned in full, suspects thinned (three in ten, one in ten): a bad result must not become
@@ -65,7 +64,11 @@ class Calibrated:
         with self.pool.lock:
             for name, signal in signals.items():
                 if signal.p_value is not None:
-                    self._learned[name].remember(memory, signal, genuine)
+                    past = memory.surprises.get(name)
+                    if past is None:
+                        past = memory.surprises[name] = Surprises(self._floors[name])
+                    score: float = signal.score
+                    past.push(-math.log1p(-score) if score > 0.0 else 0.0, genuine)
             memory.scores.push(total, genuine)
             self.pool.scores.push(total, genuine)
             self.pool.broken.push(case.document.kind == "broken", genuine)
@@ -76,7 +79,7 @@ class Calibrated:
                 memory.learn(
                     case.document,
                     case.arguments,
-                    case.call.milliseconds,
+                    case.milliseconds,
                     case.call.session_id,
                     as_usual=not trusted and decision.posterior < case.settings.accept_below,
                 )
@@ -100,7 +103,7 @@ class Calibrated:
                 memory.contracts.setdefault(name, Rate()).push(True)
 
     @staticmethod
-    def _correct_contracts(memory: ToolMemory, signals: Mapping[str, SignalResult]) -> None:
+    def _correct_contracts(memory: ToolMemory, signals: dict[str, SignalResult]) -> None:
         for name, signal in signals.items():
             if signal.applicable and signal.p_value is None:
                 memory.contracts.setdefault(name, Rate()).push(signal.fired)

@@ -34,7 +34,8 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another 
 _DEFAULT_TEXTS = {object.__str__, object.__repr__}
 
 # Passing subclasses and dataclasses through makes orjson refuse them, so that what is walked is what was serialised.
-_OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+_OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+_SORTED: Final = _OPTIONS | orjson.OPT_SORT_KEYS
 
 
 def serialise(value: Any) -> tuple[bytes, Any]:
@@ -62,7 +63,7 @@ def args_key(args: Any) -> bytes:
     False
     """
     try:
-        text = orjson.dumps(args, option=_OPTIONS | orjson.OPT_SORT_KEYS)
+        text = orjson.dumps(args, option=_SORTED)
         if b"null" in text:  # orjson writes NaN as null too
             text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):

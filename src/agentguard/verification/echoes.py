@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import orjson
 
@@ -39,13 +39,16 @@ _TELLING_WORD = re.compile(r"[^\W_]{5,}")
 TELLING_WORDS: Final = 8
 
 
-class Echo(NamedTuple):
+class Echo:
     """One argument held against a result of some kind: ``where`` is ``"somewhere"`` or ``"same name"``."""
 
-    path: str
-    where: str
-    kind: str
-    found: bool
+    __slots__ = ("found", "kind", "path", "where")
+
+    def __init__(self, path: str, where: str, kind: str, found: bool) -> None:
+        self.path = path
+        self.where = where
+        self.kind = kind
+        self.found = found
 
 
 @lru_cache(maxsize=2_048)
@@ -112,7 +115,10 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
         name = last_name(path)
         others = _values_at(document, name)
         if others and name:
-            found = (found and len(text) > LONG) or any(_same(text, other) for other in others)
+            if len(text) <= LONG:
+                found = False
+            for other in others:
+                found = found or _same(text, other)
             echoes.append(Echo(path, "same name", document.kind, found))
     return echoes
 
@@ -166,11 +172,13 @@ class Echoes:
         else is expected by name alone is hardly expected then. None where no echo was to be expected.
         """
         worst, together, why, expected_any, known = 0.0, 0.0, "", False, False
-        anchored = any(
-            found and where == "same name" and _is_identifier(last_name(path)) for path, where, _, found in echoes
-        )
-        for path, where, kind, found in echoes:
-            rate = self.rates.get((path, where, kind))
+        anchored = False
+        for echo in echoes:
+            if echo.found and echo.where == "same name" and _is_identifier(last_name(echo.path)):
+                anchored = True
+        for echo in echoes:
+            path, where, found = echo.path, echo.where, echo.found
+            rate = self.rates.get((path, where, echo.kind))
             is_known = rate is not None and rate.total >= WELL_KNOWN
             if where == "same name":
                 expected = pool.expected(last_name(path))
@@ -194,12 +202,13 @@ class Echoes:
         return together, why, LOST * math.exp(together) if known and worst else 0.0
 
     def learn(self, echoes: list[Echo], pool: EchoPool) -> None:
-        for path, where, kind, found in echoes:
-            rate = self.rates.get((path, where, kind))
+        for echo in echoes:
+            place = (echo.path, echo.where, echo.kind)
+            rate = self.rates.get(place)
             if rate is None:
                 if len(self.rates) >= MAX_PATHS:
                     continue
-                rate = self.rates[path, where, kind] = Rate()
-            rate.push(found)
-            if where == "same name":
-                pool.push(last_name(path), found)
+                rate = self.rates[place] = Rate()
+            rate.push(echo.found)
+            if echo.where == "same name":
+                pool.push(last_name(echo.path), echo.found)

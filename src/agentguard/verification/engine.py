@@ -23,8 +23,9 @@ from agentguard.stores import MemoryStore, Store
 from .arguments import Arguments
 from .calibrated import Calibrated
 from .canonical import as_name
+from .case import Case
 from .document import read
-from .method import Case, Check, Decision, Method
+from .method import Check, Decision, Method
 from .profile import ToolProfile, parse_profile
 from .profile_loading import load_profiles
 from .reference import Reference
@@ -200,7 +201,7 @@ class VerificationEngine:
         _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
         return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
 
-    def _learn(self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
+    def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
         try:
             self._method.learn(case, signals, decision, trusted=trusted)
         except Exception as error:

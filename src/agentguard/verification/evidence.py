@@ -15,7 +15,7 @@ not excuse a broken declaration.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
@@ -76,7 +76,7 @@ def ratio_of(p: float, ratio: float, share: float = 0.5) -> float:
     return (1.0 - w) + w * xi * math.pow(p, xi - 1.0)
 
 
-def breaks_a_declaration(signals: Mapping[str, SignalResult]) -> bool:
+def breaks_a_declaration(signals: dict[str, SignalResult]) -> bool:
     """A contract is violated: its signal fires without a p-value."""
     for signal in signals.values():  # noqa: SIM110 - on every call's path, where a generator is the slower
         if signal.fired and signal.p_value is None:
@@ -84,12 +84,18 @@ def breaks_a_declaration(signals: Mapping[str, SignalResult]) -> bool:
     return False
 
 
-def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
+def combine(signals: dict[str, SignalResult]) -> dict[str, float]:
     """What each signal adds to the log-odds, in nats; a signal left out adds nothing."""
     against: dict[str, list[tuple[float, str]]] = {}
+    silent: dict[str, tuple[float, str]] = {}  # the strongest ratio below 1 of each group
     for name, signal in signals.items():
-        if signal.likelihood_ratio > 1.0:
-            against.setdefault(signal.group or name, []).append((signal.likelihood_ratio, name))
+        ratio: float = signal.likelihood_ratio
+        if ratio > 1.0:
+            against.setdefault(signal.group or name, []).append((ratio, name))
+        elif ratio < 1.0:
+            group = signal.group or name
+            if group not in silent or ratio < silent[group][0]:
+                silent[group] = (ratio, name)
     contributions: dict[str, float] = {}
     spoken = 0.0
     for members in against.values():
@@ -100,20 +106,9 @@ def combine(signals: Mapping[str, SignalResult]) -> dict[str, float]:
             spoken += nats
     if not breaks_a_declaration(signals):
         heard = max(1.0 - spoken / OVERHEARD, 0.0)
-        for place, (ratio, name) in enumerate(sorted(_silent(signals, against))):
-            weight = heard if place else max(heard, STRONGEST_SILENCE)
+        weight = max(heard, STRONGEST_SILENCE)
+        for ratio, name in sorted([found for group, found in silent.items() if group not in against]):
             if weight > 0.0:
                 contributions[name] = weight * math.log(ratio)
+            weight = heard
     return contributions
-
-
-def _silent(signals: Mapping[str, SignalResult], against: Mapping[str, object]) -> Iterable[tuple[float, str]]:
-    """The strongest ratio below 1 of each group in which nothing speaks against the call."""
-    strongest: dict[str, tuple[float, str]] = {}
-    for name, signal in signals.items():
-        ratio = signal.likelihood_ratio
-        if ratio < 1.0:
-            group = signal.group or name
-            if group not in against and (group not in strongest or ratio < strongest[group][0]):
-                strongest[group] = (ratio, name)
-    return strongest.values()

@@ -76,7 +76,8 @@ class KeyHistory:
             if digest in self.results:
                 self.results.remove(digest)
             self.results.append(digest)
-            del self.results[:-MAX_RESULTS]
+            if len(self.results) > MAX_RESULTS:
+                del self.results[0]
         self._learn_numbers(numbers_of(document))
         if changed and document.size >= self.size:
             self.size = document.size
@@ -164,9 +165,9 @@ class Keys:
                 self._forget(self.by_key.pop(next(iter(self.by_key))))
         self.by_key[key] = history
         history.learn(document)
-        owners = self.owners.pop(document.digest, b"")
-        if key not in _keys_in(owners) and len(owners) < MAX_OWNERS * KEY_LENGTH:
-            owners = owners + key if owners else key
+        owners = self.owners.pop(document.digest, key)
+        if len(owners) < MAX_OWNERS * KEY_LENGTH and key not in _keys_in(owners):
+            owners += key
         self.owners[document.digest] = owners
         if len(self.owners) > self.MAX_OWNED:
             del self.owners[next(iter(self.owners))]
@@ -193,9 +194,10 @@ class Keys:
         Little: less than half of their words by weight (a Jaccard index below one half), where a word weighs the less
         the more keys it stands in: near-equal questions rightly have equal answers, but ``https`` makes none near.
         """
-        owners = _keys_in(self.owners.get(digest, b""))
-        if not owners:
+        packed = self.owners.get(digest)
+        if packed is None:
             return False
+        owners = _keys_in(packed)
         key, words = arguments.key, arguments.words
         own = self.by_key.get(key)
         if key in owners or (own is not None and digest in own.results):

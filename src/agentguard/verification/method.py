@@ -9,24 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from .arguments import Arguments
-from .contract import Contract
-from .document import Document
-from .settings import Settings
-from .types import SignalResult, ToolCall, Verdict, VerificationTier
+from .case import Case
+from .types import SignalResult, Verdict, VerificationTier
 
 __all__ = ["Case", "Check", "Decision", "Method"]
-
-
-class Case(NamedTuple):
-    """Everything that a check may look at: one call, its result as read, its contract, the tool's memory."""
-
-    call: ToolCall
-    document: Document
-    contract: Contract
-    memory: Any
-    settings: Settings
-    arguments: Arguments
 
 
 class Check(Protocol):
@@ -63,10 +49,10 @@ class Method(Protocol):
 
     def new_memory(self) -> Any: ...
 
-    def decide(self, case: Case, prior: float, signals: Mapping[str, SignalResult], /) -> Decision: ...
+    def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision: ...
 
     def learn(
-        self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool = False
+        self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False
     ) -> None: ...
 
     def correct(self, memory: Any, fired: Sequence[str], was_hallucination: bool, /) -> None:

@@ -63,7 +63,7 @@ class Walk:
         elif type(value) is list:
             self._arrays((value,), "", 0)
         else:
-            self._scalars("", (value,), {type(value)})
+            self._column("", (value,), 0)
 
     def _objects(self, values: Sequence[dict[str, Any]], path: str, depth: int) -> None:
         keys = tuple(values[0])
@@ -100,8 +100,10 @@ class Walk:
 
     def _fields(self, paths: tuple[str, ...], values: tuple[Any, ...], depth: int) -> None:
         leaves = self.leaves
-        kinds = tuple(map(type, values))
-        for below, kind, item in zip(paths, kinds, values):
+        kinds: list[type] = []
+        for below, item in zip(paths, values):
+            kind = type(item)
+            kinds.append(float if kind is int else kind)
             if kind is dict:
                 self._objects((item,), below, depth + 1)
             elif kind is list:
@@ -111,35 +113,41 @@ class Walk:
             else:
                 leaves[below] = [item]
         self.typed.append(paths)
-        self.typed.append(kinds if int not in kinds else tuple([float if kind is int else kind for kind in kinds]))
+        self.typed.append(tuple(kinds))
 
     def _column(self, path: str, values: Sequence[Any], depth: int) -> None:
-        kinds = {type(value) for value in values}
-        if dict not in kinds and list not in kinds:
-            self._scalars(path, values, kinds)
-        elif len(kinds) > 1:
-            for part in (
-                [value for value in values if type(value) is dict],
-                [value for value in values if type(value) is list],
-                [value for value in values if type(value) is not dict and type(value) is not list],
-            ):
-                if part:
-                    self._column(path, part, depth)
-        elif dict in kinds:
+        first = type(values[0])
+        for value in values:
+            if type(value) is not first:
+                self._mixed_column(path, values, depth)
+                return
+        if first is dict:
             self._objects(values, path, depth + 1)
-        else:
+        elif first is list:
             self._arrays(values, path, depth + 1)
+        else:
+            self._scalars(path, values, (float if first is int else first,))
 
-    def _scalars(self, path: str, values: Sequence[Any], kinds: set[type]) -> None:
+    def _mixed_column(self, path: str, values: Sequence[Any], depth: int) -> None:
+        kinds = {float if type(value) is int else type(value) for value in values}
+        if dict not in kinds and list not in kinds:
+            self._scalars(path, values, tuple(kinds) if len(kinds) == 1 else frozenset(kinds))
+            return
+        for part in (
+            [value for value in values if type(value) is dict],
+            [value for value in values if type(value) is list],
+            [value for value in values if type(value) is not dict and type(value) is not list],
+        ):
+            if part:
+                self._column(path, part, depth)
+
+    def _scalars(self, path: str, values: Sequence[Any], kinds: tuple[type, ...] | frozenset[type]) -> None:
         if path in self.leaves:
             self.leaves[path] += values
         else:
             self.leaves[path] = list(values)
-        if int in kinds:
-            kinds.discard(int)
-            kinds.add(float)
         self.typed.append(path)
-        self.typed.append(tuple(kinds) if len(kinds) == 1 else frozenset(kinds))
+        self.typed.append(kinds)
 
     def _arrays(self, values: Sequence[list[Any]], path: str, depth: int) -> None:
         below = _element_path(path)
@@ -160,7 +168,7 @@ class Walk:
         if items:
             self._column(below, items, depth)
         elif not any(values):
-            self._scalars(below, (None,) * len(values), {type(None)})
+            self._scalars(below, (None,) * len(values), (type(None),))
 
 
 def _length(item: Any) -> int:

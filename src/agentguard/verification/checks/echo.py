@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from agentguard.verification.arguments import normal
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.echoes import find_echoes
-from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult
 
 from .base import Finding, LearnedCheck
@@ -28,7 +31,7 @@ class EchoMismatch(LearnedCheck):
         if missing is None:
             return learned
         declared = self.broken(case, 1.0, f"does not repeat argument {missing!r} as declared")
-        return max(declared, learned, key=lambda signal: signal.likelihood_ratio)
+        return learned if learned.likelihood_ratio > declared.likelihood_ratio else declared
 
     @staticmethod
     def _declared_missing(case: Case) -> str | None:
@@ -39,8 +42,7 @@ class EchoMismatch(LearnedCheck):
         given = dict(case.arguments.values)
         for argument, place in declared.items():
             text = given.get(argument)
-            there = [normal(value) for value in case.document.leaves.get(place, ())]
-            if text and any(there) and not any(text == other or text in other or other in text for other in there):
+            if text and _lacks(text, case.document.leaves.get(place, ())):
                 return argument
         return None
 
@@ -56,3 +58,12 @@ class EchoMismatch(LearnedCheck):
             return "this tool is not known to repeat its arguments"
         surprise, detail, direct = found
         return Finding(surprise, detail, direct=direct)
+
+
+def _lacks(text: str, values: Sequence[Any]) -> bool:
+    """There are values to compare the text with, and it is none of them, nor a part of one, nor one a part of it."""
+    for value in values:
+        other = normal(value)
+        if text in other or other in text:
+            return False
+    return len(values) > 0

@@ -6,9 +6,9 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.clocks import clock_values
 from agentguard.verification.keys import KeyHistory, numbers_of
-from agentguard.verification.method import Case
 from agentguard.verification.statistics import student_t4_tail
 from agentguard.verification.types import SignalResult
 
@@ -59,17 +59,20 @@ class HistoricalInconsistency(LearnedCheck):
 
     def __call__(self, case: Case, /) -> SignalResult:
         signal = super().__call__(case)
-        if signal.applicable and signal.score == 0.0 and (history := self._agreed(case)) is not None:
-            memory: ToolMemory = case.memory
+        if not signal.applicable or signal.score != 0.0:
+            return signal
+        memory: ToolMemory = case.memory
+        history = self._agreed(case, memory)
+        if history is not None:
             again = 1.0 - memory.change_rate(history)
             likelihood = max(BY_CHANCE / again, STRONGEST_AGREEMENT)
             return signal._replace(likelihood_ratio=min(likelihood, signal.likelihood_ratio))
         return signal
 
     @staticmethod
-    def _agreed(case: Case) -> KeyHistory | None:
+    def _agreed(case: Case, memory: ToolMemory) -> KeyHistory | None:
         """The history of these arguments where the result is the same as before."""
-        history: KeyHistory | None = case.memory.keys.by_key.get(case.arguments.key)
+        history = memory.keys.by_key.get(case.arguments.key)
         return history if history is not None and history.results[-1] == case.document.digest else None
 
     def examine(self, case: Case) -> Finding | str:

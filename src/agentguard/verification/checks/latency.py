@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.contract import INSTANT_MS
-from agentguard.verification.method import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
 from .base import AS_USUAL, Finding, LearnedCheck
@@ -38,7 +38,7 @@ class LatencyAnomaly(LearnedCheck):
     def __call__(self, case: Case, /) -> SignalResult:
         learned = super().__call__(case)
         profile = case.contract.profile
-        milliseconds = case.call.milliseconds
+        milliseconds = case.milliseconds
         if milliseconds is None or not case.contract.declared or not profile.has_network_io or profile.cacheable:
             return learned
         least = max(case.contract.latency_ms[0], INSTANT_MS)
@@ -53,7 +53,7 @@ class LatencyAnomaly(LearnedCheck):
         return learned if learned.applicable and learned.likelihood_ratio > declared.likelihood_ratio else declared
 
     def examine(self, case: Case) -> Finding | str:
-        milliseconds = case.call.milliseconds
+        milliseconds = case.milliseconds
         if milliseconds is None:
             return "the execution time is unknown"
         memory: ToolMemory = case.memory

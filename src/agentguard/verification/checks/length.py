@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.method import Case
+from agentguard.verification.case import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
 from .base import AS_USUAL, Finding, LearnedCheck

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentguard.verification.method import Case
+from agentguard.verification.case import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
 from .base import DeclaredCheck

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentguard.verification.method import Case
+from agentguard.verification.case import Case
 from agentguard.verification.types import SignalResult, VerificationTier
 
 from .base import DeclaredCheck

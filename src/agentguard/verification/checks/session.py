@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.method import Case
+from agentguard.verification.case import Case
 
 from .base import Finding, LearnedCheck
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.drift import WARM_UP
-from agentguard.verification.method import Case
 
 from .base import Finding, LearnedCheck
 
@@ -26,7 +26,7 @@ class SpcAnomaly(LearnedCheck):
     def examine(self, case: Case) -> Finding | str:
         memory: ToolMemory = case.memory
         points: list[tuple[str, float]] = []
-        milliseconds = case.call.milliseconds
+        milliseconds = case.milliseconds
         if milliseconds is not None:
             points.append(("latency", math.log(max(milliseconds, SHORTEST_MS))))
         if not case.document.is_error and case.document.kind != "empty":

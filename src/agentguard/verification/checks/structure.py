@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory, error_form
-from agentguard.verification.method import Case
+from agentguard.verification.case import Case
 from agentguard.verification.pool import outermost_form
 
 from .base import AS_USUAL, Finding, LearnedCheck
@@ -60,7 +60,9 @@ class StructureMismatch(LearnedCheck):
         if memory.kinds.total < WARM_UP:
             return f"{memory.kinds.total} of {WARM_UP} results"
         p = memory.kinds.p(document.kind)
-        worst, extent, why = -math.log(p), 1.0, f"a result of kind {document.kind!r}, unusual here"
+        worst, extent, why = -math.log(p), 1.0, ""
+        if p < 1.0:
+            why = f"a result of kind {document.kind!r}, unusual here"
         shape = memory.shapes.get(document.kind)
         if shape is not None and shape.count >= WARM_UP:
             x, share, said = shape.surprise(document)

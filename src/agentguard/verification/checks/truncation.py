@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory, ending, ends_in_a_cut_object
-from agentguard.verification.method import Case
+from agentguard.verification.case import Case
 from agentguard.verification.types import VerificationTier
 
 from .base import Finding, LearnedCheck

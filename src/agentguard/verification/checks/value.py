@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.case import Case
 from agentguard.verification.keys import numbers_of
-from agentguard.verification.method import Case
 
 from .base import Finding, LearnedCheck
 
@@ -55,9 +55,10 @@ class ValuePlausibility(LearnedCheck):
         worst, why, several = 0.0, "", 1.0 + 0.5 * (judged - 1)
         if judged:
             worst = -math.log(min(least * several, 1.0))
-            why = f"{where or 'the number'} is far from its usual level"
+            if worst > 0.0:
+                why = f"{where or 'the number'} is far from its usual level"
         x, said = shape.format_surprise(document)
         if x > worst:
             worst, why = x, said
         direct = SHOWN / (sign * several) if sign < 1.0 else 0.0
-        return Finding(worst, why if worst > 0.0 else "", direct=direct)
+        return Finding(worst, why, direct=direct)

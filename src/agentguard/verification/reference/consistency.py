@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..method import Case
+from ..case import Case
 from .baseline import Baseline
 from .fields import numeric_fields, severity, swing
 from .finding import Finding

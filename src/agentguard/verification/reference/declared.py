@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..case import Case
 from ..contract import Contract
-from ..method import Case
 from .finding import Finding
 
 __all__ = ["length", "pattern", "schema"]

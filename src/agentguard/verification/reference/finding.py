@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..method import Case
+from ..case import Case
 from ..types import SignalResult, VerificationTier
 
 __all__ = ["DocumentedCheck", "Finding"]

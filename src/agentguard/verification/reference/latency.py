@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..case import Case
 from ..contract import INSTANT_MS
-from ..method import Case
 from .baseline import MIN_CALLS, SIGMAS, Baseline, latency_ms
 from .finding import Finding
 

@@ -8,7 +8,8 @@ from functools import partial
 
 from agentguard.errors import ConfigurationError
 
-from ..method import Case, Check, Decision
+from ..case import Case
+from ..method import Check, Decision
 from ..types import SignalResult, Verdict, VerificationTier
 from .baseline import Baseline
 from .consistency import HISTORY_SWING, SESSION_SWING, historical, session

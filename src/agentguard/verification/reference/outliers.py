@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..case import Case
 from ..charts import western_electric
-from ..method import Case
 from ..running import RunningStats
 from .baseline import MIN_CALLS, SIGMAS, Baseline, latency_ms
 from .fields import numeric_fields
