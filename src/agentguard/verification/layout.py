@@ -7,10 +7,10 @@ can be said from the layout alone is said here, once, so that a check goes strai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from threading import Lock
 from typing import Any, Final
 
 from .canonical import digest
+from .remembered import Remembered
 from .walk import Form, Typed, last_name
 
 __all__ = ["Layout", "layout_of", "text_layout_of"]
@@ -73,19 +73,11 @@ def layout_of(forms: Iterable[Form], typed: Sequence[Any]) -> Layout:
     layout = _known.get(described)
     if layout is None:
         layout = Layout(*described)
-        if len(layout) <= MAX_PATHS // 8:
-            with _lock:
-                _room[0] -= len(layout) + 1
-                if _room[0] < 0:
-                    _known.clear()
-                    _room[0] = MAX_PATHS
-                _known[described] = layout
+        _known.put(described, layout, weight=len(layout) + 1)
     return layout
 
 
-_known: dict[tuple[tuple[Form, ...], Typed], Layout] = {}
-_lock = Lock()
-_room = [MAX_PATHS]
+_known: Remembered[Layout] = Remembered(room=MAX_PATHS)
 
 
 def text_layout_of(forms: Iterable[Form], leaves: Mapping[str, Sequence[Any]]) -> Layout:

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import Any, Final
 from zlib import crc32
 
+from .remembered import Remembered
+
 __all__ = ["Form", "Typed", "Walk", "child_path", "last_name"]
 
 MAX_LEAVES: Final = 1_500
@@ -177,8 +179,7 @@ def _length(item: Any) -> int:
 
 Inside = tuple[tuple[str, ...], tuple[str, ...]]
 
-_known_insides: dict[Form, Inside] = {}
-_characters = [0]  # in the keys and paths that are remembered
+_known_insides: Remembered[Inside] = Remembered(room=MAX_CHARACTERS)
 
 
 def _inside(path: str, keys: tuple[str, ...]) -> Inside:
@@ -187,13 +188,7 @@ def _inside(path: str, keys: tuple[str, ...]) -> Inside:
     if inside is None:
         paths = tuple(child_path(path, key) for key in keys)
         inside = tuple(dict.fromkeys(_name(key) for key in keys)), paths
-        size = 100 + sum(map(len, keys)) + sum(map(len, paths))
-        if _characters[0] + size > MAX_CHARACTERS:
-            _known_insides.clear()
-            _characters[0] = 0
-        if size <= MAX_CHARACTERS // 100:
-            _known_insides[path, keys] = inside
-            _characters[0] += size
+        _known_insides.put((path, keys), inside, weight=100 + sum(map(len, keys)) + sum(map(len, paths)))
     return inside
 
 
