@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentguard.errors import Problem, ProfileError
-from agentguard.profile_files import RawProfile, read_profile_files
 
 from .profile import ToolProfile, parse_profile
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from agentguard.profile_files import RawProfile
 
 __all__ = ["load_profiles"]
 
@@ -32,6 +33,8 @@ def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
     >>> [profile.name for profile in load_profiles() if "tavily_search_results_json" in profile.aliases]
     ['tavily_search']
     """
+    from agentguard.profile_files import read_profile_files  # with the YAML reader, which few imports need
+
     files, problems = read_profile_files(path)
     profiles: list[ToolProfile] = []
     claimed: dict[str, str] = {}
