@@ -64,9 +64,8 @@ class Document:
     """
 
     __slots__ = (
-        "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured", "kind",
-        "layout", "leaves", "numbers",
-        "open_forms", "size", "text", "unclosed", "value",
+        "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured", "kind", "layout",
+        "leaves", "numbers", "open_forms", "size", "text", "unclosed", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:

@@ -26,8 +26,8 @@ __all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of"]
 
 REFERENCE_P: Final = 0.0027
 REST: Final = 0.33
-OVERHEARD: Final = 1.5
-STRONGEST_SILENCE: Final = 0.5  # nats against the call beyond which one silence counts, and how much
+OVERHEARD: Final = 1.5  # nats against the call, from which on only the strongest silence counts
+STRONGEST_SILENCE: Final = 0.5  # the share of it that counts then
 
 #: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).
 DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(

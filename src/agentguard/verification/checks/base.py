@@ -10,10 +10,11 @@ from typing import ClassVar, Final
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of
+from agentguard.verification.shape import Shape
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
-__all__ = ["AS_USUAL", "DeclaredCheck", "Finding", "LearnedCheck"]
+__all__ = ["AS_USUAL", "DeclaredCheck", "Finding", "LearnedCheck", "learned_shape"]
 
 FIRES_AT: Final = 0.05
 MOST_SURPRISE: Final = 11.9
@@ -50,6 +51,20 @@ class Finding:
 
 #: The finding of a check that looked and saw nothing.
 AS_USUAL: Final = Finding(0.0, AS_USUAL_SAID)
+
+
+def learned_shape(case: Case, warm_up: int) -> Shape | str:
+    """The shape that a new result of its kind is held to, or the reason why it is held to none."""
+    document = case.document
+    memory: ToolMemory = case.memory
+    if document.is_error or document.kind == "empty":
+        return "an error or an empty result"
+    if memory.is_known(document):
+        return "this very result is known"
+    shape = memory.shapes.get(document.kind)
+    if shape is None or shape.count < warm_up:
+        return f"{0 if shape is None else shape.count} of {warm_up} results of this kind"
+    return shape
 
 
 class DeclaredCheck:

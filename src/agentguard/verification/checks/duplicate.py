@@ -13,7 +13,6 @@ from .base import Finding, LearnedCheck
 
 __all__ = ["DuplicateResult"]
 
-
 BETWEEN_SISTERS: Final = 0.1  # before anything is known: how often tools whose results have one form give the same one
 BETWEEN_STRANGERS: Final = 0.03
 SISTERS_NATS: Final = 1.5  # alone it may flag, and not block
@@ -47,8 +46,7 @@ class DuplicateResult(LearnedCheck):
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
                 return Finding(-math.log(usual), "known as the result of a sister tool", SISTERS_NATS)
-            else:
-                usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
+            usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
             return Finding(-math.log(usual), "known as the result of another tool")
         if memory.is_known(document):
             return "known under these or similar arguments"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
 
-from .base import Finding, LearnedCheck
+from .base import Finding, LearnedCheck, learned_shape
 
 __all__ = ["FormatMismatch"]
 
@@ -27,14 +26,9 @@ class FormatMismatch(LearnedCheck):
 
     def examine(self, case: Case) -> Finding | str:
         document = case.document
-        memory: ToolMemory = case.memory
-        if document.is_error or document.kind == "empty":
-            return "an error or an empty result"
-        if memory.is_known(document):
-            return "this very result is known"
-        shape = memory.shapes.get(document.kind)
-        if shape is None or shape.count < WARM_UP:
-            return f"{0 if shape is None else shape.count} of {WARM_UP} results of this kind"
+        shape = learned_shape(case, WARM_UP)
+        if isinstance(shape, str):
+            return shape
         worst, why = shape.contradiction(document)
         x, said = shape.broken_format(document)
         if x > worst:

@@ -18,8 +18,8 @@ LONGEST_NOTICE: Final = 200  # bytes
 POOLED: Final = 2.0
 KNOWN_ERROR: Final = 0.3
 NEW_ERROR: Final = 0.5
-SMALL_TRAIT: Final = 1.1
-WHOLE_RESULT: Final = 5.0  # nats: one field more may flag, a wholly unknown form may block
+SMALL_TRAIT: Final = 1.1  # nats: one field more may flag
+WHOLE_RESULT: Final = 5.0  # nats: a wholly unknown form may block
 
 AS_FAR_AS_SEEN = Finding(0.0, "as usual, in the part of the result that was looked at")
 

@@ -9,7 +9,7 @@ from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
 from agentguard.verification.keys import numbers_of
 
-from .base import Finding, LearnedCheck
+from .base import Finding, LearnedCheck, learned_shape
 
 __all__ = ["ValuePlausibility"]
 
@@ -35,13 +35,9 @@ class ValuePlausibility(LearnedCheck):
     def examine(self, case: Case) -> Finding | str:
         document = case.document
         memory: ToolMemory = case.memory
-        if document.is_error or document.kind == "empty":
-            return "an error or an empty result"
-        if memory.is_known(document):
-            return "this very result is known"
-        shape = memory.shapes.get(document.kind)
-        if shape is None or shape.count < WARM_UP:
-            return f"{0 if shape is None else shape.count} of {WARM_UP} results of this kind"
+        shape = learned_shape(case, WARM_UP)
+        if isinstance(shape, str):
+            return shape
         least, where, sign, judged = 1.0, "", 1.0, 0
         for path, x in numbers_of(document).items():
             level = memory.levels.get(path)
