@@ -25,8 +25,11 @@ COMPILED = Path("src/agentguard/verification")
 #: but for these. What is compiled holds callers to its annotations with a TypeError, and may not be subclassed or
 #: patched: what users hold in their hands stays Python.
 INTERPRETED = {
+    "audit.py": "locks, a log and records; next to nothing of it on the path of an accepted call",
+    "calibration_file.py": "reads a file, once",
     "engine.py": "users subclass it, and it answers for arguments of any type itself",
     "method.py": "protocols and records that users may implement; nothing in them to compile",
+    "persistence.py": "away from the path of a call, and users' own stores are called from it",
     "profile.py": "pydantic's metaclass reads its annotations; not on the path of a call",
     "profile_index.py": "one dictionary lookup for a tool seen before",
     "profile_loading.py": "reads files, once",

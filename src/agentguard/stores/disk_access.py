@@ -1,0 +1,139 @@
+"""Access to the rows of a folder: a thread at a time, in transactions, across forks; errors say what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from weakref import WeakSet
+
+from agentguard.errors import StoreError
+
+from .disk_rows import Rows
+
+__all__ = ["Access"]
+
+
+class Access:
+    """The rows of one folder, for the threads of one process.
+
+    Args:
+        folder: absolute.
+        timeout: seconds that a call waits while other processes write.
+        survives: ``"process"`` or ``"power"``.
+
+    Raises:
+        StoreError: from every method, where the folder cannot be used.
+    """
+
+    def __init__(self, folder: Path, timeout: float, survives: str) -> None:
+        self._folder = folder
+        self._lock = Lock()
+        self._open = True
+        with _opening, self._told():
+            self._rows = Rows(folder, timeout, survives)
+            _all.add(self)
+
+    @contextmanager
+    def writing(self) -> Iterator[Rows]:
+        """One transaction: all of what is done in it, or nothing."""
+        with self._lock, self._told():
+            self._refuse_closed()
+            with self._rows.transact():
+                yield self._rows
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """What was written until now."""
+        with self._lock, self._told():
+            self._refuse_closed()
+            self._rows.check_format()
+            yield self._rows
+
+    def close(self) -> None:
+        """Close the file; what is called afterwards is refused."""
+        with self._lock, self._told():
+            self._open = False
+            self._rows.close()
+
+    def refuse(self, rowid: int, reason: str) -> None:
+        """Say in the log that a row is left out."""
+        self._rows.refuse(rowid, reason)
+
+    def hold(self) -> None:
+        """Let no thread in, and have no file open, until ``let_go``."""
+        self._lock.acquire()
+        with suppress(sqlite3.Error):  # it is out of use either way
+            self._rows.close()
+
+    def let_go(self) -> None:
+        """After ``hold``: the next call opens the file again."""
+        self._lock.release()
+
+    def _refuse_closed(self) -> None:
+        if not self._open:
+            raise StoreError("the store is closed; open a new one")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            raise StoreError(f"{self._folder}: {_ADVICE[_reason(error)]} ({error})") from error
+
+
+def _reason(error: Exception) -> str:
+    """SQLite's own messages hold no path, which could contain any word."""
+    if isinstance(error, OSError):
+        return _ERRNO.get(error.errno, "")
+    text = str(error)
+    return next((word for word in _ADVICE if word in text), "")
+
+
+_ADVICE: Final = {
+    "locked": "another process has been writing all the time; call again, or give the store a longer timeout",
+    "full": "the disk is full; nothing of this call was kept, so free some room and call again",
+    "readonly": "the folder cannot be written; let this user write to it, or use another one",
+    "unable to open": "the folder cannot be written, or is gone; let this user write to it, or use another one",
+    "malformed": "the database is damaged; move the folder away, and start with an empty one or a copy",
+    "not a database": "the database is damaged; move the folder away, and start with an empty one or a copy",
+    "decode": "the database is damaged; move the folder away, and start with an empty one or a copy",
+    "": "the folder cannot be read or written; nothing of this call was kept, so see to the disk and call again",
+}
+_ERRNO: Final = {
+    errno.EACCES: "readonly",
+    errno.EPERM: "readonly",
+    errno.EROFS: "readonly",
+    errno.ENOSPC: "full",
+    getattr(errno, "EDQUOT", errno.ENOSPC): "full",
+}
+
+
+# SQLite forbids carrying a connection across a fork: closing the file on one side would remove what the other side
+# goes on writing to. So no side has one open while the process is copied.
+_all: WeakSet[Access] = WeakSet()
+_opening = Lock()  # one at a time, and none while the process is copied
+_held: list[Access] = []
+
+
+def _before_fork() -> None:
+    _opening.acquire()
+    _held.extend(_all)
+    for access in _held:
+        access.hold()
+
+
+def _after_fork() -> None:
+    for access in _held:
+        access.let_go()
+    _held.clear()
+    _opening.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,111 @@
+"""Write-behind: what was learned is handed over every second, away from the calls that are judged."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from typing import Protocol
+from uuid import uuid4
+
+__all__ = ["Flushed", "Flusher", "new_worker"]
+
+
+class Flushed(Protocol):
+    """What a flusher looks after."""
+
+    def flush_quietly(self) -> None:
+        """Hand over what was learned; raises nothing."""
+
+    def forked(self) -> None:
+        """This is a copy in a new process: what was not handed over yet is the original's."""
+
+
+def new_worker() -> str:
+    """A name that no other worker has."""
+    return uuid4().hex
+
+
+class Flusher:
+    """Flushes every so many seconds from a thread of its own, and once more when the interpreter ends.
+
+    The thread does not keep alive what it flushes: with that, the flushing ends. A child process goes on with a thread
+    of its own, and no process is forked in the middle of a flush.
+
+    Args:
+        flushed: what to flush.
+        seconds: between the end of one flush and the begin of the next.
+    """
+
+    def __init__(self, flushed: Flushed, seconds: float) -> None:
+        self._flushed = weakref.ref(flushed)
+        self._seconds = seconds
+        self._busy = threading.Lock()
+        self._stopped = threading.Event()
+        self._start()
+        _running.add(self)
+
+    def stop(self) -> None:
+        """End the flushing; the last flush is the caller's. Waits for one that is under way."""
+        self._stopped.set()
+        _running.discard(self)
+        with self._busy:
+            pass
+
+    def _start(self) -> None:
+        threading.Thread(target=self._run, args=(self._stopped,), name="agentguard-flush", daemon=True).start()
+
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self._seconds) and self._once():
+            pass
+
+    def _once(self) -> bool:
+        flushed = self._flushed()
+        if flushed is None:
+            return False
+        with self._busy:
+            if not self._stopped.is_set():
+                flushed.flush_quietly()
+        return True
+
+    def _restart(self) -> None:
+        """In a forked child, which has none of its parent's threads."""
+        flushed = self._flushed()
+        if flushed is not None:
+            flushed.forked()
+            self._busy = threading.Lock()
+            self._stopped = threading.Event()
+            self._start()
+
+
+_running: weakref.WeakSet[Flusher] = weakref.WeakSet()
+_held: list[Flusher] = []
+
+
+def _before_fork() -> None:
+    _held[:] = list(_running)
+    for flusher in _held:
+        flusher._busy.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    for flusher in _held:
+        flusher._busy.release()
+    _held.clear()
+
+
+def _after_fork_in_child() -> None:
+    for flusher in _held:
+        flusher._restart()
+    _held.clear()
+
+
+def _at_exit() -> None:
+    for flusher in list(_running):
+        flusher._once()
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
