@@ -63,7 +63,7 @@ class Bench:
 
     def __init__(self, mode: str, **profile: Any) -> None:
         self.method = METHODS[mode]()
-        self.memory = self.method.new_memory()
+        self.memory = self.method.new_memory("tool")
         self.contract = Contract(ToolProfile(name="tool", **profile)) if profile else Contract.unregistered("tool")
 
     def case(self, call: ToolCall) -> Case:

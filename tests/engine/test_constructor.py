@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -209,14 +209,11 @@ def test_engines_without_a_store_share_nothing(mode: Mode) -> None:
     assert judge(guarded(mode=mode), GOOD).prior == 0.15
 
 
-class FullStore:
+class FullStore(MemoryStore):
     """A store that keeps nothing any more."""
 
-    def append(self, kind: str, event: object, /) -> None:
+    def append(self, kind: str, event: Mapping[str, Any], /) -> int:
         raise StoreError(f"cannot keep {kind}: the disk is full")
-
-    def events(self, kind: str, /) -> Iterator[dict[str, object]]:
-        return iter(())
 
 
 def test_what_the_store_cannot_keep_is_not_learned(mode: Mode) -> None:

@@ -175,7 +175,8 @@ def test_feedback_is_kept_as_one_event_of_plain_values(mode: Mode) -> None:
     engine.verify("get_weather", result={"city": "secret"}, call_id="one")
     engine.record_feedback("get_weather", 0.35, True, "one")
 
-    (event,) = store.events("feedback")
+    (record,) = store.events("feedback")
+    event = record.event
     assert event["tool"] == "get_weather"
     assert event["confidence_score"] == 0.35
     assert event["was_hallucination"] is True

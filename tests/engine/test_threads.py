@@ -134,7 +134,7 @@ def test_no_label_is_lost(mode: Mode) -> None:
 
     for tool in ("fabricates", "delivers"):
         assert engine.verify(tool, learn=False).prior == alone.verify(tool, learn=False).prior
-    labels = [(event["tool"], event["was_hallucination"]) for event in store.events("feedback")]
+    labels = [(record.event["tool"], record.event["was_hallucination"]) for record in store.events("feedback")]
     assert labels.count(("fabricates", True)) == labels.count(("delivers", False)) == 8 * THREADS
     assert len(labels) == 2 * 8 * THREADS
 

@@ -30,7 +30,7 @@ class Bench:
         self.method = Reference()
         self.settings = settings or Settings()
         self.contract = Contract(ToolProfile(name="tool", **profile)) if profile else Contract.unregistered("tool")
-        self.memory = self.method.new_memory()
+        self.memory = self.method.new_memory("tool")
 
     def judge(
         self, result: Any, args: Any = None, ms: Any = None, session: str | None = None, learn: bool = True

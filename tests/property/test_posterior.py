@@ -30,7 +30,7 @@ class Tool:
 
     def __init__(self, mode: str) -> None:
         self.method = METHODS[mode]()
-        self.memory = self.method.new_memory()
+        self.memory = self.method.new_memory("tool")
         self.contract = Contract(
             ToolProfile(
                 name="get_weather",

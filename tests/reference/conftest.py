@@ -25,7 +25,7 @@ class Tool:
     def __init__(self, method: Reference | None = None, **profile: Any) -> None:
         self.method = method or Reference()
         self.contract = Contract(ToolProfile(name="tool", **profile))
-        self.memory = self.method.new_memory()
+        self.memory = self.method.new_memory("tool")
 
     def case(self, result: Any, args: Any = None, ms: Any = None, session: Any = None) -> Case:
         call = ToolCall("tool", args, result, ms, None if session is None else as_name(session))  # as the engine does

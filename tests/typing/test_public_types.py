@@ -6,13 +6,13 @@ read, with the error that mypy has to give; an ignore that is not needed is an e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from typing_extensions import assert_type
 
-from agentguard.stores import MemoryStore, Store
+from agentguard.stores import Delta, MemoryStore, Record, Store
 from agentguard.verification import (
     SignalResult,
     ToolCall,
@@ -91,14 +91,44 @@ def test_what_the_other_methods_give() -> None:
 class OwnStore:
     """A user's store: the protocol is met by its shape, without inheriting anything."""
 
+    flush_seconds = None
+
     def __init__(self) -> None:
         self.kept: list[tuple[str, Mapping[str, Any]]] = []
 
-    def append(self, kind: str, event: Mapping[str, Any], /) -> None:
+    def append(self, kind: str, event: Mapping[str, Any], /) -> int:
         self.kept.append((kind, event))
+        return len(self.kept)
 
-    def events(self, kind: str, /) -> Iterator[Mapping[str, Any]]:
-        return iter([event for its, event in self.kept if its == kind])
+    def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
+        return iter([Record(n, 0.0, event) for n, (its, event) in enumerate(self.kept, 1) if its == kind and n > after])
+
+    def claim(self, kind: str, key: str, /) -> bool:
+        return True
+
+    def merge(self, delta: Delta, /) -> int:
+        return 0
+
+    def counts(self, names: Iterable[str] | None = None, /, since: int = 0) -> dict[int, dict[str, dict[str, int]]]:
+        return {}
+
+    def save(self, documents: Mapping[str, Mapping[str, Any]], /) -> None:
+        return None
+
+    def load(self, names: Iterable[str] | None = None, /) -> dict[str, Mapping[str, Any]]:
+        return {}
+
+    def names(self) -> Sequence[str]:
+        return ()
+
+    def forget(self, names: Iterable[str], /) -> None:
+        return None
+
+    def prune(self, max_age: float, /) -> int:
+        return 0
+
+    def close(self) -> None:
+        return None
 
 
 def test_what_the_constructor_takes(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ STEADY, LIVELY = Arguments({"city": "Oslo"}), Arguments({"city": "Riga"})
 @pytest.fixture
 def memory():
     """Of 41 calls each, one argument always gets the same result and the other always a new one."""
-    memory = ToolMemory(Pool())
+    memory = ToolMemory("tool", Pool())
     for number in range(41):
         memory.learn(read({"degrees": 4}), STEADY, None, None)
         memory.learn(read({"degrees": number}), LIVELY, None, None)

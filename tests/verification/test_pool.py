@@ -40,8 +40,8 @@ def test_a_result_of_two_tools_is_nobodys():
 
 
 def learned(pool, results):
-    """A tool that gave these results, each under arguments of its own."""
-    memory = ToolMemory(pool)
+    """A tool that gave these results, each under arguments of its own; it is named for its first one."""
+    memory = ToolMemory(repr(results[:1]), pool)
     for result in results:
         memory.learn(read(result), Arguments({"n": memory.count}), None, None)
     return memory

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
+from agentguard.stores import MemoryStore
 from agentguard.verification.receipts import Receipt, ReceiptLedger, ReceiptSigner, ReceiptStatus
 
 KEY = b"a key of sixteen bytes or more"
@@ -158,3 +159,27 @@ def test_a_ledger_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [ledger.first(receipt) for receipt in receipts] == [True, True, True]
     assert [ledger.first(receipt) for receipt in reversed(receipts)] == [False, False, True]
+
+
+class TestOnRecord:
+    """A receipt is in the store's log before anybody holds it."""
+
+    def test_each_receipt_is_kept_without_content(self) -> None:
+        store = MemoryStore()
+        signer = ReceiptSigner(KEY, store)
+        token = signer.sign("add", {"a": "a secret"}, "the answer", call_id="c1", issued_at=1000.0, session_id="s")
+
+        (record,) = store.events("receipts")
+        receipt = signer.read(token)
+        assert receipt is not None
+        assert record.event == receipt._asdict()
+        assert "secret" not in repr(record)
+        assert "answer" not in repr(record)
+
+    def test_a_store_that_fails_is_logged_and_stops_no_call(self, caplog: pytest.LogCaptureFixture) -> None:
+        store = MemoryStore()
+        store.close()
+        token = ReceiptSigner(KEY, store).sign("add", {"a": 1}, "2", call_id="c1", issued_at=1000.0)
+
+        assert ReceiptSigner(KEY).check(token, "add", {"a": 1}, "2", call_id="c1", now=1001.0).is_genuine
+        assert "not on record" in caplog.text

@@ -7,6 +7,7 @@ from math import log, log1p
 from typing import Final
 
 from .arguments import Arguments
+from .canonical import digest
 from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
@@ -20,7 +21,7 @@ from .statistics import Categories, Level, Rate, Ring, Surprises
 __all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 
 RECENT_LATENCIES: Final = 256
-RECENT_LENGTHS: Final = 128
+RECENT_LENGTHS: Final = 128  # of each kind
 MAX_NUMBER_PATHS: Final = 64
 KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of one key
 SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
@@ -40,9 +41,9 @@ class ToolMemory:
         "session_changes", "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, tool: str, pool: Pool) -> None:
         self.pool = pool
-        self.id = next(pool.tool_numbers)
+        self.id = digest(tool.encode("utf-8", "surrogatepass")) or 1  # the same in every process; 0 is nobody
         self.count = 0  # results learned in full
         self.errors = Rate()
         self.error_forms = Categories()
@@ -115,8 +116,7 @@ class ToolMemory:
         self.kinds.push(kind)
         self.broken.push(kind == "broken")
         if kind not in self.shapes:
-            self.shapes[kind], self.lengths[kind] = Shape(), Ring(RECENT_LENGTHS)
-            self.endings[kind], self.unclosed[kind] = Categories(), Rate()
+            self.new_kind(kind)
         self.lengths[kind].push(log1p(document.size))
         self.endings[kind].push(ending(document))
         self.unclosed[kind].push(document.unclosed)
@@ -132,6 +132,11 @@ class ToolMemory:
             level = _known_or_new(self.levels, path)
             if level is not None:
                 level.push(x)
+
+    def new_kind(self, kind: str) -> None:
+        """Make room for results of a kind that did not come before."""
+        self.shapes[kind], self.lengths[kind] = Shape(), Ring(RECENT_LENGTHS)
+        self.endings[kind], self.unclosed[kind] = Categories(), Rate()
 
     def _learn_key(
         self, document: Document, arguments: Arguments, session_id: str | None, has_form: bool, sampled_out: bool

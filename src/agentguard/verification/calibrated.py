@@ -36,9 +36,14 @@ class Calibrated:
             check.name: check.floor for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
         }
 
-    def new_memory(self) -> ToolMemory:
+    @property
+    def shared(self) -> Pool:
+        """The pool."""
+        return self.pool
+
+    def new_memory(self, tool: str, /) -> ToolMemory:
         """What is remembered of one tool, with nothing in it yet."""
-        return ToolMemory(self.pool)
+        return ToolMemory(tool, self.pool)
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
@@ -95,12 +100,6 @@ class Calibrated:
             return False
         memory.thinned -= 1.0
         return True
-
-    def correct(self, memory: ToolMemory, fired: Sequence[str], was_hallucination: bool, /) -> None:
-        """A labelled genuine call in which contracts were broken makes these contracts weaker evidence."""
-        if not was_hallucination:
-            for name in fired:
-                memory.contracts.setdefault(name, Rate()).push(True)
 
     @staticmethod
     def _correct_contracts(memory: ToolMemory, signals: dict[str, SignalResult]) -> None:

@@ -1,24 +1,36 @@
-"""Feedback becomes a prior: Beta counts a tool, shrunk to the configured prior and bounded on both sides."""
+"""Feedback becomes a prior and weights: Beta counts, shrunk to what is configured and bounded on both sides."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-__all__ = ["LabelCounts"]
+__all__ = ["DECLARED", "LabelCounts", "factors"]
 
 STRENGTH: Final = 40.0
 MOST_LABELS: Final = 200.0
 LOWEST: Final = 0.05
 HIGHEST: Final = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
+MOST_WEIGHT: Final = 20.0  # labels that one label may count for: an audited accept stands for those that were not
+SIGNAL_STRENGTH: Final = 10.0
+LEAST_FACTOR: Final = 0.125
+MOST_FACTOR: Final = 4.0
+
+DECLARED: Final = "!"
+"""Before the name of a signal that fired on a broken declaration, which labels weigh apart from what is unusual."""
 
 
 class LabelCounts:
-    """How many labelled calls of a tool were fabricated and how many genuine.
+    """How many labelled calls of a tool were fabricated and how many genuine, in all and where a signal had fired.
 
     The prior is the mean of a Beta distribution that starts at the configured prior with the weight of 40 calls. At
     most 200 labels count (older ones fade), and the prior stays within 0.05 and 0.9 ``block_at``, or the configured
     value where that lies outside: no number of labels switches the guard off or lets it block a call with nothing
     against it.
+
+    Attributes:
+        fabricated, genuine: the sums of the labels' weights.
+        fired: the same two sums, by signal, over the calls in which it had fired.
 
     >>> counts = LabelCounts()
     >>> counts.add(was_hallucination=True)
@@ -26,25 +38,70 @@ class LabelCounts:
     0.1707
     """
 
-    __slots__ = ("fabricated", "genuine")
+    __slots__ = ("fabricated", "fired", "genuine")
 
     def __init__(self) -> None:
         self.fabricated = 0.0
         self.genuine = 0.0
+        self.fired: dict[str, tuple[float, float]] = {}
 
-    def add(self, *, was_hallucination: bool) -> None:
-        """Count one label. A fabricated one never lowers the prior, a genuine one never raises it."""
-        if was_hallucination:
-            self.fabricated += 1.0
-        else:
-            self.genuine += 1.0
-        total = self.fabricated + self.genuine
-        if total > MOST_LABELS:
-            self.fabricated *= MOST_LABELS / total
-            self.genuine *= MOST_LABELS / total
+    def add(self, *, was_hallucination: bool, weight: float = 1.0, fired: Iterable[str] = ()) -> None:
+        """Count one label. A fabricated one never lowers the prior or a weight, a genuine one never raises them.
+
+        Args:
+            was_hallucination: what the reviewer found.
+            weight: one over the probability with which such a call comes before a reviewer; at most 20 is counted.
+            fired: the signals that had fired, those on a broken declaration after ``DECLARED``.
+        """
+        weight = min(max(weight, 1.0), MOST_WEIGHT)
+        self.fabricated, self.genuine = _counted(self.fabricated, self.genuine, weight, was_hallucination)
+        for name in fired:
+            self.fired[name] = _counted(*self.fired.get(name, (0.0, 0.0)), weight, was_hallucination)
 
     def prior(self, configured: float, block_at: float = 0.5) -> float:
         """P(fabricated) before any signal, for this tool; labels alone never bring it to ``block_at``."""
         labels = self.fabricated + self.genuine
         mean = (configured * STRENGTH + self.fabricated) / (STRENGTH + labels)
         return min(max(mean, min(LOWEST, configured)), max(HIGHEST * block_at, configured))
+
+
+def _counted(fabricated: float, genuine: float, weight: float, was_hallucination: bool) -> tuple[float, float]:
+    if was_hallucination:
+        fabricated += weight
+    else:
+        genuine += weight
+    fade = min(MOST_LABELS / (fabricated + genuine), 1.0)
+    return fabricated * fade, genuine * fade
+
+
+def factors(tool: LabelCounts, everywhere: LabelCounts, ratios: Mapping[str, float], prior: float) -> dict[str, float]:
+    """By how much the evidence of each signal counts more (above 1) or less than documented, by labels.
+
+    Of calls in which a signal with ratio R fires, the share ``q = prior R / (prior R + 1 - prior)`` should be
+    fabricated. That expectation has the weight of 10 labels: the factor is the odds of Beta(10 q + fabricated,
+    10 (1 - q) + genuine) over those of Beta(10 q, 10 (1 - q)). What the labels of all other tools say is the
+    expectation that the tool's own labels move. Within [1/8, 4].
+
+    Args:
+        tool: the tool's labels.
+        everywhere: those of all tools, this one among them.
+        ratios: the ratio in force of each signal.
+        prior: the configured one, which is no matter of labels.
+
+    >>> counts = LabelCounts()
+    >>> counts.add(was_hallucination=False, fired=["echo_mismatch"])
+    >>> {name: round(factor, 3) for name, factor in factors(counts, counts, {"echo_mismatch": 16.0}, 0.15).items()}
+    {'echo_mismatch': 0.723}
+    """
+    found: dict[str, float] = {}
+    for name, (fabricated, genuine) in everywhere.fired.items():
+        own = tool.fired.get(name, (0.0, 0.0))
+        odds = ratios[name.removeprefix(DECLARED)] * prior / (1.0 - prior)
+        others = _moved(odds, max(fabricated - own[0], 0.0), max(genuine - own[1], 0.0))
+        found[name] = min(max(others * _moved(odds * others, *own), LEAST_FACTOR), MOST_FACTOR)
+    return found
+
+
+def _moved(odds: float, fabricated: float, genuine: float) -> float:
+    expected = SIGNAL_STRENGTH * odds / (1.0 + odds)
+    return ((expected + fabricated) / expected) / (1.0 + genuine / (SIGNAL_STRENGTH - expected))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from .arguments import Arguments
 from .contract import Contract
@@ -13,14 +14,18 @@ from .types import ToolCall
 __all__ = ["Case"]
 
 
+_NONE: Final[Mapping[str, float]] = {}
+
+
 class Case:
     """Everything that a check may look at: one call, its result as read, its contract, the tool's memory.
 
     Attributes:
+        factors: by how much each signal's evidence counts more or less than documented, by labels.
         milliseconds: the call's execution time, worked out once for all checks; None where it is unknown.
     """
 
-    __slots__ = ("arguments", "call", "contract", "document", "memory", "milliseconds", "settings")
+    __slots__ = ("arguments", "call", "contract", "document", "factors", "memory", "milliseconds", "settings")
 
     def __init__(
         self,
@@ -30,6 +35,7 @@ class Case:
         memory: Any,
         settings: Settings,
         arguments: Arguments,
+        factors: Mapping[str, float] = _NONE,
     ) -> None:
         self.call = call
         self.document = document
@@ -37,4 +43,5 @@ class Case:
         self.memory = memory
         self.settings = settings
         self.arguments = arguments
+        self.factors = factors
         self.milliseconds = call.milliseconds

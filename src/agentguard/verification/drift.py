@@ -12,7 +12,7 @@ from typing import Final
 
 from .statistics import Level
 
-__all__ = ["Drift"]
+__all__ = ["Drift", "Stream"]
 
 LAMBDA: Final = 0.2
 LIMIT: Final = 3.2
@@ -21,7 +21,7 @@ SIGMA: Final = math.sqrt(LAMBDA / (2.0 - LAMBDA))  # asymptotic spread of the EW
 WINSOR: Final = 4.0
 
 
-class _Stream:
+class Stream:
     """One number's autoregression and the chart on its residuals."""
 
     __slots__ = ("ewma", "lag", "last", "level", "power", "residuals")
@@ -65,7 +65,7 @@ class Drift:
     __slots__ = ("streams",)
 
     def __init__(self) -> None:
-        self.streams: dict[str, _Stream] = {}
+        self.streams: dict[str, Stream] = {}
 
     def count(self, name: str) -> int:
         stream = self.streams.get(name)
@@ -81,5 +81,5 @@ class Drift:
     def push(self, name: str, x: float) -> None:
         stream = self.streams.get(name)
         if stream is None:
-            stream = self.streams[name] = _Stream()
+            stream = self.streams[name] = Stream()
         stream.push(x)

@@ -203,12 +203,15 @@ class Echoes:
 
     def learn(self, echoes: list[Echo], pool: EchoPool) -> None:
         for echo in echoes:
-            place = (echo.path, echo.where, echo.kind)
-            rate = self.rates.get(place)
-            if rate is None:
-                if len(self.rates) >= MAX_PATHS:
-                    continue
-                rate = self.rates[place] = Rate()
-            rate.push(echo.found)
+            self.absorb((echo.path, echo.where, echo.kind), echo.found, 1.0)
             if echo.where == "same name":
                 pool.push(last_name(echo.path), echo.found)
+
+    def absorb(self, place: tuple[str, str, str], found: bool, times: float) -> None:
+        """Count echoes at a place (argument path, kind of echo, kind of result)."""
+        rate = self.rates.get(place)
+        if rate is None:
+            if len(self.rates) >= MAX_PATHS:
+                return
+            rate = self.rates[place] = Rate()
+        rate.push(found, times)

@@ -11,23 +11,24 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentguard.errors import ConfigurationError
 from agentguard.stores import MemoryStore, Store
 
 from .arguments import Arguments
+from .audit import Audit
 from .calibrated import Calibrated
+from .calibration_file import load_calibration
 from .canonical import as_name
 from .case import Case
 from .document import read
 from .method import Check, Decision, Method
+from .persistence import Persistence
 from .profile import ToolProfile, parse_profile
-from .profile_loading import load_profiles
+from .profile_loading import profiles_in
 from .reference import Reference
 from .registry import Registry
 from .settings import Settings, probability
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
 __all__ = ["VerificationEngine"]
-
-MAX_REMEMBERED_CALLS = 10_000
-FEEDBACK = "feedback"
 
 _METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
 _fired = attrgetter("fired")
@@ -60,10 +58,14 @@ class VerificationEngine:
         max_false_block_rate: calibrated mode blocks a genuine call at most this often, in (0, 1]. A violated
             declaration of a profile is blocked on the posterior alone.
         profiles: a folder or file of YAML profiles, or profiles. None: only what is registered.
-        store: keeps feedback; an engine built on a store that has some starts from it.
+        store: keeps what is learned, labels and audit records; an engine built on it goes on from there. None: in
+            memory, for as long as the engine lives.
+        audit_rate: the share of accepted calls that are put on record beside the flagged and blocked ones, in [0, 1];
+            labels on them tell what the guard misses. Nothing is put on record without a store.
+        calibration: a file that ``agentguard calibrate`` wrote; what it says is set by ``calibrate``.
 
     Raises:
-        ConfigurationError: for an argument out of range.
+        ConfigurationError: for an argument out of range, or a calibration file that cannot be used.
         ProfileError: for faults in profiles, all of them at once.
 
     >>> engine = VerificationEngine(mode="reference")
@@ -82,6 +84,8 @@ class VerificationEngine:
         max_false_block_rate: float = 0.01,
         profiles: str | PathLike[str] | Iterable[ToolProfile] | None = None,
         store: Store | None = None,
+        audit_rate: float = 0.02,
+        calibration: str | PathLike[str] | None = None,
     ) -> None:
         if mode not in tuple(_METHODS):
             raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
@@ -90,18 +94,18 @@ class VerificationEngine:
         settings = Settings().changed(
             prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
         )
-        self._tools = Registry(self._method.new_memory, settings)
-        self._calls: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
-        self._calls_lock = Lock()
-        self._store: Store = MemoryStore() if store is None else store
-        if profiles is not None and (isinstance(profiles, str) or not isinstance(profiles, Iterable)):
-            profiles = load_profiles(profiles)
-        for profile in profiles or ():
-            if not isinstance(profile, ToolProfile):
-                raise ConfigurationError(f"profiles must be a path or ToolProfiles, not {type(profile).__name__}s")
+        kept: Store = MemoryStore() if store is None else store
+        rate = probability("audit_rate", audit_rate, low_open=False)
+        self._audit = Audit(kept, None if store is None else rate)
+        self._persistence = Persistence(kept, self._method, mode, self._audit)
+        self._tools = Registry(self._persistence, settings, counting=kept.flush_seconds is not None)
+        for profile in profiles_in(profiles):
             self._tools.declare(profile)
-        for event in self._store.events(FEEDBACK):
-            self._apply_feedback(event)
+        if calibration is not None:
+            said = load_calibration(calibration)
+            for name, changes in ((None, said.everywhere), *said.tools.items()):
+                self.calibrate(name, **changes)
+        self._persistence.start(self._tools)
 
     def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
         """Declare what real results of a tool look like; see ``ToolProfile`` for the fields.
@@ -148,25 +152,26 @@ class VerificationEngine:
         document, arguments = read(result, state.contract.limits), Arguments(args)
         with state.lock:
             prior = state.labels.prior(state.settings.prior, state.settings.block_at)
-            case = Case(call, document, state.contract, state.memory, state.settings, arguments)
+            case = Case(call, document, state.contract, state.memory, state.settings, arguments, state.factors)
             signals, decision, tier, failed = self._judge(case, prior)
             closed = state.contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
             if learn and not (failed and closed):
                 state.trusted_left -= trusted
                 self._learn(case, signals, decision, trusted=trusted)
+            if learn:
+                state.count(case)
         note = "" if state.contract.declared else f"no profile for {call.tool!r}: default limits"
         verdict = decision.verdict
         if failed and closed:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
         elif trusted:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
-        if learn and name is not None:
-            self._remember(call.tool, name, signals)
-        return VerificationResult(
+        found = VerificationResult(
             verdict, decision.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
             call.tool, name, note,
         )  # fmt: skip
+        return self._audit.put(found, document.digest, state.judged, session, closed=closed) if learn else found
 
     def _judge(self, case: Case, prior: float) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
         signals: dict[str, SignalResult] = {}
@@ -229,20 +234,9 @@ class VerificationEngine:
             raise ConfigurationError(f"was_hallucination must be True or False, not {was_hallucination!r}")
         score = probability("confidence_score", confidence_score, low_open=False)
         tool, call_id = as_name(tool), None if call_id is None else as_name(call_id)
-        with self._calls_lock:
-            broken = self._calls.get((tool, call_id), ()) if call_id is not None else ()
-        event = {
-            "tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id,
-            "fired": list(broken),
-        }  # fmt: skip
-        self._store.append(FEEDBACK, event)
-        self._apply_feedback(event)
-
-    def _apply_feedback(self, event: Mapping[str, Any]) -> None:
-        state = self._tools.find(str(event["tool"]), keep=True)
-        with state.lock:
-            state.labels.add(was_hallucination=bool(event["was_hallucination"]))
-            self._method.correct(state.memory, tuple(event.get("fired", ())), bool(event["was_hallucination"]))
+        call = None if call_id is None else self._audit.find(tool, call_id)
+        event = {"tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id}
+        self._persistence.label(event if call is None else {**event, **call.as_event()})
 
     def trust(self, tool: str, n: int) -> None:
         """Declare the next ``n`` calls of a tool known-good: they are accepted and learned in full.
@@ -285,10 +279,20 @@ class VerificationEngine:
         self._tools.configure(tool, {name: value for name, value in changes.items() if value is not None})
         return self
 
-    def _remember(self, tool: str, call_id: str, signals: Mapping[str, SignalResult]) -> None:
-        # What fired without a p-value is a broken declaration; what was merely unusual needs no correction.
-        broken = tuple(name for name, signal in signals.items() if signal.fired and signal.p_value is None)
-        with self._calls_lock:
-            self._calls[tool, call_id] = broken
-            if len(self._calls) > MAX_REMEMBERED_CALLS:
-                self._calls.popitem(last=False)
+    def flush(self) -> None:
+        """Hand over to the store what was learned since the last time, as a thread does every second with most stores.
+
+        Raises:
+            StoreError: where the store cannot be used; what was learned stays in memory.
+        """
+        self._persistence.flush()
+
+    def close(self) -> None:
+        """``flush``, and end the thread that does so. The engine goes on judging; the store stays open."""
+        self._persistence.close()
+
+    def __enter__(self) -> VerificationEngine:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

@@ -29,6 +29,7 @@ class Layout:
     """One layout. Equal layouts are, as a rule, one object: compare and hash by identity.
 
     Attributes:
+        described: what ``layout_of`` was given.
         forms: each object's path and its keys in order.
         facts: each path with each type below it.
         is_plain: all values are of JSON's own types.
@@ -39,9 +40,21 @@ class Layout:
         outermost: 64 bits of the first object's place and keys; None where it has fewer than two keys.
     """
 
-    __slots__ = ("_paths", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles", "strings")
+    __slots__ = (
+        "_paths",
+        "described",
+        "facts",
+        "forms",
+        "is_plain",
+        "named",
+        "numbers",
+        "outermost",
+        "singles",
+        "strings",
+    )
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
+        self.described = forms, typed
         self.forms = forms
         self.outermost = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
         facts: dict[Fact, None] = {}

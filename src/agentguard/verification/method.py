@@ -47,13 +47,14 @@ class Method(Protocol):
     @property
     def tiers(self) -> Sequence[tuple[VerificationTier, Sequence[Check]]]: ...
 
-    def new_memory(self) -> Any: ...
+    def new_memory(self, tool: str, /) -> Any: ...
+
+    @property
+    def shared(self) -> Any:
+        """What is remembered of all tools together, a record with a ``lock``; None where there is no such thing."""
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision: ...
 
     def learn(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False
     ) -> None: ...
-
-    def correct(self, memory: Any, fired: Sequence[str], was_hallucination: bool, /) -> None:
-        """Take a reviewer's word on a call in which the named signals had fired."""

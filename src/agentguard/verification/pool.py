@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import count
 from threading import Lock
 from typing import Final
 
+from .canonical import digest
 from .decision import new_scores
 from .document import Document
 from .echoes import EchoPool
@@ -33,12 +33,11 @@ class Pool:
         self.owners: dict[int, int] = {}  # a result's digest to the one tool it belongs to, or 0
         self.forms: dict[int, Owner] = {}  # whose form it is, by the result's outermost keys
         self.results = 0
-        self.sessions: dict[int, int] = {}  # the latest result of each tool, key and session, by their hash
+        self.sessions: dict[int, int] = {}  # the latest result of each tool, key and session, by their digest
         self.foreign = Rate()  # of all results: known only under quite other arguments
         self.foreign_tool = Rate()  # of a form new to its tool: known from one other tool only
         self.foreign_sister = Rate()  # the same, of a form that the tool's results have too
         self.foreign_form = Rate()  # of a form new to its tool: known from one other tool only
-        self.tool_numbers = count(1)
 
     def is_anothers(self, digest: int, tool: int) -> bool:
         """The result was learned from exactly one tool, and not from this one; what several tools say is a formula."""
@@ -77,16 +76,20 @@ class Pool:
 
     def in_session(self, session_id: str, tool: int, key: bytes) -> int | None:
         """The digest of the latest result of a tool for these arguments in this session."""
-        return self.sessions.get(hash((session_id, tool, key)))
+        return self.sessions.get(_place(session_id, tool, key))
 
     def swap_session(self, session_id: str, tool: int, key: bytes, digest: int) -> int | None:
         """Put the digest in the place of the latest one, which is returned."""
-        place = hash((session_id, tool, key))
+        place = _place(session_id, tool, key)
         earlier = self.sessions.pop(place, None)
         self.sessions[place] = digest
         if len(self.sessions) > POOLED_SESSIONS:
             del self.sessions[next(iter(self.sessions))]
         return earlier
+
+
+def _place(session_id: str, tool: int, key: bytes) -> int:
+    return digest(tool.to_bytes(8, "little") + key + session_id.encode("utf-8", "surrogatepass"))
 
 
 class Owner:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agentguard.errors import Problem, ProfileError
+from agentguard.errors import ConfigurationError, Problem, ProfileError
 
 from .profile import ToolProfile, parse_profile
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from agentguard.profile_files import RawProfile
 
-__all__ = ["load_profiles"]
+__all__ = ["load_profiles", "profiles_in"]
 
 
 def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
@@ -48,6 +49,24 @@ def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
         profiles.append(profile)
     if problems:
         raise ProfileError(sorted(problems, key=lambda problem: (problem.source, problem.line or 0)))
+    return profiles
+
+
+def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> list[ToolProfile]:
+    """The profiles that an engine is given: themselves, or the path where they lie.
+
+    Raises:
+        ConfigurationError: for anything else, or a path with nothing to read.
+        ProfileError: as ``load_profiles``.
+    """
+    if given is None:
+        return []
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return load_profiles(given)
+    profiles = list(given)
+    for profile in profiles:
+        if not isinstance(profile, ToolProfile):
+            raise ConfigurationError(f"profiles must be a path or ToolProfiles, not {type(profile).__name__}s")
     return profiles
 
 

@@ -10,6 +10,7 @@ over it. It holds no content: arguments and result stand in it as SHA-256 digest
 from __future__ import annotations
 
 import hmac
+import logging
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from enum import Enum
@@ -18,7 +19,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from agentguard.errors import ConfigurationError
+from agentguard.errors import ConfigurationError, StoreError
+from agentguard.stores import Store
 
 from .canonical import as_name, plain
 
@@ -27,6 +29,8 @@ __all__ = ["Receipt", "ReceiptLedger", "ReceiptSigner", "ReceiptStatus"]
 SHORTEST_KEY = 16
 LONGEST_TOKEN = 16_384
 VERSION = "v1"
+RECEIPTS = "receipts"
+_log = logging.getLogger("agentguard")
 
 
 class ReceiptStatus(Enum):
@@ -67,6 +71,8 @@ class ReceiptSigner:
 
     Args:
         key: at least 16 bytes, shared by all processes that must accept each other's receipts.
+        store: keeps a record of each receipt in its log ``"receipts"``, digests and no content, before ``sign``
+            returns. A store that fails is logged and stops no call: the receipt is as good without.
 
     Raises:
         ConfigurationError: where the key is too short.
@@ -79,10 +85,11 @@ class ReceiptSigner:
     <ReceiptStatus.ALTERED: 'altered'>
     """
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, store: Store | None = None) -> None:
         if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
             raise ConfigurationError(f"a receipt key must be at least {SHORTEST_KEY} bytes")
         self._key = key
+        self._store = store
 
     def sign(
         self, tool: str, args: Any, shown: Any, *, call_id: str, issued_at: float, session_id: str | None = None
@@ -90,8 +97,18 @@ class ReceiptSigner:
         """A receipt for a call that was executed; ``shown`` is the result as the model gets it."""
         session = None if session_id is None else as_name(session_id)
         receipt = Receipt(as_name(tool), _digest(args), _digest(shown), as_name(call_id), session, issued_at)
+        if self._store is not None:
+            self._put_on_record(self._store, receipt)
         payload = urlsafe_b64encode(orjson.dumps(receipt._asdict())).rstrip(b"=").decode()
         return f"{VERSION}.{payload}.{self._mac(payload)}"
+
+    @staticmethod
+    def _put_on_record(store: Store, receipt: Receipt) -> None:
+        try:
+            store.append(RECEIPTS, receipt._asdict())
+        except Exception as error:
+            reason = error if isinstance(error, StoreError) else type(error).__name__
+            _log.error("a receipt for %r is not on record: %s", receipt.tool, reason)
 
     def read(self, token: object) -> Receipt | None:
         """The receipt in a token that was signed with this key; None for anything else."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any, Final, cast
 
 from .conflicts import contradicted
@@ -174,11 +174,7 @@ class Shape:
             self._add_up()
             self._learn(document, facts_of(document))
         if self.count - self._usual_at > self.count // 8:
-            self._add_up()
-            self._as_usual.clear()
-            self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
-            self._usual_at = self.count
-            self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
+            self._take_stock()
         for path, format_ in formats_of(document, self.formats).items():
             self._learn_format(path, format_)
         if layout is None or layout in self._as_usual or len(layout) > MAX_PATHS:
@@ -187,6 +183,26 @@ class Shape:
             if len(self._as_usual) >= MAX_LAYOUTS:
                 self._as_usual.clear()
             self._as_usual.add(layout)
+
+    def absorb(self, results: int, facts: Mapping[Fact, int], keys: Iterable[tuple[str, tuple[str, ...], int]]) -> None:
+        """Count results that were seen elsewhere: how many have each fact, and each order of keys at a path."""
+        self._add_up()
+        for fact, times in facts.items():
+            if fact in self.facts or len(self.facts) < MAX_FACTS:
+                self.facts[fact] += times
+        for path, names, times in keys:
+            self._count_keys(path, names, times)
+        self.count += results
+        self._added_up = self.count
+        self._take_stock()
+
+    def _take_stock(self) -> None:
+        """What is usual, by all that was counted."""
+        self._add_up()
+        self._as_usual.clear()
+        self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
+        self._usual_at = self.count
+        self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
 
     def _learn(self, document: Document, facts: Set[Fact]) -> None:
         known = self.facts
@@ -197,15 +213,18 @@ class Shape:
         else:
             known.update(fact for fact in facts if fact in known)
         for path, names in document.forms:
-            categories = self.keys.get(path)
-            if categories is None:
-                if len(self.keys) >= MAX_OBJECTS:
-                    continue
-                categories = self.keys[path] = Categories()
-            if names not in categories.counts:
-                self._names_left -= len(names)
-            categories.push(names, keep=self._names_left >= 0)
+            self._count_keys(path, names, 1)
         self._added_up = self.count
+
+    def _count_keys(self, path: str, names: tuple[str, ...], times: int) -> None:
+        categories = self.keys.get(path)
+        if categories is None:
+            if len(self.keys) >= MAX_OBJECTS:
+                return
+            categories = self.keys[path] = Categories()
+        if names not in categories.counts:
+            self._names_left -= len(names)
+        categories.push(names, times, keep=self._names_left >= 0)
 
     def _add_up(self) -> None:
         """Count the facts of the results that were counted by layout; all of them are known here."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.calibration import DECLARED
 from agentguard.verification.case import Case
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of
 from agentguard.verification.shape import Shape
@@ -53,6 +54,11 @@ class Finding:
 AS_USUAL: Final = Finding(0.0, AS_USUAL_SAID)
 
 
+def _labelled(ratio: float, factor: float, most: float = math.inf) -> float:
+    """A ratio above 1, with what labels say of it; it stays above 1, and silence is not concerned."""
+    return min(1.0 + (ratio - 1.0) * factor, most)
+
+
 def learned_shape(case: Case, warm_up: int) -> Shape | str:
     """The shape that a new result of its kind is held to, or the reason why it is held to none."""
     document = case.document
@@ -90,8 +96,11 @@ class DeclaredCheck:
     def broken(self, case: Case, score: float, detail: str) -> SignalResult:
         """The signal of a violated declaration."""
         ratio = self.ratio(case)
-        rate = case.memory.contracts.get(self.name) or Rate()
+        memory: ToolMemory = case.memory
+        rate = memory.contracts.get(self.name) or Rate()
         likelihood = max(self.fabricated / self._genuine_rate(rate, ratio), min(ratio, 1.0))
+        if likelihood > LEAST_RATIO and case.factors:
+            likelihood = max(_labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
         return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group)
 
     def kept(self, case: Case, detail: str) -> SignalResult:
@@ -165,6 +174,8 @@ class LearnedCheck(DeclaredCheck, ABC):
             likelihood = self.cap
         if direct > likelihood:
             likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
+        if likelihood > 1.0 and case.factors:
+            likelihood = _labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
         if likelihood > 1.0 and math.log(likelihood) > found.most:
             likelihood = math.exp(found.most)
         fired = p <= FIRES_AT

@@ -66,7 +66,9 @@ class Reference:
         """The checks in the order in which they run."""
         return self._tiers
 
-    def new_memory(self) -> Baseline:
+    shared = None
+
+    def new_memory(self, tool: str, /) -> Baseline:
         """What is remembered of a tool that was never called."""
         return Baseline()
 
@@ -94,9 +96,6 @@ class Reference:
         """Take the result into the tool's baseline, unless it was blocked and nobody vouched for it."""
         if trusted or decision.verdict != "block":
             case.memory.push(case.call, case.document, case.arguments.key)
-
-    def correct(self, memory: Baseline, fired: Sequence[str], was_hallucination: bool, /) -> None:
-        """Nothing: the ratios are the document's, and feedback moves the tool's prior, which the engine keeps."""
 
 
 def _nats(signal: SignalResult) -> float:

@@ -1,0 +1,182 @@
+"""Which verdicts are put before a reviewer, and what is remembered of a call until somebody says what it was.
+
+Flagged and blocked calls all are; of accepted ones a sample, since labels on suspects alone say nothing about what
+the guard lets through. A record holds the probability with which its call came to be one (its propensity), by which
+its label is weighed later (Zadrozny & Elkan 2002). It holds no arguments and no result.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any, NamedTuple
+
+from agentguard.errors import StoreError
+from agentguard.stores import Store
+
+from .calibration import DECLARED
+from .types import Verdict, VerificationResult
+
+__all__ = ["AUDIT", "Audit", "Judged", "is_sampled", "judged"]
+
+AUDIT = "audit"
+MAX_REMEMBERED_CALLS = 10_000
+MAX_WAITING = 10_000
+_log = logging.getLogger("agentguard")
+_BITS = (1 << 64) - 1
+
+
+class Judged(NamedTuple):
+    """What a label needs to know of the call that it is about.
+
+    Attributes:
+        fired: the signals that fired, those on a broken declaration after ``calibration.DECLARED``.
+        nats: what each signal added to the log-odds.
+        propensity: the probability with which such a call comes before a reviewer, in (0, 1].
+    """
+
+    verdict: Verdict
+    prior: float
+    fired: tuple[str, ...]
+    nats: Mapping[str, float]
+    propensity: float
+
+    def as_event(self) -> dict[str, Any]:
+        """The same as plain data, for the store."""
+        return {**self._asdict(), "fired": list(self.fired), "nats": dict(self.nats)}
+
+
+def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
+    """What of a verdict its label will need."""
+    fired = tuple(
+        name if signal.p_value is not None else DECLARED + name
+        for name, signal in result.signals.items()
+        if signal.fired
+    )
+    return Judged(result.verdict, result.prior, fired, result.contributions, propensity)
+
+
+def is_sampled(rate: float, digest: int, number: int) -> bool:
+    """One of ``rate`` in all calls, without a die: the same calls in the same order are sampled alike.
+
+    Args:
+        rate: the share to be sampled, in [0, 1].
+        digest: 64 bits of the result.
+        number: of the call, so that results that come again are not sampled always or never.
+    """
+    # The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
+    x = (digest + number * 0x9E3779B97F4A7C15) & _BITS
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _BITS
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _BITS
+    return (x ^ (x >> 31)) < rate * 2.0**64
+
+
+class Audit:
+    """The records of one engine: the latest calls by name, and the store's log. Thread-safe.
+
+    A call that another process judged is found in the log, which is read on from where it was read last.
+
+    Args:
+        store: whose log it is.
+        rate: the share of accepted calls that are put on record; None puts nothing there, where nobody could read it.
+    """
+
+    def __init__(self, store: Store, rate: float | None) -> None:
+        self._store = store
+        self._rate = rate
+        self._lock = Lock()
+        self._calls: OrderedDict[tuple[str, str], Judged] = OrderedDict()
+        self._read = 0
+        self._writing = Lock()
+        self._waiting: deque[Mapping[str, Any]] = deque(maxlen=MAX_WAITING)
+
+    def put(
+        self, result: VerificationResult, digest: int, number: int, session_id: str | None, *, closed: bool
+    ) -> VerificationResult:
+        """Put a verdict on record if it belongs there; the verdict.
+
+        What cannot be written now is written when the store is back, the latest 10,000 records are. The verdict says
+        so; where the guard's failures are ``closed`` ones, it is ``block``.
+
+        Args:
+            result: the verdict.
+            digest: 64 bits of the tool's result.
+            number: of the call, among those of its tool.
+            session_id: of the call.
+            closed: the profile's ``on_error``.
+        """
+        suspect = result.verdict != "accept"
+        recorded = self._rate is not None and (suspect or is_sampled(self._rate, digest, number))
+        if not recorded and result.call_id is None:
+            return result
+        call = judged(result, self._rate if recorded and not suspect and self._rate else 1.0)
+        if result.call_id is not None:
+            self._keep(result.tool, result.call_id, call)
+        if not recorded:
+            return result
+        event = {
+            "tool": result.tool, "call_id": result.call_id, "session_id": session_id, "posterior": result.posterior,
+            "false_block_p": result.false_block_p, **call.as_event(),
+        }  # fmt: skip
+        why = self._write(event)
+        if not why:
+            return result
+        note = f"not on record: {why}"
+        return (
+            result._replace(verdict="block", note=f"{note}; on_error is closed")
+            if closed
+            else result._replace(note=note)
+        )
+
+    def _write(self, event: Mapping[str, Any]) -> str:
+        """Write to the log; why that could not be done, or ""."""
+        with self._writing:
+            if self._waiting:  # the store failed: until a flush finds it again, no call waits for it
+                self._waiting.append(event)
+                return f"{len(self._waiting):,} audit records wait for the store to be back"
+            try:
+                self._store.append(AUDIT, event)
+            except Exception as error:
+                self._waiting.append(event)
+                why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
+                _log.error("a verdict on %r is %s", event["tool"], f"not on record: {why}")
+                return why
+        return ""
+
+    def _keep(self, tool: str, call_id: str, call: Judged) -> None:
+        with self._lock:
+            self._calls[tool, call_id] = call
+            self._calls.move_to_end((tool, call_id))
+            if len(self._calls) > MAX_REMEMBERED_CALLS:
+                self._calls.popitem(last=False)
+
+    def flush(self) -> None:
+        """Write what is waiting.
+
+        Raises:
+            StoreError: where the store still fails; what could not be written goes on waiting.
+        """
+        with self._writing:
+            while self._waiting:
+                self._store.append(AUDIT, self._waiting[0])
+                self._waiting.popleft()
+
+    def find(self, tool: str, call_id: str) -> Judged | None:
+        """The call of this name; None where neither this engine nor the log has it."""
+        with self._lock:
+            found = self._calls.get((tool, call_id))
+        if found is not None:
+            return found
+        for record in self._store.events(AUDIT, after=self._read):
+            event = record.event
+            if isinstance(event.get("call_id"), str):
+                self._keep(str(event["tool"]), event["call_id"], _read(event))
+            self._read = record.sequence
+        with self._lock:
+            return self._calls.get((tool, call_id))
+
+
+def _read(event: Mapping[str, Any]) -> Judged:
+    return Judged(event["verdict"], event["prior"], tuple(event["fired"]), event["nats"], event["propensity"])

@@ -1,0 +1,336 @@
+"""What an engine learned, kept in its store: loaded when a tool is first met, handed over at each flush.
+
+::
+
+    verify ──▶ memory of the tool ──▶ a document, saved whole      (what depends on the order of calls)
+          └──▶ census of the tool ──▶ counts, merged as a delta    (what can be added up) ──▶ the other workers
+
+Labels come from the store's log of feedback, which every engine on the store reads on. Where the store cannot be
+reached, the engine goes on with what it has; documents, counts and audit records are handed over when it is back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from threading import Lock
+from typing import Any
+
+from agentguard.errors import DataError, StoreError
+from agentguard.stores import Delta, Store
+from agentguard.stores.flusher import Flusher, new_worker
+
+from .absorbing import absorb
+from .audit import Audit
+from .baseline import ToolMemory
+from .census import added
+from .method import Method
+from .registry import Registry, ToolState
+from .snapshot import encode, restore
+
+__all__ = ["FEEDBACK", "VERSION", "Persistence", "document_name", "label_of"]
+
+FEEDBACK = "feedback"
+VERSION = 1
+AT_ONCE = 50  # documents in one save
+SHARED_EVERY = 10  # flushes: what all tools have in common is large, and changes with every call
+PULL_EVERY = 5  # flushes
+_log = logging.getLogger("agentguard")
+
+Known = dict[int, dict[str, int]]
+"""Counts of a tool by hour and field, as last seen in the store, or put there by this worker."""
+
+
+def document_name(mode: str, tool: str | None = None) -> str:
+    """The name of a tool's document, or (without a tool) of what all tools of a mode have in common."""
+    return mode if tool is None else f"{mode}:{_sayable(tool)}"
+
+
+def _sayable(tool: str) -> str:
+    return tool.encode("utf-8", "backslashreplace").decode()  # a lone surrogate is no text to a store
+
+
+class Persistence:
+    """Between one engine and its store. Thread-safe."""
+
+    def __init__(self, store: Store, method: Method, mode: str, audit: Audit) -> None:
+        self._store, self._method, self._mode, self._audit = store, method, mode, audit
+        self._lock = Lock()
+        self._registry: Registry | None = None
+        self._failing = False
+        self._unread: set[str] = set()  # documents that could not be read when they were needed
+        self._read = 0
+        self._own: set[int] = set()  # events of the log that were applied before they were read from it
+        self._flushes = 0
+        self._known: dict[str, Known] = {}
+        self._calls: dict[str, int] = {}
+        self._hour = 0
+        self._flusher: Flusher | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._worker, self._sequence = new_worker(), 0
+        self._unsent: dict[str, dict[str, int]] = {}
+        self._pending: Delta | None = None
+
+    def start(self, registry: Registry) -> None:
+        """Read what all tools have in common, and the labels; begin to write behind."""
+        self._registry = registry
+        self._load_shared()
+        self._quietly(self._follow)
+        if self._store.flush_seconds is not None:
+            self._flusher = Flusher(self, self._store.flush_seconds)
+
+    def close(self) -> None:
+        """End the write-behind, after a last flush.
+
+        Raises:
+            StoreError: as ``flush``.
+        """
+        if self._flusher is not None:
+            self._flusher.stop()
+            self._flusher = None
+        self.flush()
+
+    # --- Documents in ---
+
+    def remembered(self, tool: str) -> Any:
+        """The memory of a tool as it was last saved, or a new one. Never raises."""
+        memory = self._method.new_memory(tool)
+        self._load(document_name(self._mode, tool), memory)
+        return memory
+
+    def _load_shared(self) -> None:
+        shared = self._method.shared
+        if shared is not None:
+            with shared.lock:
+                self._load(document_name(self._mode), shared)
+
+    def _load(self, name: str, record: Any) -> None:
+        try:
+            document = self._store.load([name]).get(name)
+        except StoreError as error:
+            self._unread.add(name)
+            self._failed(error)
+            return
+        if document is not None:
+            self._restore(name, record, document)
+
+    def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> None:
+        try:
+            version = document.get("version")
+            if version != VERSION:
+                raise DataError(f"it has version {version!r}, and this is agentguard with version {VERSION}")
+            restore(record, document.get("learned"))
+        except DataError as error:
+            _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
+            self._quietly(lambda: self._store.save({f"damaged:{name}": document}))
+
+    # --- Flushing ---
+
+    def flush(self) -> None:
+        """Hand over everything that was learned since the last time, and take what others did.
+
+        Raises:
+            StoreError: where the store cannot be reached; nothing is lost by that.
+        """
+        with self._lock:
+            self._flush(whole=True)
+
+    def flush_quietly(self) -> None:
+        """The same from the write-behind thread: a failure is logged once, and so is its end."""
+        with self._lock:
+            self._quietly(lambda: self._flush(whole=False))
+
+    def forked(self) -> None:
+        """In a child process: what was counted before is the parent's to hand over."""
+        self._lock = Lock()
+        self._begin()
+        for _, state in self._tools():
+            if state.census is not None:
+                state.census.take()
+
+    def _flush(self, *, whole: bool) -> None:
+        self._audit.flush()
+        self._follow()
+        self._save_tools()
+        if whole or self._flushes % SHARED_EVERY == SHARED_EVERY - 1:
+            self._save_shared()
+        self._send()
+        if whole or self._flushes % PULL_EVERY == PULL_EVERY - 1:
+            self._pull()
+        self._flushes += 1
+        if self._failing:
+            self._failing = False
+            _log.warning("the store can be reached again; what was learned meanwhile is in it now")
+
+    def _quietly(self, work: Any) -> None:
+        try:
+            work()
+        except StoreError as error:
+            self._failed(error)
+        except Exception as error:
+            _log.error("keeping what was learned failed: %s", type(error).__name__)
+
+    def _failed(self, error: StoreError) -> None:
+        if not self._failing:
+            self._failing = True
+            _log.error("the store cannot be used, the guard goes on without it: %s", error)
+
+    def _tools(self) -> list[tuple[str, ToolState]]:
+        return [] if self._registry is None else self._registry.known()
+
+    # --- Labels ---
+
+    def _follow(self) -> None:
+        """Apply what others wrote to the log of feedback."""
+        registry = self._registry
+        if registry is None:
+            return
+        for record in self._store.events(FEEDBACK, after=self._read):
+            if record.sequence in self._own:
+                self._own.discard(record.sequence)
+            elif "reset" in record.event:
+                registry.drop(str(record.event["reset"]), labels=bool(record.event.get("labels")))
+            else:
+                label_of(registry, record.event)
+            self._read = record.sequence
+
+    def label(self, event: Mapping[str, Any]) -> None:
+        """Write a label to the log, then apply it.
+
+        Raises:
+            StoreError: where it cannot be kept; nothing is learned then.
+        """
+        with self._lock:
+            self._own.add(self._store.append(FEEDBACK, event))
+        if self._registry is not None:
+            label_of(self._registry, event)
+
+    # --- Documents out ---
+
+    def evicted(self, tool: str, state: ToolState) -> None:
+        """Keep what was learned of a tool for which there is no more room."""
+        if state.changed and self._store.flush_seconds is not None:
+            self._quietly(lambda: self._save([(tool, state)]))
+
+    def _save_tools(self) -> None:
+        changed = [(tool, state) for tool, state in self._tools() if state.changed]
+        for begin in range(0, len(changed), AT_ONCE):
+            self._save(changed[begin : begin + AT_ONCE])
+
+    def _save(self, tools: Iterable[tuple[str, ToolState]]) -> None:
+        documents: dict[str, Any] = {}
+        taken = []
+        for tool, state in tools:
+            name = document_name(self._mode, tool)
+            with state.lock:
+                if name in self._unread:
+                    self._catch_up(name, state.memory)
+                documents[name] = {"version": VERSION, "tool": tool, "learned": encode(state.memory)}
+                state.changed = False
+            taken.append(state)
+        try:
+            self._store.save(documents)
+        except BaseException:
+            for state in taken:
+                state.changed = True
+            raise
+
+    def _save_shared(self) -> None:
+        shared = self._method.shared
+        if shared is None:
+            return
+        name = document_name(self._mode)
+        with shared.lock:
+            if name in self._unread:
+                self._catch_up(name, shared)
+            learned = encode(shared)
+        self._store.save({name: {"version": VERSION, "learned": learned}})
+
+    def _catch_up(self, name: str, record: Any) -> None:
+        """A document that could not be read in time stands over what was learned without it, where it is of more."""
+        document = self._store.load([name]).get(name)
+        self._unread.discard(name)
+        if document is not None:
+            fresh = encode(record)
+            before = _experience(record)
+            self._restore(name, record, document)
+            if _experience(record) < before:
+                restore(record, fresh)
+
+    # --- Counts ---
+
+    def _send(self) -> None:
+        if self._pending is None:
+            for tool, state in self._tools():
+                if state.census is not None:
+                    with state.lock:
+                        counts = state.census.take()
+                    if counts:
+                        self._unsent[_sayable(tool)] = added(self._unsent.get(_sayable(tool), {}), counts)
+            if not self._unsent:
+                return
+            self._pending = Delta(self._worker, self._sequence + 1, self._unsent)
+            self._unsent = {}
+        hour = self._store.merge(self._pending)  # the same delta again, where the answer was lost
+        for tool, sent in self._pending.counts.items():
+            if tool in self._known:
+                self._known[tool][hour] = added(self._known[tool].get(hour, {}), sent)
+        self._sequence += 1
+        self._pending = None
+
+    def _pull(self) -> None:
+        """Take in what other workers counted of the tools that are in use here."""
+        active = {}
+        for tool, state in self._tools():
+            if state.census is not None and self._calls.get(tool) != state.judged:
+                self._calls[tool] = state.judged
+                active[_sayable(tool)] = state
+        if not active:
+            return
+        found = self._store.counts(list(active), since=self._hour)
+        for tool, state in active.items():
+            now = {hour: tools[tool] for hour, tools in found.items() if tool in tools}
+            before = self._known.get(tool)
+            self._known[tool] = now
+            if before is not None:  # what was there when the tool was first met is in its document
+                _absorb(state, _beyond(now, before))
+        if found:
+            self._hour = max(found) - 1  # an hour that has just ended may still get a late delta
+
+
+def _absorb(state: ToolState, counts: dict[str, int]) -> None:
+    if counts and isinstance(state.memory, ToolMemory):
+        with state.lock:
+            absorb(state.memory, counts)
+            state.changed = True
+
+
+def _beyond(now: Known, before: Known) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for hour, counts in now.items():
+        known = before.get(hour, {})
+        for name, times in counts.items():
+            more = times - known.get(name, 0)
+            if more > 0:
+                found[name] = found.get(name, 0) + more
+    return found
+
+
+def _experience(record: Any) -> int:
+    """How many results a record rests on."""
+    for name in ("count", "results", "calls"):
+        if hasattr(record, name):
+            return int(getattr(record, name))
+    return 0
+
+
+def label_of(registry: Registry, event: Mapping[str, Any]) -> None:
+    """Count the label in an event of the log."""
+    registry.label(
+        str(event["tool"]),
+        was_hallucination=bool(event["was_hallucination"]),
+        weight=1.0 / max(float(event.get("propensity") or 1.0), 1e-9),
+        fired=[str(name) for name in event.get("fired", ())],
+    )
