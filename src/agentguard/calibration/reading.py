@@ -1,0 +1,152 @@
+"""Labels gathered from a file or from the feedback that a store keeps."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from agentguard.errors import DataError
+from agentguard.stores import Store
+
+from .labels import BrokenLabel, Label, parse_label, read_label
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+__all__ = ["MAX_LABELS", "MAX_LINE_BYTES", "STDIN", "Labels", "gather", "labels_in_file", "labels_in_store"]
+
+FEEDBACK = "feedback"
+STDIN = "-"
+MAX_LINE_BYTES = 2**20
+"""A longer line is a broken line."""
+
+MAX_LABELS = 200_000
+"""The newest that are kept."""
+
+_NAMED = 20
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Labels(NamedTuple):
+    """What was read.
+
+    Attributes:
+        labels: one for each reviewed call, oldest first; of a call reviewed more than once the last word.
+        corrected: labels that a later one of the same call stands in the place of.
+        left_out: the oldest ones, beyond the newest 200,000.
+        broken: how many lines held no label.
+        first_broken: the first twenty of them.
+        until: the number of the last event, where they are from a store; 0 otherwise.
+    """
+
+    labels: tuple[Label, ...]
+    corrected: int
+    left_out: int
+    broken: int
+    first_broken: tuple[BrokenLabel, ...]
+    until: int = 0
+
+
+def gather(found: Iterable[Label | BrokenLabel]) -> Labels:
+    """Sort labels from what is none, and let the last word on a call stand.
+
+    Two labels are of one call where they name the same tool, ``call_id`` and posterior; without a ``call_id`` every
+    label is of a call of its own.
+
+    >>> word = Label("search", 0.4, fabricated=True, call_id="c7")
+    >>> gathered = gather([word, word._replace(fabricated=False)])
+    >>> [label.fabricated for label in gathered.labels], gathered.corrected
+    ([False], 1)
+    """
+    kept: OrderedDict[Any, Label] = OrderedDict()
+    number = corrected = left_out = broken = 0
+    first: list[BrokenLabel] = []
+    for one in found:
+        if isinstance(one, BrokenLabel):
+            broken += 1
+            if len(first) < _NAMED:
+                first.append(one)
+            continue
+        number += 1
+        key = number if one.call_id is None else (one.tool, one.call_id, one.posterior)
+        corrected += kept.pop(key, None) is not None
+        kept[key] = one
+        if len(kept) > MAX_LABELS:
+            kept.popitem(last=False)
+            left_out += 1
+    return Labels(tuple(kept.values()), corrected, left_out, broken, tuple(first))
+
+
+def labels_in_store(store: Store) -> Labels:
+    """The labels among the feedback that a store keeps, each broken one named by its sequence number.
+
+    Raises:
+        StoreError: where the store cannot be read.
+    """
+    until = 0
+
+    def read() -> Iterator[Label | BrokenLabel]:
+        nonlocal until
+        for record in store.events(FEEDBACK):
+            until = record.sequence
+            try:
+                yield parse_label(record.event)
+            except DataError as error:
+                yield BrokenLabel(FEEDBACK, record.sequence, str(error))
+
+    return gather(read())._replace(until=until)
+
+
+def labels_in_file(source: str | PathLike[str]) -> Labels:
+    """The labels of a file of JSON lines, plain or gzipped; ``"-"`` is standard input.
+
+    Raises:
+        DataError: where the file cannot be read.
+    """
+    name = "stdin" if source == STDIN else str(source).encode("utf-8", "replace").decode()
+    try:
+        with _opened(source) as stream:
+            return gather(_lines(stream, name))
+    except (OSError, ValueError) as error:
+        said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise DataError(f"cannot read the labels in {name}: {said}") from None
+
+
+@contextmanager
+def _opened(source: str | PathLike[str]) -> Iterator[io.BufferedReader]:
+    if source != STDIN:
+        with open(source, "rb") as file:
+            yield file
+        return
+    reader = io.BufferedReader(cast("Any", sys.stdin.buffer))
+    try:
+        yield reader
+    finally:
+        reader.detach()  # which would close standard input with it
+
+
+def _lines(stream: io.BufferedReader, name: str) -> Iterator[Label | BrokenLabel]:
+    plain: Any = gzip.GzipFile(fileobj=stream, mode="rb") if stream.peek(2)[:2] == _GZIP_MAGIC else stream
+    number, too_long = 0, False
+    try:
+        while raw := plain.readline(MAX_LINE_BYTES + 1):
+            whole = raw.endswith(b"\n")
+            if too_long:  # the rest of a line that was told of
+                too_long = not whole
+                continue
+            number += 1
+            if len(raw) > MAX_LINE_BYTES and not whole:
+                too_long = True
+                yield BrokenLabel(name, number, f"longer than {MAX_LINE_BYTES:,} bytes")
+                continue
+            raw = (raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw).strip()
+            if raw:
+                yield read_label(raw, name, number)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        yield BrokenLabel(name, number + 1, "the compressed data is damaged or cut off: the file is not read beyond")
