@@ -52,6 +52,12 @@ class Calibration:
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     made_from: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def feedback_until(self) -> int:
+        """The number of the last label of the store's log that is in the file; 0 where it was made from others."""
+        until = self.made_from.get("feedback_until", 0)
+        return until if isinstance(until, int) and not isinstance(until, bool) and until > 0 else 0
+
 
 def load_calibration(path: str | PathLike[str]) -> Calibration:
     """Read a calibration file.

@@ -21,7 +21,7 @@ from agentguard.stores import MemoryStore, Store
 from .arguments import Arguments
 from .audit import Audit
 from .calibrated import Calibrated
-from .calibration_file import load_calibration
+from .calibration_file import Calibration, load_calibration
 from .canonical import as_name
 from .case import Case
 from .document import read
@@ -101,11 +101,10 @@ class VerificationEngine:
         self._tools = Registry(self._persistence, settings, counting=kept.flush_seconds is not None)
         for profile in profiles_in(profiles):
             self._tools.declare(profile)
-        if calibration is not None:
-            said = load_calibration(calibration)
-            for name, changes in ((None, said.everywhere), *said.tools.items()):
-                self.calibrate(name, **changes)
-        self._persistence.start(self._tools)
+        said = Calibration() if calibration is None else load_calibration(calibration)
+        for name, changes in ((None, said.everywhere), *said.tools.items()):
+            self.calibrate(name, **changes)
+        self._persistence.start(self._tools, said.feedback_until)
 
     def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
         """Declare what real results of a tool look like; see ``ToolProfile`` for the fields.

@@ -73,9 +73,14 @@ class Persistence:
         self._unsent: dict[str, dict[str, int]] = {}
         self._pending: Delta | None = None
 
-    def start(self, registry: Registry) -> None:
-        """Read what all tools have in common, and the labels; begin to write behind."""
-        self._registry = registry
+    def start(self, registry: Registry, labels_after: int = 0) -> None:
+        """Read what all tools have in common, and the labels; begin to write behind.
+
+        Args:
+            registry: whose tools they are.
+            labels_after: labels up to this number are in the calibration that is in force, and do not count again.
+        """
+        self._registry, self._read = registry, labels_after
         self._load_shared()
         self._quietly(self._follow)
         if self._store.flush_seconds is not None:

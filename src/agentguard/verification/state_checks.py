@@ -143,13 +143,13 @@ def is_count(name: str, count: Any) -> bool:
     what, *rest = parts(name)
     forms = _FIELDS.get(what)
     if forms is None:
-        return what != ""  # of a newer version, and passed over
+        return bool(what)  # of a newer version, and passed over
     if len(rest) != len(forms):
         return False
     for part, form in zip(rest, forms):
         if type(part) is not form or (form is list and not all(type(one) is str for one in part)):
             return False
-    return bool(what not in ("latency", "size") or rest[-1] in _BUCKETS)
+    return what not in ("latency", "size") or int(rest[-1]) in _BUCKETS
 
 
 def check_event(kind: str, event: Any) -> None:

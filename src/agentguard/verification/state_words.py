@@ -24,6 +24,7 @@ from .statistics import Ring
 __all__ = ["EchoShare", "FieldShare", "Kind", "Portrait", "Signal", "feedback_of", "portrait"]
 
 QUANTILES: Final = (0.05, 0.5, 0.95, 0.99)
+SURPRISE: Final = 3.0  # nats: p = .05
 _TYPES: Final = {float: "number", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -64,7 +65,10 @@ class EchoShare(NamedTuple):
 
 
 class Signal(NamedTuple):
-    """The calls that a signal's p-values are recalibrated by: their weight, and that of those with any surprise."""
+    """The past calls by which a signal's p-values are recalibrated: their weight, and that of the surprising ones.
+
+    A call is surprising where the signal's raw p-value was about 0.05 or less.
+    """
 
     name: str
     calls: float
@@ -134,7 +138,7 @@ def _calibrated(memory: ToolMemory) -> Portrait:
         len(memory.keys.by_key),
         tuple(sorted(kinds, key=lambda kind: -kind.results)),
         tuple(sorted(echoes, key=lambda echo: (-echo.share, echo))),
-        tuple(Signal(name, past.total, sum(past.bins or ())) for name, past in sorted(memory.surprises.items())),
+        tuple(Signal(name, past.total, past.tail(SURPRISE)) for name, past in sorted(memory.surprises.items())),
     )
 
 
