@@ -1,4 +1,4 @@
-"""``agentguard profiles``: what is declared about tools, listed, shown and checked."""
+"""``agentguard profiles``: what is declared about tools, listed, shown, checked and compared."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import Annotated, Any
 import typer
 
 from agentguard.errors import DataError
+from agentguard.traces.profile_diff import Change, ProfileDiff, diff_profiles
 from agentguard.verification import ToolProfile, load_profiles
 from agentguard.verification.profile_index import ProfileIndex
 
 from .exits import Exit
-from .options import JsonOption
+from .options import SHIPPED, JsonOption
 from .output import console, printable, show, table, write_json
 
 __all__ = ["profiles"]
 
-profiles = typer.Typer(help="List, show and check tool profiles.")
+DIFFERENT = 1
+"""The exit code of ``diff`` where something differs; as of diff(1), and as a flag it is no verdict on a call."""
+
+profiles = typer.Typer(help="List, show, check and compare tool profiles.")
 
 FolderOption = Annotated[
     str | None,
@@ -88,6 +92,51 @@ def check(
         write_json({"profiles": len(found), "problems": []})
     else:
         console().print(f"{len(found)} profiles, no problems")
+
+
+@profiles.command("diff")
+def diff(
+    old: Annotated[str, typer.Argument(metavar="A", help=f"Folder or file of YAML profiles, or '{SHIPPED}'.")],
+    new: Annotated[str, typer.Argument(metavar="B", help="The same, to compare with it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show what B declares otherwise than A, field by field. Exit code: 0 the same, 1 different, 3 error."""
+    before, after = (load_profiles() if path == SHIPPED else load_profiles(path) for path in (old, new))
+    found = diff_profiles(before, after)
+    if as_json:
+        write_json(found.as_dict())
+    else:
+        _report_diff(found)
+    raise typer.Exit(Exit.ACCEPT if found.is_same else DIFFERENT)
+
+
+def _report_diff(found: ProfileDiff) -> None:
+    out = console()
+    for names, what in ((found.removed, "only in A"), (found.added, "only in B")):
+        for name in names:
+            out.print(f"{what}:", show(name), soft_wrap=True)
+    for tool, changes in found.changed.items():
+        made = table("", "field", "A", "B", "B is", title=printable(tool)[:200])
+        for change in changes:
+            made.add_row(*_cells(change))
+        out.print(made)
+        out.print()
+    effects = [change.effect for changes in found.changed.values() for change in changes]
+    if found.is_same:
+        out.print("the same")
+        return
+    out.print(
+        f"{len(found.changed)} tools changed, {len(found.added)} added, {len(found.removed)} removed; "
+        f"of {len(effects)} changes {effects.count('stricter')} stricter, {effects.count('looser')} looser"
+    )
+
+
+def _cells(change: Change) -> tuple[Any, ...]:
+    mark = {"added": "+", "removed": "-", "changed": "~"}[change.kind]
+    before = "" if change.kind == "added" else json.dumps(change.old)
+    after = "" if change.kind == "removed" else json.dumps(change.new)
+    style = {"stricter": "yellow", "looser": "cyan", "": ""}[change.effect]
+    return mark, show(change.place), show(before), show(after), show(change.effect, style)
 
 
 def _as_dict(profile: ToolProfile) -> dict[str, Any]:

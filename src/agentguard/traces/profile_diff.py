@@ -1,0 +1,260 @@
+"""What differs between two sets of profiles, field by field, and whether it makes the guard stricter.
+
+``stricter``: whatever kept the old declaration and breaks nothing else may break the new one, never the other way
+round; ``looser``: the reverse. Where that cannot be told (a pattern in place of another, or a part of a schema that
+stands under ``not`` or ``anyOf``), nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+from agentguard.verification.profile import ToolProfile
+
+__all__ = ["Change", "Effect", "ProfileDiff", "diff_profiles"]
+
+Effect = Literal["stricter", "looser", ""]
+
+_OPPOSITE: Final[dict[Effect, Effect]] = {"stricter": "looser", "looser": "stricter", "": ""}
+_SETS: Final[dict[str, Effect]] = {
+    "aliases": "", "required_fields": "stricter", "forbidden_fields": "stricter", "response_patterns": "looser",
+}  # fmt: skip
+"""Fields that are lists without an order, and what one member more does to a list that is not empty."""
+_SWITCHES: Final[dict[str, Effect]] = {"has_network_io": "stricter", "cacheable": "looser", "stateful": "looser"}
+_BOUNDS: Final[dict[str, Effect]] = {
+    "min_response_length": "stricter", "max_response_length": "looser",
+    "minimum": "stricter", "exclusiveMinimum": "stricter", "minLength": "stricter", "minItems": "stricter",
+    "minProperties": "stricter",
+    "maximum": "looser", "exclusiveMaximum": "looser", "maxLength": "looser", "maxItems": "looser",
+    "maxProperties": "looser",
+}  # fmt: skip
+"""Numbers, and what a higher one does. Without one there is no bound."""
+_NAMED_SCHEMAS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_SUBSCHEMAS: Final = frozenset(
+    {"items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else", "unevaluatedItems"}
+    | {"unevaluatedProperties", "contentSchema"}
+)
+_CONJUNCTIVE: Final = frozenset({"properties", "patternProperties", "items", "additionalProperties", "propertyNames"})
+_ASSERTIONS: Final = frozenset({"type", "enum", "const", "pattern", "required", "multipleOf", "uniqueItems", *_BOUNDS})
+_ANNOTATIONS: Final = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format"}
+    | {"$comment", "$defs", "$id", "$schema", "definitions"}
+)
+_ABSENT: Final[Any] = object()
+
+
+class Change(NamedTuple):
+    """One difference. ``old`` and ``new`` are plain data; ``kind`` tells which of them is there."""
+
+    field: str
+    path: tuple[str, ...]
+    kind: Literal["added", "removed", "changed"]
+    old: Any
+    new: Any
+    effect: Effect
+
+    @property
+    def place(self) -> str:
+        """Field and path, as a person would write it.
+
+        >>> Change("output_schema", ("properties", "id", "type"), "added", None, "string", "stricter").place
+        'output_schema.properties.id.type'
+        """
+        return ".".join((self.field, *self.path))
+
+
+class ProfileDiff(NamedTuple):
+    """What became of a set of profiles: tools by name, and of those that are in both what changed."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: Mapping[str, tuple[Change, ...]]
+
+    @property
+    def is_same(self) -> bool:
+        """Nothing differs."""
+        return not (self.added or self.removed or self.changed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, ready for JSON."""
+        return {
+            "same": self.is_same,
+            "added": list(self.added),
+            "removed": list(self.removed),
+            "changed": [
+                {"tool": tool, "changes": [{**change._asdict(), "path": list(change.path)} for change in changes]}
+                for tool, changes in self.changed.items()
+            ],
+        }
+
+
+def diff_profiles(old: Iterable[ToolProfile], new: Iterable[ToolProfile]) -> ProfileDiff:
+    """Compare profiles tool by tool; the order of profiles, and of lists that have none, does not matter."""
+    before, after = ({profile.name: profile for profile in profiles} for profiles in (old, new))
+    changed = {
+        name: changes
+        for name in sorted(before.keys() & after.keys())
+        if (changes := tuple(_changes(before[name], after[name])))
+    }
+    return ProfileDiff(
+        tuple(sorted(after.keys() - before.keys())), tuple(sorted(before.keys() - after.keys())), changed
+    )
+
+
+def _changes(old: ToolProfile, new: ToolProfile) -> Iterator[Change]:
+    before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
+    for field in ToolProfile.model_fields:
+        a, b = before[field], after[field]
+        if field == "expected_latency_ms":
+            yield from _latency(old, new)
+        elif field in _SETS:
+            yield from _members(field, (), a, b, _SETS[field] if a and b else "stricter" if _SETS[field] else "")
+        elif field == "output_schema":
+            yield from _schema(_ABSENT if a is None else a, _ABSENT if b is None else b, (), sure=True)
+        elif isinstance(a, dict):
+            yield from _mapping(field, a, b)
+        elif a != b:
+            kind: Literal["added", "removed", "changed"] = (
+                "added" if a is None else "removed" if b is None else "changed"
+            )
+            yield Change(field, (), kind, a, b, _effect_of_value(field, a, b))
+
+
+def _latency(old: ToolProfile, new: ToolProfile) -> Iterator[Change]:
+    """Whether it was declared matters too: below 2 ms, a declared time weighs more than the default one."""
+    (low, high), (new_low, new_high) = old.expected_latency_ms, new.expected_latency_ms
+    declared = ["expected_latency_ms" in profile.model_fields_set for profile in (old, new)]
+    if (low, high) == (new_low, new_high) and declared[0] == declared[1]:
+        return
+    narrower = new_low >= low and new_high <= high and declared[1] >= declared[0]
+    wider = new_low <= low and new_high >= high and declared[1] <= declared[0]
+    effect: Effect = "stricter" if narrower else "looser" if wider else ""
+    kind: Literal["added", "removed", "changed"] = "changed"
+    if declared[0] != declared[1]:
+        kind = "added" if declared[1] else "removed"
+    yield Change("expected_latency_ms", (), kind, [low, high], [new_low, new_high], effect)
+
+
+def _effect_of_value(field: str, old: Any, new: Any) -> Effect:
+    if field == "on_error":
+        return "stricter" if new == "closed" else "looser"
+    if field in _SWITCHES:
+        return _SWITCHES[field] if new else _OPPOSITE[_SWITCHES[field]]
+    if field in _BOUNDS:
+        if old is None or new is None:
+            return "stricter" if old is None else "looser"
+        return _BOUNDS[field] if new > old else _OPPOSITE[_BOUNDS[field]]
+    return ""
+
+
+def _members(field: str, path: tuple[str, ...], old: list[Any], new: list[Any], more: Effect) -> Iterator[Change]:
+    for member in old:
+        if member not in new:
+            yield Change(field, path, "removed", member, None, _OPPOSITE[more])
+    for member in new:
+        if member not in old:
+            yield Change(field, path, "added", None, member, more)
+
+
+def _mapping(field: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """Echoes and content scanners: one more is one rule more."""
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new:
+            yield Change(field, (name,), "removed", old[name], None, "looser")
+        elif name not in old:
+            yield Change(field, (name,), "added", None, new[name], "stricter")
+        elif old[name] != new[name]:
+            stronger: Effect = "stricter" if (old[name], new[name]) == ("flag", "block") else ""
+            weaker: Effect = "looser" if (old[name], new[name]) == ("block", "flag") else ""
+            yield Change(field, (name,), "changed", old[name], new[name], stronger or weaker)
+
+
+def _schema(old: Any, new: Any, path: tuple[str, ...], *, sure: bool) -> Iterator[Change]:
+    """Differences of two schemas at one place; ``sure`` where a value that breaks the part breaks the whole."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        # What is no property's is an additional one's: a property more may free what had to keep a stricter rule.
+        rest_matters = any(
+            "additionalProperties" in schema or "unevaluatedProperties" in schema for schema in (old, new)
+        )
+        for keyword in dict.fromkeys((*old, *new)):
+            a, b, below = old.get(keyword, _ABSENT), new.get(keyword, _ABSENT), (*path, keyword)
+            if _same(a, b):
+                continue
+            if keyword in _NAMED_SCHEMAS and all(isinstance(part, Mapping) or part is _ABSENT for part in (a, b)):
+                names = dict.fromkeys((*(() if a is _ABSENT else a), *(() if b is _ABSENT else b)))
+                clear = sure and keyword in _CONJUNCTIVE and not rest_matters
+                for name in names:
+                    one = _ABSENT if a is _ABSENT else a.get(name, _ABSENT)
+                    other = _ABSENT if b is _ABSENT else b.get(name, _ABSENT)
+                    both = one is not _ABSENT and other is not _ABSENT
+                    yield from _schema(
+                        one, other, (*below, name), sure=clear or (both and sure and keyword in _CONJUNCTIVE)
+                    )
+            elif keyword in _SUBSCHEMAS:
+                yield from _schema(a, b, below, sure=sure and keyword in _CONJUNCTIVE)
+            else:
+                yield from _keyword(keyword, a, b, below, sure=sure)
+        return
+    if not _same(old, new):
+        effect: Effect = ""
+        if sure and _asserts(old) != _asserts(new):
+            effect = "stricter" if _asserts(new) else "looser"
+        elif sure and (old is False or new is False):
+            effect = "stricter" if new is False else "looser"
+        yield _change(path, old, new, effect)
+
+
+def _asserts(schema: Any) -> bool:
+    """There is a value that breaks the schema, as far as its keywords show."""
+    if isinstance(schema, Mapping):
+        return any(keyword not in _ANNOTATIONS for keyword in schema)
+    return schema is False
+
+
+def _keyword(keyword: str, old: Any, new: Any, path: tuple[str, ...], *, sure: bool) -> Iterator[Change]:
+    if keyword == "required" and all(isinstance(value, list) or value is _ABSENT for value in (old, new)):
+        before, after = ([] if value is _ABSENT else value for value in (old, new))
+        yield from _members("output_schema", path, before, after, "stricter" if sure else "")
+        return
+    effect: Effect = ""
+    if sure and keyword in _ASSERTIONS:
+        if old is _ABSENT or new is _ABSENT:
+            effect = "stricter" if old is _ABSENT else "looser"
+        elif keyword == "type":
+            effect = _effect_of_choice(_with_integers(old), _with_integers(new))
+        elif keyword == "enum":
+            effect = _effect_of_choice(old, new)
+        elif keyword in _BOUNDS and all(isinstance(value, (int, float)) for value in (old, new)):
+            effect = _BOUNDS[keyword] if new > old else _OPPOSITE[_BOUNDS[keyword]]
+    yield _change(path, old, new, effect)
+
+
+def _effect_of_choice(old: Any, new: Any) -> Effect:
+    a, b = (value if isinstance(value, list) else [value] for value in (old, new))
+    fewer, more = (all(any(_same(one, other) for other in of) for one in part) for part, of in ((b, a), (a, b)))
+    return "" if fewer == more else "stricter" if fewer else "looser"
+
+
+def _with_integers(types: Any) -> list[Any]:
+    """The types, where every integer is a number."""
+    named = types if isinstance(types, list) else [types]
+    return [*named, "integer"] if "number" in named and "integer" not in named else named
+
+
+def _change(path: tuple[str, ...], old: Any, new: Any, effect: Effect) -> Change:
+    kind: Literal["added", "removed", "changed"] = "changed"
+    if old is _ABSENT or new is _ABSENT:
+        kind = "added" if old is _ABSENT else "removed"
+    return Change("output_schema", path, kind, None if old is _ABSENT else old, None if new is _ABSENT else new, effect)
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(_same(old[name], new[name]) for name in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_same, old, new))
+    return bool(old == new)
