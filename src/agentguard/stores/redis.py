@@ -1,0 +1,236 @@
+"""A store on a Redis server, which many processes and machines share."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from agentguard.errors import ConfigurationError, StoreError
+
+from . import redis_scripts as scripts
+from .base import Delta, Document, Event, Record
+from .encoding import checked_age, checked_delta, checked_name, decode, encode
+from .redis_connection import RedisConnection
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+__all__ = ["RedisStore"]
+
+HOUR: Final = 3600
+WEEK: Final = 168 * HOUR
+PAGE: Final = 256  # events, keys of counts or names that one script reads: what the server does meanwhile is wait
+DOCUMENTS: Final = 32  # of a page; these are longer
+LAST: Final = 1 << 62
+
+
+class RedisStore:
+    """What a fleet of workers knows, on one Redis server (5 or later; tested on 7).
+
+    The server does each thing in one step, by its own clock. What it has acknowledged is as safe as Redis is set up to
+    keep it: with ``appendonly yes`` it survives the death of the server's process, with ``appendfsync always`` a power
+    cut too, and without an append-only file a restart loses what came since the last dump.
+
+    Nothing waits long for a server that is gone: a call takes ``timeout`` seconds at most to connect and as many for
+    the answer, twice that where it is repeated on a new connection, and raises ``StoreError``. The next call tries
+    again. A claim or an event is never sent twice by one call.
+
+    Login and encryption are the URL's: ``rediss://user:password@host:6379/0?ssl_ca_certs=/etc/ssl/redis.pem``. A user
+    of its own needs ``~{agentguard}:* +@read +@write +@scripting +@connection +time``.
+
+    Args:
+        url: ``redis://``, ``rediss://`` (TLS) or ``unix://``; or a client of redis-py, of a Sentinel say, which must
+            answer with bytes, should not retry by itself, and is not closed with the store.
+        prefix: of all keys, without braces: ``{prefix}:…``, so that a cluster keeps them on one node.
+        flush_seconds: how often an engine hands over what it learned.
+        max_events: the newest of each kind that are kept; claims of a kind likewise.
+        max_age: seconds after which events, claims and documents go, at some later write; None: never.
+        max_names: documents, and names of counts in each hour; the ones longest untouched go first.
+        max_hours: of counts. A worker that sent nothing for as long, and for a week, is forgotten.
+        timeout: seconds to wait for a connection, and for an answer.
+        clock: seconds since the epoch, for tests; None: the server's clock.
+
+    Raises:
+        ConfigurationError: for a URL or a bound that cannot be used. The server is not asked before the first call.
+    """
+
+    def __init__(
+        self,
+        url: str | Redis,
+        *,
+        prefix: str = "agentguard",
+        flush_seconds: float = 1.0,
+        max_events: int = 100_000,
+        max_age: float | None = None,
+        max_names: int = 10_000,
+        max_hours: int = 168,
+        timeout: float = 1.0,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        if not prefix or set(prefix) & set("{}"):
+            raise ConfigurationError("the prefix of a RedisStore is one character or more, none of them { or }")
+        for name, bound in {"max_events": max_events, "max_names": max_names, "max_hours": max_hours}.items():
+            if bound < 1:
+                raise ConfigurationError(f"{name} of a RedisStore must be at least 1, not {bound}")
+        for name, seconds in {"flush_seconds": flush_seconds, "timeout": timeout, "max_age": max_age}.items():
+            if seconds is not None and not seconds > 0:
+                raise ConfigurationError(f"{name} of a RedisStore must be above 0 seconds, not {seconds}")
+        self.flush_seconds: float | None = flush_seconds
+        self._connection = RedisConnection(url, timeout)
+        self._prefix, self._root = prefix, _key(f"{{{prefix}}}:1")
+        self._max_events, self._max_names, self._max_hours = max_events, max_names, max_hours
+        self._max_age, self._clock = max_age, clock
+        self._pruned = -math.inf
+
+    def __repr__(self) -> str:
+        return f"<RedisStore at {self._connection.where}, prefix {self._prefix!r}>"
+
+    def append(self, kind: str, event: Event, /) -> int:
+        key, data = _key(checked_name("the kind of an event", kind)), encode("an event", event)
+        self._prune_now_and_then()
+        return int(self._run(scripts.APPEND, key, data, self._max_events))
+
+    def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
+        key = _key(checked_name("the kind of an event", kind))
+        first = min(max(after, 0), LAST) + 1
+        # Read now, also where the iterator is not: an error belongs to this call, and so does the last number.
+        page = self._run(scripts.EVENTS, key, first, "", PAGE)
+        return self._pages(kind, key, page)
+
+    def claim(self, kind: str, key: str, /) -> bool:
+        name, key = checked_name("the kind of a claim", kind), checked_name("the key of a claim", key)
+        self._prune_now_and_then()
+        digest = blake2b(_key(key), digest_size=16).digest()
+        return bool(self._run(scripts.CLAIM, _key(name), digest, self._max_events))
+
+    def merge(self, delta: Delta, /) -> int:
+        arguments: list[bytes | int] = []
+        for name, fields in checked_delta(delta).items():
+            arguments += (_key(name), len(fields))
+            for field, count in fields.items():
+                arguments += (_key(field), count)
+        known = max(self._max_hours * HOUR, WEEK)
+        merged, found = self._run(
+            scripts.MERGE, _key(delta.worker), delta.sequence, known, self._max_names, self._max_hours, *arguments
+        )
+        if not merged:
+            raise StoreError(f"the counts of {_text(found)!r} would pass 64 bits; nothing of this delta was added")
+        return int(found)
+
+    def counts(self, names: Iterable[str] | None = None, /, since: int = 0) -> dict[int, dict[str, dict[str, int]]]:
+        wanted = None if names is None else _keys(names)
+        hours = self._run(scripts.HOURS, min(max(since, -LAST), LAST), self._max_hours)
+        places = (
+            (hour, key)
+            for hour in hours
+            for key in (self._run(scripts.NAMES_OF_HOUR, hour) if wanted is None else wanted)
+        )
+        result: dict[int, dict[str, dict[str, int]]] = {}
+        while page := list(islice(places, PAGE)):
+            found = self._run(scripts.COUNTS, *(part for place in page for part in place))
+            for (hour, key), counted in zip(page, found, strict=True):
+                if counted:
+                    result.setdefault(int(hour), {})[_text(key)] = self._counted(key, counted)
+        return result
+
+    def save(self, documents: Mapping[str, Document], /) -> None:
+        arguments: list[bytes] = []
+        for name, document in documents.items():
+            arguments += (
+                _key(checked_name("the name of a document", name)),
+                encode(f"the document {name!r}", document),
+            )
+        self._prune_now_and_then()
+        self._run(scripts.SAVE, self._max_names, *arguments)
+
+    def load(self, names: Iterable[str] | None = None, /) -> dict[str, Document]:
+        keys = iter(self._run(scripts.NAMES) if names is None else _keys(names))
+        found: list[tuple[float, str, Document]] = []
+        while page := list(islice(keys, DOCUMENTS)):
+            answer = self._run(scripts.LOAD, *page)
+            for key, place, data in zip(page, answer[::2], answer[1::2], strict=True):
+                if place:
+                    found.append((float(place), _text(key), self._decoded(f"the document {_text(key)!r}", data)))
+        return {name: document for _, name, document in sorted(found, key=lambda item: item[0])}
+
+    def names(self) -> Sequence[str]:
+        return tuple(_text(key) for key in self._run(scripts.NAMES))
+
+    def forget(self, names: Iterable[str], /) -> None:
+        keys = iter(_keys(names))
+        while page := list(islice(keys, PAGE)):
+            self._run(scripts.FORGET, *page)
+
+    def prune(self, max_age: float, /) -> int:
+        checked_age(max_age)
+        age, removed = repr(float(max_age)), 0
+        for kind in self._run(scripts.KINDS):
+            while gone := self._run(scripts.PRUNE_KIND, age, PAGE, kind):
+                removed += gone
+        while gone := self._run(scripts.PRUNE_DOCUMENTS, age, PAGE):
+            removed += gone
+        while (answer := self._run(scripts.PRUNE_HOUR, age))[0]:
+            removed += answer[1]
+        return removed
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _pages(self, kind: str, key: bytes, page: list[bytes]) -> Iterator[Record]:
+        last = page[0]
+        while len(page) > 1:
+            for entry, at, data in zip(page[1::3], page[2::3], page[3::3], strict=True):
+                sequence = int(entry.partition(b"-")[0])
+                yield Record(sequence, float(at), self._decoded(f"event {sequence} of {kind!r}", data))
+            if len(page) < 1 + 3 * PAGE:
+                return
+            page = self._run(scripts.EVENTS, key, sequence + 1, last, PAGE)
+
+    def _prune_now_and_then(self) -> None:
+        if self._max_age is None:
+            return
+        moment = (self._clock or time.monotonic)()
+        if moment - self._pruned >= min(self._max_age / 10, HOUR):
+            self.prune(self._max_age)
+            self._pruned = moment
+
+    def _run(self, script: scripts.Script, *arguments: bytes | str | int) -> Any:
+        moment = "" if self._clock is None else repr(float(self._clock()))
+        return self._connection.run(script, self._root, moment, *arguments)
+
+    def _decoded(self, what: str, data: bytes) -> Document:
+        try:
+            value = decode(data)
+        except ValueError as error:
+            raise self._foreign(what) from error
+        if not isinstance(value, dict):
+            raise self._foreign(what)
+        return value
+
+    def _counted(self, key: bytes, counted: list[bytes]) -> dict[str, int]:
+        try:
+            return {_text(field): int(count) for field, count in zip(counted[::2], counted[1::2], strict=True)}
+        except ValueError as error:
+            raise self._foreign(f"the counts of {_text(key)!r}") from error
+
+    def _foreign(self, what: str) -> StoreError:
+        return StoreError(
+            f"Redis at {self._connection.where}: {what} is nothing that a store has written; find out who did, "
+            "and remove it"
+        )
+
+
+def _keys(names: Iterable[str]) -> list[bytes]:
+    return list(dict.fromkeys(_key(checked_name("a name", name)) for name in names))
+
+
+def _key(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogatepass")
