@@ -166,6 +166,12 @@ class MemoryStore:
     def close(self) -> None:
         self._open = False
 
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     def _put(self, hour: int, sums: Mapping[str, dict[str, int]]) -> None:
         names = self._hours.setdefault(hour, OrderedDict())
         for name, fields in sums.items():

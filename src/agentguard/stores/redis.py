@@ -180,6 +180,12 @@ class RedisStore:
     def close(self) -> None:
         self._connection.close()
 
+    def __enter__(self) -> RedisStore:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     def _pages(self, kind: str, key: bytes, page: list[bytes]) -> Iterator[Record]:
         last = page[0]
         while len(page) > 1:

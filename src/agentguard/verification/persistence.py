@@ -112,6 +112,9 @@ class Persistence:
                 self._load(document_name(self._mode), shared)
 
     def _load(self, name: str, record: Any) -> None:
+        if self._failing:  # no call waits for a store that is gone
+            self._unread.add(name)
+            return
         try:
             document = self._store.load([name]).get(name)
         except StoreError as error:
