@@ -11,7 +11,7 @@ import pytest
 
 from agentguard.errors import StoreError
 from agentguard.stores import Delta, Document, MemoryStore
-from agentguard.verification import VerificationEngine
+from agentguard.verification import VerificationEngine, persistence
 from agentguard.verification.census import field
 
 from . import recorded
@@ -281,7 +281,31 @@ class TestOutage:
         assert "secret" not in caplog.text
 
 
+def renamed(learned: dict[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if name == old else name: fields for name, fields in learned.items()}
+
+
 class TestDamage:
+    def test_a_document_of_an_older_version_is_migrated(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As if what is a ``~ToolMemory`` today had been called ``~Tool`` once, two versions ago."""
+        store = SharedStore()
+        first = VerificationEngine(store=store)
+        weather(first, 0, 60)
+        first.flush()
+        name = "calibrated:get_weather"
+        document = store.load([name])[name]
+        store.save({name: {**document, "learned": {"~Older": document["learned"]["~ToolMemory"]}}})
+        steps = {1: lambda old: renamed(old, "~Older", "~Tool"), 2: lambda old: renamed(old, "~Tool", "~ToolMemory")}
+        monkeypatch.setattr(persistence, "VERSION", 3)
+        monkeypatch.setattr(persistence, "MIGRATIONS", steps)
+
+        wrong = {"args": {"city": "Oslo"}, "result": {"city": "Riga", "temperature": 3.5}, "learn": False}
+        second = VerificationEngine(store=store)
+        assert second.verify("get_weather", **wrong) == first.verify("get_weather", **wrong)
+        weather(second, 0, 1)
+        second.flush()
+        assert store.load([name])[name]["version"] == 3
+
     def test_a_document_of_another_version_is_put_aside(self, caplog: pytest.LogCaptureFixture) -> None:
         store = SharedStore()
         strange = {"version": 99, "tool": "get_weather", "learned": {"~Wonder": {}}}

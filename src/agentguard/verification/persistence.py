@@ -12,7 +12,7 @@ reached, the engine goes on with what it has; documents, counts and audit record
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
 from typing import Any
 
@@ -28,10 +28,13 @@ from .method import Method
 from .registry import Registry, ToolState
 from .snapshot import encode, restore
 
-__all__ = ["FEEDBACK", "VERSION", "Persistence", "document_name", "label_of"]
+__all__ = ["FEEDBACK", "VERSION", "Persistence", "document_name", "label_of", "learned_in"]
 
 FEEDBACK = "feedback"
 VERSION = 1
+MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
+"""By version: makes what the next version holds. New fields of records need none (see ``snapshot``)."""
+
 AT_ONCE = 50  # documents in one save
 SHARED_EVERY = 10  # flushes: what all tools have in common is large, and changes with every call
 PULL_EVERY = 5  # flushes
@@ -39,6 +42,23 @@ _log = logging.getLogger("agentguard")
 
 Known = dict[int, dict[str, int]]
 """Counts of a tool by hour and field, as last seen in the store, or put there by this worker."""
+
+
+def learned_in(document: Mapping[str, Any]) -> Any:
+    """What a document holds, in the form of this version.
+
+    Raises:
+        DataError: where it is of a newer version, or of none.
+    """
+    version, learned = document.get("version"), document.get("learned")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise DataError(f"it has version {version!r}, and this is agentguard with version {VERSION}")
+    try:
+        for older in range(version, VERSION):
+            learned = MIGRATIONS[older](learned)
+    except Exception as error:
+        raise DataError(f"it cannot be brought from version {version} to {VERSION}: {type(error).__name__}") from None
+    return learned
 
 
 def document_name(mode: str, tool: str | None = None) -> str:
@@ -126,10 +146,7 @@ class Persistence:
 
     def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> None:
         try:
-            version = document.get("version")
-            if version != VERSION:
-                raise DataError(f"it has version {version!r}, and this is agentguard with version {VERSION}")
-            restore(record, document.get("learned"))
+            restore(record, learned_in(document))
         except DataError as error:
             _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
             self._quietly(lambda: self._store.save({f"damaged:{name}": document}))
@@ -290,11 +307,14 @@ class Persistence:
 
     def _pull(self) -> None:
         """Take in what other workers counted of the tools that are in use here."""
-        active = {}
+        active, calls = {}, {}
         for tool, state in self._tools():
-            if state.census is not None and self._calls.get(tool) != state.judged:
-                self._calls[tool] = state.judged
-                active[_sayable(tool)] = state
+            if state.census is not None:
+                calls[tool] = state.judged
+                if self._calls.get(tool) != state.judged:
+                    active[_sayable(tool)] = state
+        self._calls = calls
+        self._known = {tool: known for tool, known in self._known.items() if tool in calls}
         if not active:
             return
         found = self._store.counts(list(active), since=self._hour)
