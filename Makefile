@@ -26,7 +26,7 @@ TYPED := $(LAYOUT) $(wildcard tests/typing)
 UNTYPED_ON_310 := integrations/pydantic_ai.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-compiled lint format bench measure clean
+.PHONY: help demo test test-lowest test-compiled lint format bench measure scale clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -62,6 +62,9 @@ bench: $(STAMP) ## Measure speed
 
 measure: $(STAMP) $(COMPILED_STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
 	$(BIN)/python benchmarks/measurements.py
+
+scale: $(STAMP) $(COMPILED_STAMP) ## Measure replay on processes and Spark, and workers on one Redis, into docs/scale.md
+	$(BIN)/python benchmarks/scale.py
 
 clean: ## Remove .venv, builds and caches
 	rm -rf $(VENV) $(LOWEST) $(COMPILED) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout

@@ -29,12 +29,18 @@ INTERPRETED = {
     "calibration_file.py": "reads a file, once",
     "engine.py": "users subclass it, and it answers for arguments of any type itself",
     "method.py": "protocols and records that users may implement; nothing in them to compile",
+    "fleet.py": "away from the path of a call",
     "persistence.py": "away from the path of a call, and users' own stores are called from it",
     "profile.py": "pydantic's metaclass reads its annotations; not on the path of a call",
     "profile_index.py": "one dictionary lookup for a tool seen before",
     "profile_loading.py": "reads files, once",
     "receipts.py": "not on the path of a call",
     "settings.py": "a record; nothing in it to compile",
+    "state.py": "for people who look after a store; not on the path of a call",
+    "state_checks.py": "the same",
+    "state_file.py": "the same",
+    "state_reset.py": "the same",
+    "state_words.py": "the same",
     "types.py": "named tuples, which are no faster compiled; a call's fields hold what the caller put there",
 }
 

@@ -285,6 +285,50 @@ def renamed(learned: dict[str, Any], old: str, new: str) -> dict[str, Any]:
     return {new if name == old else name: fields for name, fields in learned.items()}
 
 
+def test_the_labels_of_a_tool_that_is_reset_with_them_weigh_no_more() -> None:
+    store = SharedStore()
+    engine = VerificationEngine(store=store)
+    engine.register_tool_profile("get_weather", required_fields=["humidity"])
+    asked = {"result": {"city": "Oslo"}, "learn": False}
+    before = engine.verify("get_weather", **asked)
+    for number in range(30):
+        engine.verify("get_weather", result={"city": "Oslo"}, call_id=str(number))
+        engine.record_feedback("get_weather", 0.7, False, str(number))
+    assert engine.verify("get_weather", **asked).posterior < before.posterior
+    store.append("feedback", {"reset": "get_weather", "labels": True})
+    engine.flush()
+
+    for asked_engine in (engine, VerificationEngine(store=store)):
+        asked_engine.register_tool_profile("get_weather", required_fields=["humidity"])
+        assert asked_engine.verify("get_weather", **asked).posterior == before.posterior
+
+
+def test_what_is_no_label_in_the_log_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+    store = SharedStore()
+    store.append("feedback", {"tool": "get_weather"})
+    store.append("feedback", {"tool": "get_weather", "was_hallucination": True, "propensity": "often"})
+    store.append("feedback", {"tool": "get_weather", "was_hallucination": True})
+    engine = VerificationEngine(store=store)
+    assert engine.verify("get_weather", learn=False).prior == pytest.approx(7 / 41)
+    assert caplog.text.count("is no label") == 2
+
+
+def test_an_audit_record_that_the_store_refuses_does_not_hold_up_the_others() -> None:
+    class Choosy(SharedStore):
+        def append(self, kind: str, event: Mapping[str, Any], /) -> int:
+            if event.get("call_id") == "1":
+                raise StoreError("this one is refused")
+            return super().append(kind, event)
+
+    store = Choosy()
+    engine = VerificationEngine(store=store)
+    engine.register_tool_profile("get_weather", required_fields=["humidity"])
+    for number in range(4):
+        engine.verify("get_weather", result={"city": "Oslo"}, call_id=str(number))
+    engine.flush()
+    assert [record.event["call_id"] for record in store.events("audit")] == ["0", "2", "3"]
+
+
 class TestDamage:
     def test_a_document_of_an_older_version_is_migrated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """As if what is a ``~ToolMemory`` today had been called ``~Tool`` once, two versions ago."""
@@ -319,7 +363,7 @@ class TestDamage:
         assert "version 99" in caplog.text
 
     @pytest.mark.parametrize(
-        "learned", [None, 7, {}, {"~ToolMemory": 3}, {"~Pool": {}}, {"~ToolMemory": {"count": {"~x": 1}}}]
+        "learned", [None, 7, {}, {"~ToolMemory": 3}, {"~Pool": {}}, {"~ToolMemory": {"count": {"~x": 1}}}, {"a": 1}]
     )
     def test_a_document_that_cannot_be_read_is_put_aside(self, learned: Any) -> None:
         store = SharedStore()

@@ -95,7 +95,9 @@ def test_a_missing_path_is_refused_at_once(tmp_path: Path) -> None:
 def test_a_folder_without_traces_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
 
-    with pytest.raises(DataError, match=r"no traces in the folder .*: it has no \*\.jsonl or \*\.jsonl\.gz file"):
+    with pytest.raises(
+        DataError, match=r"no traces in the folder .*: it has no \*\.jsonl, \*\.jsonl\.gz or \*\.parquet file"
+    ):
         find_traces(tmp_path)
 
 

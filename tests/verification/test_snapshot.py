@@ -168,7 +168,7 @@ def test_too_deep_is_refused() -> None:
 def test_a_record_that_cannot_be_restored_is_as_it_was() -> None:
     rate = Rate()
     rate.push(True)
-    for written in ({"~Level": {}}, {"~Rate": 3}, [1, 2], "Rate", None, {"~Rate": {"hits": {"~nothing": 1}}}):
+    for written in ({"~Level": {}}, {"~Rate": 3}, [1, 2], "Rate", None, {"a": 1}, {"~Rate": {"hits": {"~nothing": 1}}}):
         with pytest.raises(DataError):
             restore(rate, written)
         assert (rate.hits, rate.total) == (1.0, 1.0)

@@ -86,15 +86,26 @@ def gather(found: Iterable[Label | BrokenLabel]) -> Labels:
 def labels_in_store(store: Store) -> Labels:
     """The labels among the feedback that a store keeps, each broken one named by its sequence number.
 
+    What was taken back by ``agentguard state reset TOOL --labels`` is left out.
+
     Raises:
         StoreError: where the store cannot be read.
     """
+    taken_back = {  # by tool: the number of the reset that took its earlier labels back
+        str(record.event["reset"]): record.sequence
+        for record in store.events(FEEDBACK)
+        if "reset" in record.event and record.event.get("labels")
+    }
     until = 0
 
     def read() -> Iterator[Label | BrokenLabel]:
         nonlocal until
         for record in store.events(FEEDBACK):
             until = record.sequence
+            if "reset" in record.event:
+                continue
+            if record.sequence <= taken_back.get(str(record.event.get("tool")), 0):
+                continue
             try:
                 yield parse_label(record.event)
             except DataError as error:

@@ -19,11 +19,14 @@ from typer.core import TyperGroup
 
 from agentguard.errors import AgentGuardError, ProfileError
 
+from .calibrate import calibrate
 from .demo import demo
 from .exits import Exit
+from .learn import learn
 from .output import console, show, write_json
 from .profiles import profiles
 from .replay import replay
+from .state import state
 from .verify import verify
 
 __all__ = ["app", "main"]
@@ -95,7 +98,10 @@ app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=F
 app.command("demo")(demo)
 app.command("verify")(verify)
 app.command("replay")(replay)
+app.command("learn")(learn)
+app.command("calibrate")(calibrate)
 app.add_typer(profiles, name="profiles")
+app.add_typer(state, name="state")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
+from agentguard.stores import Store
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
 
-__all__ = ["SHIPPED", "JsonOption", "Mode", "ModeOption", "ProfilesOption", "build_engine"]
+__all__ = [
+    "SHIPPED", "STORE_VARIABLE", "JsonOption", "Mode", "ModeOption", "ProfilesOption", "StoreOption", "build_engine",
+]  # fmt: skip
 
 SHIPPED = "shipped"
+STORE_VARIABLE = "AGENTGUARD_STORE"
 
 
 class Mode(str, Enum):
@@ -32,10 +36,19 @@ ProfilesOption = Annotated[
 ]
 ModeOption = Annotated[Mode, typer.Option("--mode", help="Way of judging.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON object to stdout and nothing else.")]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="DIR|URL",
+        envvar=STORE_VARIABLE,
+        help="The store of what was learned: a folder, or redis://…, rediss://…, unix://….",
+    ),
+]
 
 
-def build_engine(profiles: str | None, mode: Mode) -> VerificationEngine:
-    """A fresh engine.
+def build_engine(profiles: str | None, mode: Mode, store: Store | None = None) -> VerificationEngine:
+    """An engine: a fresh one, or one that goes on from what is in a store.
 
     Raises:
         ConfigurationError, ProfileError: for profiles that cannot be used.
@@ -43,4 +56,4 @@ def build_engine(profiles: str | None, mode: Mode) -> VerificationEngine:
     given: list[ToolProfile] | None = None
     if profiles is not None:
         given = load_profiles() if profiles == SHIPPED else load_profiles(profiles)
-    return VerificationEngine(mode=mode.value, profiles=given)
+    return VerificationEngine(mode=mode.value, profiles=given, store=store)

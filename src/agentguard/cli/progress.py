@@ -1,4 +1,4 @@
-"""The progress bar of reading a log: on standard error, and only where that is a terminal."""
+"""The progress bar of a log that any engine reads: on standard error, and only where that is a terminal."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agentguard.traces import Tally, find_traces
+from agentguard.traces import find_traces
 from agentguard.traces.read import STDIN
 
 from .output import console
 
-__all__ = ["reading_bar"]
+__all__ = ["reading_bar", "waiting_bar"]
 
 
 @contextmanager
-def reading_bar(traces: str, tally: Tally, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """A bar that moves by the bytes read, towards an end where the size is known, and shows the calls counted.
+def reading_bar(traces: str, calls: Callable[[], int], *, hidden: bool) -> Iterator[Callable[[int], None]]:
+    """A bar that moves by the bytes read, towards an end where the size is known.
+
+    Args:
+        traces: the log.
+        calls: says how many calls were counted so far.
+        hidden: shows nothing.
 
     Yields:
         What is to be told of each number of bytes read.
@@ -37,4 +42,14 @@ def reading_bar(traces: str, tally: Tally, *, hidden: bool) -> Iterator[Callable
     )
     with Progress(*columns, console=err, transient=True, disable=hidden or not err.is_terminal) as bar:
         task = bar.add_task("replay", total=size, calls=0)
-        yield lambda read: bar.update(task, advance=read, calls=tally.calls)
+        yield lambda read: bar.update(task, advance=read, calls=calls())
+
+
+@contextmanager
+def waiting_bar(what: str, *, hidden: bool) -> Iterator[None]:
+    """A bar that only shows that something goes on."""
+    err = console(stderr=True)
+    columns = (TextColumn(what), BarColumn())
+    with Progress(*columns, console=err, transient=True, disable=hidden or not err.is_terminal) as bar:
+        bar.add_task(what, total=None)
+        yield

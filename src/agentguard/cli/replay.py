@@ -1,125 +1,255 @@
-"""``agentguard replay``: a log of calls, judged in recorded order and counted."""
+"""``agentguard replay``: a log of calls judged in recorded order, compared, or counted, by one process or many."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.padding import Padding
 
-from agentguard.traces import ReplaySummary, Tally, VerdictCounts, read_traces
+from agentguard.errors import ConfigurationError
+from agentguard.traces import Tally
 from agentguard.traces import replay as replay_rows
+from agentguard.traces.compare import Comparing, Comparison, compare
+from agentguard.traces.engines.lines import first_calls
+from agentguard.traces.engines.partitions import PARTITIONS, EngineSpec
+from agentguard.traces.engines.processes import CountingProcesses, JudgingProcesses
+from agentguard.traces.engines.spark import count_on_spark, judge_on_spark
+from agentguard.traces.engines.spark_session import MASTER_VARIABLE, spark_session
+from agentguard.traces.engines.workers import usable_cpus
+from agentguard.traces.read import parse, read_lines
+from agentguard.traces.state import State
+from agentguard.verification import load_profiles
 
+from .compare_report import report_comparison
 from .exits import VERDICT_EXITS, Exit
-from .options import JsonOption, Mode, ModeOption, ProfilesOption, build_engine
-from .output import VERDICT_STYLES, console, show, table, write_json
-from .progress import reading_bar
+from .options import SHIPPED, JsonOption, Mode, ModeOption, ProfilesOption, build_engine
+from .output import write_json
+from .progress import reading_bar, waiting_bar
+from .replay_report import count_figures, report, report_counts
 
 __all__ = ["replay"]
 
-_TOOLS_SHOWN = 50
+NONE = "none"
+DIVIDED = (
+    "judged in {} partitions by tool, each by an engine of its own: what tools have in common is learned within a "
+    "partition only, so a few verdicts may differ from those of --engine local"
+)
 
 
 class FailOn(str, Enum):
-    """The verdict from which on a replay fails."""
+    """The verdict from which on a replay fails, or that any verdict changes."""
 
     flag = "flag"
     block = "block"
+    change = "change"
+
+
+class Runner(str, Enum):
+    """What a log is put through."""
+
+    local = "local"
+    processes = "processes"
+    spark = "spark"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for."""
+
+    traces: str
+    limit: int | None
+    as_json: bool
+    runner: Runner
+    workers: int
+    partitions: int
+    master: str | None
+
+    def lines(self, on_read: Callable[[int], None]) -> Any:
+        """The log, as far as it is to be read."""
+        lines = read_lines(self.traces, on_read=on_read)
+        return lines if self.limit is None else first_calls(lines, self.limit)
 
 
 def replay(
     traces: Annotated[
-        str, typer.Argument(metavar="TRACES|-", help="A .jsonl or .jsonl.gz file, a folder of them, or '-' for stdin.")
+        str,
+        typer.Argument(
+            metavar="TRACES|-", help="A .jsonl, .jsonl.gz or .parquet file, a folder of them, or '-' for stdin."
+        ),
     ],
     profiles: ProfilesOption = None,
     mode: ModeOption = Mode.calibrated,
+    compare_two: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--compare",
+            metavar="OLD NEW",
+            help=f"Judge every call with the profiles OLD and with NEW, side by side, and show whose verdict changes. "
+            f"Folders or files, or the words '{SHIPPED}' or '{NONE}'.",
+        ),
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Judge nothing: count calls, errors, times and sizes of each tool.")
+    ] = False,
     fail_on: Annotated[
         FailOn | None,
-        typer.Option("--fail-on", help="Exit with 1 (flag) or 2 (block) where a verdict is at least this grave."),
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 (flag) or 2 (block) where a verdict is at least this grave; with --compare where one "
+            "becomes so. 'change', with --compare: where any verdict changes.",
+        ),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option("--limit", min=1, metavar="N", help="Stop after N calls."),
     ] = None,
+    runner: Annotated[
+        Runner, typer.Option("--engine", help="One process, several of this machine, or Spark.")
+    ] = Runner.local,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, metavar="N", help="Processes; without it one for each processor.")
+    ] = None,
+    partitions: Annotated[
+        int,
+        typer.Option("--partitions", min=1, metavar="N", help="Into how many parts processes and spark divide tools."),
+    ] = PARTITIONS,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", envvar=MASTER_VARIABLE, help="Where Spark runs; else this machine."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a call."""
-    engine = build_engine(profiles, mode)
-    tally = Tally()
+    plan = Plan(traces, limit, as_json, runner, workers or usable_cpus(), partitions, master)
+    _refuse_contradictions(plan, compare_two, profiles, count=count, fail_on=fail_on)
+    if compare_two is not None:
+        raise typer.Exit(_compare(plan, compare_two, mode, fail_on))
+    if count:
+        raise typer.Exit(_count(plan))
+    raise typer.Exit(_judge(plan, profiles, mode, fail_on))
+
+
+def _refuse_contradictions(
+    plan: Plan, compare_two: tuple[str, str] | None, profiles: str | None, *, count: bool, fail_on: FailOn | None
+) -> None:
+    if compare_two is None and fail_on is FailOn.change:
+        raise ConfigurationError("--fail-on change is for --compare: without it there is no verdict to change")
+    if compare_two is not None and (profiles is not None or count):
+        raise ConfigurationError("--compare names both profiles and judges: leave out --profiles and --count")
+    if compare_two is not None and plan.runner is not Runner.local:
+        raise ConfigurationError("--compare is done by one process: leave out --engine")
+    if count and (profiles is not None or fail_on is not None):
+        raise ConfigurationError("--count judges nothing: leave out --profiles and --fail-on")
+    if plan.limit is not None and plan.runner is Runner.spark:
+        raise ConfigurationError("--limit is for --engine local and processes: Spark reads a log's parts in any order")
+
+
+def _judge(plan: Plan, profiles: str | None, mode: Mode, fail_on: FailOn | None) -> Exit:
     interrupted = False
-    with reading_bar(traces, tally, hidden=as_json) as advance:
-        rows = read_traces(traces, on_read=advance)
-        try:
-            replay_rows(rows, engine, tally=tally, limit=limit)
-        except KeyboardInterrupt:
-            interrupted = True
-    summary = tally.summary()
-    if as_json:
-        write_json({**summary.as_dict(), "interrupted": interrupted})
+    if plan.runner is Runner.local:
+        engine, tally = build_engine(profiles, mode), Tally()
+        with reading_bar(plan.traces, lambda: tally.calls, hidden=plan.as_json) as advance:
+            try:
+                replay_rows(parse(plan.lines(advance)), engine, tally=tally)
+            except KeyboardInterrupt:
+                interrupted = True
+        summary = tally.summary()
+    elif plan.runner is Runner.processes:
+        with JudgingProcesses(_spec(profiles, mode), plan.workers, plan.partitions) as judging:
+            summary, interrupted = _through(judging, plan)
     else:
-        _report(console(), summary, interrupted=interrupted)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit(summary, fail_on))
-
-
-def _exit(summary: ReplaySummary, fail_on: FailOn | None) -> Exit:
+        spec = _spec(profiles, mode)
+        with (
+            waiting_bar("replay on Spark", hidden=plan.as_json),
+            spark_session(plan.master, plan.workers) as session,
+        ):
+            summary = judge_on_spark(plan.traces, session, spec, plan.partitions)
+    divided = plan.runner is not Runner.local
+    if plan.as_json:
+        parts = {"partitions": plan.partitions} if divided else {}
+        write_json({**summary.as_dict(), "engine": plan.runner.value, **parts, "interrupted": interrupted})
+    else:
+        report(summary, interrupted=interrupted, note=DIVIDED.format(plan.partitions) if divided else "")
+    if interrupted:
+        return Exit.INTERRUPTED
     if summary.broken and not summary.counts.calls:
         return Exit.ERROR
     worst = VERDICT_EXITS[summary.counts.worst]
-    return worst if fail_on is not None and worst >= VERDICT_EXITS[fail_on.value] else Exit.ACCEPT
+    return _if_asked(worst, fail_on)
 
 
-def _report(out: Console, summary: ReplaySummary, *, interrupted: bool) -> None:
+def _count(plan: Plan) -> Exit:
+    interrupted = False
+    if plan.runner is Runner.local:
+        state = State()
+        with reading_bar(plan.traces, lambda: state.calls, hidden=plan.as_json) as advance:
+            try:
+                for row in parse(plan.lines(advance)):
+                    state.push(row)
+            except KeyboardInterrupt:
+                interrupted = True
+    elif plan.runner is Runner.processes:
+        with CountingProcesses(plan.workers) as counting:
+            state, interrupted = _through(counting, plan)
+    else:
+        with waiting_bar("count on Spark", hidden=plan.as_json), spark_session(plan.master, plan.workers) as session:
+            state = count_on_spark(plan.traces, session)
+    if plan.as_json:
+        figures = {"calls": state.calls, "broken": state.broken, "tools": count_figures(state)}
+        write_json({**figures, "engine": plan.runner.value, "interrupted": interrupted, "state": state.as_dict()})
+    else:
+        report_counts(state, interrupted=interrupted)
     if interrupted:
-        out.print("interrupted; counted so far:")
-    if summary.tools:
-        out.print(_tools(summary))
-        out.print()
-    if summary.labels:
-        out.print(_labels(summary))
-        out.print()
-    if summary.offenders:
-        out.print("worst offenders", style="bold")
-        for place, offender in enumerate(summary.offenders, 1):
-            verdict = show(offender.verdict, VERDICT_STYLES[offender.verdict])
-            out.print(f"{place:>3}.", verdict, f"{offender.posterior:.4f}", show(offender.tool), end=" ")
-            out.print(show(f"{offender.source}:{offender.line}", "dim"), soft_wrap=True)
-            out.print(Padding(show(offender.explanation), (0, 0, 0, 5)))
-        out.print()
-    if summary.broken:
-        out.print(f"broken lines left out: {summary.broken:,}", style="bold")
-        for line in summary.first_broken:
-            out.print("    ", show(str(line)), soft_wrap=True)
-        if summary.broken > len(summary.first_broken):
-            out.print(f"     and {summary.broken - len(summary.first_broken):,} more")
-        out.print()
-    counts = summary.counts
-    cost = "" if summary.us_per_call is None else f"; {summary.us_per_call:,.1f} µs a call"
-    out.print(
-        f"{counts.calls:,} calls: {counts.accept:,} accepted, {counts.flag:,} flagged, {counts.block:,} blocked{cost}"
-    )
+        return Exit.INTERRUPTED
+    return Exit.ERROR if state.broken and not state.calls else Exit.ACCEPT
 
 
-def _tools(summary: ReplaySummary) -> object:
-    numbers = ("calls", "accept", "flag", "block", "mean P", "max P")
-    made = table("tool", *numbers, right=numbers)
-    for tool in summary.tools[:_TOOLS_SHOWN]:
-        made.add_row(
-            show(tool.tool, limit=60), *_cells(tool.counts), f"{tool.mean_posterior:.4f}", f"{tool.max_posterior:.4f}"
-        )
-    if len(summary.tools) > _TOOLS_SHOWN:
-        made.add_row(f"and {len(summary.tools) - _TOOLS_SHOWN:,} more tools")
-    return made
+def _through(processes: Any, plan: Plan) -> tuple[Any, bool]:
+    """What processes found, and whether they were interrupted: then, of what they had been given."""
+    interrupted = False
+    with reading_bar(plan.traces, lambda: processes.calls, hidden=plan.as_json) as advance:
+        try:
+            processes.push(plan.lines(advance))
+        except KeyboardInterrupt:
+            interrupted = True
+    return processes.summary(), interrupted
 
 
-def _labels(summary: ReplaySummary) -> object:
-    numbers = ("calls", "accept", "flag", "block")
-    made = table("label (not seen by the engine)", *numbers, right=numbers)
-    for label, counts in summary.labels.items():
-        made.add_row(show(label, limit=60), *_cells(counts))
-    return made
+def _compare(plan: Plan, two: tuple[str, str], mode: Mode, fail_on: FailOn | None) -> Exit:
+    old, new = (build_engine(None if given == NONE else given, mode) for given in two)
+    comparing, interrupted = Comparing(), False
+    with reading_bar(plan.traces, lambda: comparing.calls, hidden=plan.as_json) as advance:
+        try:
+            compare(parse(plan.lines(advance)), old, new, comparing=comparing)
+        except KeyboardInterrupt:
+            interrupted = True
+    comparison = comparing.summary()
+    if plan.as_json:
+        write_json({**comparison.as_dict(), "interrupted": interrupted})
+    else:
+        report_comparison(comparison, interrupted=interrupted)
+    return Exit.INTERRUPTED if interrupted else _changed(comparison, fail_on)
 
 
-def _cells(counts: VerdictCounts) -> tuple[str, ...]:
-    return tuple(f"{count:,}" for count in (counts.calls, *counts))
+def _changed(comparison: Comparison, fail_on: FailOn | None) -> Exit:
+    if comparison.broken and not comparison.matrix.calls:
+        return Exit.ERROR
+    worst = comparison.matrix.worst_new
+    code = Exit.ACCEPT if worst is None else VERDICT_EXITS[worst]
+    if fail_on is FailOn.change:
+        return max(code, Exit.FLAG) if comparison.matrix.changed else Exit.ACCEPT
+    return _if_asked(code, fail_on)
+
+
+def _if_asked(code: Exit, fail_on: FailOn | None) -> Exit:
+    least = Exit.BLOCK if fail_on is FailOn.block else Exit.FLAG
+    return code if fail_on is not None and code >= least else Exit.ACCEPT
+
+
+def _spec(profiles: str | None, mode: Mode) -> EngineSpec:
+    if profiles is None:
+        return EngineSpec(mode.value)
+    return EngineSpec(mode.value, tuple(load_profiles() if profiles == SHIPPED else load_profiles(profiles)))

@@ -18,9 +18,10 @@ from agentguard.verification import ToolCall, VerificationEngine, VerificationRe
 
 from .exits import VERDICT_EXITS
 from .ledger import ledger
-from .options import JsonOption, Mode, ModeOption, ProfilesOption, build_engine
+from .options import JsonOption, Mode, ModeOption, ProfilesOption, StoreOption, build_engine
 from .output import VERDICT_STYLES, console, printable, show, table, write_json
 from .progress import reading_bar
+from .state_place import opened, shown
 
 __all__ = ["verify"]
 
@@ -36,33 +37,50 @@ def verify(
         str | None,
         typer.Option("--history", metavar="TRACES", help="Replay this log first and judge by what was learned."),
     ] = None,
+    store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge one tool call and explain the verdict. Exit code: 0 accept, 1 flag, 2 block, 3 error."""
+    """Judge one tool call and explain the verdict. Exit code: 0 accept, 1 flag, 2 block, 3 error.
+
+    With --store the call is judged by what the store knows, and learned into it, as is the log of --history.
+    """
     if call == STDIN and history == STDIN:
         raise typer.BadParameter("the call and --history cannot both be read from standard input")
     judged = _read_call(call)
-    engine = build_engine(profiles, mode)
-    learned = None if history is None else _learn(history, engine, hidden=as_json)
-    result = engine.verify(
-        judged.tool,
-        args=judged.args,
-        result=judged.result,
-        execution_time_ms=judged.execution_time_ms,
-        session_id=judged.session_id,
-        call_id=judged.call_id,
-        learn=False,
-    )
+    if not store:
+        result, learned = _judge(judged, build_engine(profiles, mode), history, learn=False, hidden=as_json)
+    else:
+        with opened(store, create=True) as kept, build_engine(profiles, mode, kept) as engine:
+            result, learned = _judge(judged, engine, history, learn=True, hidden=as_json)
     if as_json:
         write_json(_as_dict(result, learned))
     else:
-        _explain(console(), result, learned)
+        out = console()
+        _explain(out, result, learned)
+        if store:
+            out.print(show(f"learned into {shown(store)}"), soft_wrap=True)
     raise typer.Exit(VERDICT_EXITS[result.verdict])
+
+
+def _judge(
+    call: ToolCall, engine: VerificationEngine, history: str | None, *, learn: bool, hidden: bool
+) -> tuple[VerificationResult, ReplaySummary | None]:
+    learned = None if history is None else _learn(history, engine, hidden=hidden)
+    result = engine.verify(
+        call.tool,
+        args=call.args,
+        result=call.result,
+        execution_time_ms=call.execution_time_ms,
+        session_id=call.session_id,
+        call_id=call.call_id,
+        learn=learn,
+    )
+    return result, learned
 
 
 def _learn(history: str, engine: VerificationEngine, *, hidden: bool) -> ReplaySummary:
     tally = Tally()
-    with reading_bar(history, tally, hidden=hidden) as advance:
+    with reading_bar(history, lambda: tally.calls, hidden=hidden) as advance:
         return replay(read_traces(history, on_read=advance), engine, tally=tally)
 
 

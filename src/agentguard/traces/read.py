@@ -1,8 +1,8 @@
 """Traces from a file, a folder or standard input, one line at a time.
 
-Memory is constant: no more than one line is held, and of a line no more than ``MAX_LINE_BYTES``. Compressed input is
-known by its first bytes, whatever the name. A line that cannot be used is told, in its place, and never fatal; what
-raises is a source that cannot be read at all.
+Memory is constant: no more than one line is held, and of a line no more than ``MAX_LINE_BYTES``. Compressed input and
+Parquet are known by their first bytes, whatever the name. A line that cannot be used is told, in its place, and never
+fatal; what raises is a source that cannot be read at all.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from agentguard.errors import DataError
 
+from .parquet import is_parquet, parquet_lines
 from .row import BrokenLine, TraceRow, parse_line
 
 if TYPE_CHECKING:
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-__all__ = ["MAX_LINE_BYTES", "STDIN", "find_traces", "read_traces"]
+__all__ = ["BYTE_ORDER_MARK", "MAX_LINE_BYTES", "STDIN", "Line", "find_traces", "parse", "read_lines", "read_traces"]
+
+Line: TypeAlias = "tuple[str, int, bytes] | BrokenLine"
+"""Source, number (from 1) and bytes of a line, not yet parsed; plain, for it is what other processes are sent."""
 
 STDIN = "-"
 MAX_LINE_BYTES = 64 * 2**20
 """A longer line (64 MiB, its line feed not counted) is a broken line; it is passed over in pieces."""
 
 _PIECE = 2**16
-_SUFFIXES = (".jsonl", ".jsonl.gz")
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 _GZIP_MAGIC = b"\x1f\x8b"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
-    """The files of a trace: the file itself, or a folder's ``*.jsonl`` and ``*.jsonl.gz``, sorted by path.
+    """The files of a trace: the file itself, or a folder's ``.jsonl``, ``.jsonl.gz`` and ``.parquet``, sorted by path.
 
     Sub-folders are searched too (links to folders are not followed); names that begin with a dot are left out.
 
@@ -56,7 +60,7 @@ def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {_reason(error)}") from None
     if not found:
-        raise DataError(f"no traces in the folder {path}: it has no *.jsonl or *.jsonl.gz file")
+        raise DataError(f"no traces in the folder {path}: it has no *.jsonl, *.jsonl.gz or *.parquet file")
     return tuple(found)
 
 
@@ -80,28 +84,55 @@ def read_traces(
     Raises:
         DataError: at once where there is nothing to read; while reading where a file cannot be opened or read.
     """
+    return parse(read_lines(source, on_read=on_read, max_line_bytes=max_line_bytes))
+
+
+def parse(lines: Iterable[Line]) -> Iterator[TraceRow | BrokenLine]:
+    """What the lines say.
+
+    >>> [row.call.result for row in parse([("calls.jsonl", 1, b'{"tool": "add", "result": 3}')])]
+    [3]
+    """
+    for line in lines:
+        yield line if isinstance(line, BrokenLine) else parse_line(line[2], line[0], line[1])
+
+
+def read_lines(
+    source: str | PathLike[str] | BinaryIO,
+    *,
+    on_read: Callable[[int], None] | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Iterator[Line]:
+    """The lines of a log as they stand in it, for whoever leaves it to others to parse them; as ``read_traces``.
+
+    Rows of Parquet are the lines of JSON that they would be.
+
+    Raises:
+        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read.
+    """
     if not isinstance(source, (str, os.PathLike)):
-        return _rows(source, "stream", on_read, max_line_bytes)
+        return _of_stream(source, "stream", on_read, max_line_bytes)
     if source == STDIN:
-        return _rows(sys.stdin.buffer, "stdin", on_read, max_line_bytes)
-    return _rows_of_files(find_traces(source), on_read, max_line_bytes)
+        return _of_stream(sys.stdin.buffer, "stdin", on_read, max_line_bytes)
+    return _of_files(find_traces(source), on_read, max_line_bytes)
 
 
-def _rows_of_files(
-    files: tuple[Path, ...], on_read: Callable[[int], None] | None, limit: int
-) -> Iterator[TraceRow | BrokenLine]:
+def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, limit: int) -> Iterator[Line]:
     for file in files:
+        if is_parquet(file):
+            yield from parquet_lines(file, on_read)
+            continue
         try:
             stream = file.open("rb", buffering=0)
         except OSError as error:
             raise DataError(f"cannot read {file}: {_reason(error)}") from None
         with stream:
-            yield from _rows(stream, str(file), on_read, limit)
+            yield from _of_stream(stream, str(file), on_read, limit)
 
 
-def _rows(
+def _of_stream(
     stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None, limit: int
-) -> Iterator[TraceRow | BrokenLine]:
+) -> Iterator[Line]:
     number = 0
     try:
         for raw in _lines(_plain(io.BufferedReader(_Counted(stream, on_read), _PIECE)), limit):
@@ -110,10 +141,10 @@ def _rows(
                 yield BrokenLine(source, number, f"longer than {limit:,} bytes")
                 continue
             if number == 1:
-                raw = raw.removeprefix(_BYTE_ORDER_MARK)
+                raw = raw.removeprefix(BYTE_ORDER_MARK)
             raw = raw.strip()
             if raw:
-                yield parse_line(raw, source, number)
+                yield source, number, raw
     except (EOFError, zlib.error, gzip.BadGzipFile):
         yield BrokenLine(source, number + 1, "the compressed data is damaged or cut off: the file is not read beyond")
     except OSError as error:

@@ -18,6 +18,19 @@ __all__ = ["absorb"]
 
 MOST_VALUES: Final = 64  # taken into a ring at one time, so that a fleet does not push out what is seen here
 
+#: How many parts of a field say what it is of, by what it counts.
+PARTS: Final = {
+    "calls": 0,
+    "errors": 0,
+    "kind": 1,
+    "latency": 1,
+    "size": 2,
+    "fact": 3,
+    "keys": 3,
+    "word": 2,
+    "ending": 2,
+    "echo": 4,
+}
 _TYPES: Final = {kind.__name__: kind for kind in (float, str, bool, type(None))}
 
 
@@ -35,7 +48,7 @@ def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
     calls = errors = 0
     for name, times in counts.items():
         what, *rest = parts(name)
-        if times <= 0:
+        if times <= 0 or len(rest) != PARTS.get(what, -1):
             continue
         if what == "calls":
             calls = times

@@ -158,10 +158,21 @@ class Audit:
         Raises:
             StoreError: where the store still fails; what could not be written goes on waiting.
         """
+        refused: list[Mapping[str, Any]] = []  # the first, where the store takes others and not this one
         with self._writing:
             while self._waiting:
-                self._store.append(AUDIT, self._waiting[0])
+                try:
+                    self._store.append(AUDIT, self._waiting[0])
+                except StoreError:
+                    if refused or len(self._waiting) == 1:
+                        self._waiting.extendleft(refused)
+                        raise
+                    refused.append(self._waiting.popleft())
+                    continue
                 self._waiting.popleft()
+                if refused:
+                    _log.error("an audit record of %r is given up: the store refuses it", refused.pop()["tool"])
+            self._waiting.extendleft(refused)
 
     def find(self, tool: str, call_id: str) -> Judged | None:
         """The call of this name; None where neither this engine nor the log has it."""

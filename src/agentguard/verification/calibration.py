@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-__all__ = ["DECLARED", "LabelCounts", "factors"]
+__all__ = ["DECLARED", "LabelCounts", "factors", "together"]
 
 STRENGTH: Final = 40.0
 MOST_LABELS: Final = 200.0
@@ -70,8 +70,23 @@ def _counted(fabricated: float, genuine: float, weight: float, was_hallucination
         fabricated += weight
     else:
         genuine += weight
-    fade = min(MOST_LABELS / (fabricated + genuine), 1.0)
+    return _faded(fabricated, genuine)
+
+
+def _faded(fabricated: float, genuine: float) -> tuple[float, float]:
+    fade = MOST_LABELS / max(fabricated + genuine, MOST_LABELS)
     return fabricated * fade, genuine * fade
+
+
+def together(counts: Iterable[LabelCounts]) -> LabelCounts:
+    """The labels of several tools as those of one."""
+    total = LabelCounts()
+    for one in counts:
+        total.fabricated, total.genuine = _faded(total.fabricated + one.fabricated, total.genuine + one.genuine)
+        for name, (fabricated, genuine) in one.fired.items():
+            before = total.fired.get(name, (0.0, 0.0))
+            total.fired[name] = _faded(before[0] + fabricated, before[1] + genuine)
+    return total
 
 
 def factors(tool: LabelCounts, everywhere: LabelCounts, ratios: Mapping[str, float], prior: float) -> dict[str, float]:

@@ -22,10 +22,11 @@ class Case:
 
     Attributes:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
+        found: what content was found in the result, by kind; worked out on first use, by ``checks.content``.
         milliseconds: the call's execution time, worked out once for all checks; None where it is unknown.
     """
 
-    __slots__ = ("arguments", "call", "contract", "document", "factors", "memory", "milliseconds", "settings")
+    __slots__ = ("arguments", "call", "contract", "document", "factors", "found", "memory", "milliseconds", "settings")
 
     def __init__(
         self,
@@ -44,4 +45,5 @@ class Case:
         self.settings = settings
         self.arguments = arguments
         self.factors = factors
+        self.found: Any = None
         self.milliseconds = call.milliseconds

@@ -24,6 +24,7 @@ from .calibrated import Calibrated
 from .calibration_file import Calibration, load_calibration
 from .canonical import as_name
 from .case import Case
+from .checks.content import CONTENT, at_least, to_redact
 from .document import read
 from .method import Check, Decision, Method
 from .persistence import Persistence
@@ -168,7 +169,7 @@ class VerificationEngine:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
         found = VerificationResult(
             verdict, decision.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
-            call.tool, name, note,
+            call.tool, name, note, to_redact(case, signals) if state.contract.profile.content else (),
         )  # fmt: skip
         return self._audit.put(found, document.digest, state.judged, session, closed=closed) if learn else found
 
@@ -177,24 +178,24 @@ class VerificationEngine:
         failed: list[str] = []
         decision = Decision("accept", prior, {}, None)
         tier = VerificationTier.TIER_0
+        asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
         for tier, checks in self._method.tiers:
-            for check in checks:
+            for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
                 try:
                     signals[check.name] = check(case)
                 except Exception as error:
                     signals[check.name] = self._failed(check, case, error)
                     failed.append(check.name)
-            if (
-                tier is VerificationTier.TIER_0
-                and prior < case.settings.block_at
-                and not any(map(_fired, signals.values()))
-            ):
+            early = tier is VerificationTier.TIER_0 and prior < case.settings.block_at
+            if early and not any(map(_fired, signals.values())):
                 continue  # nothing speaks against the call yet: tier 0 cannot end it
             try:
                 decision = self._method.decide(case, prior, signals)
             except Exception as error:
                 _log.error("combining the signals of %r failed: %s", case.call.tool, type(error).__name__)
                 failed.append("combination")
+            if asked:
+                decision = decision._replace(verdict=at_least(decision.verdict, case, signals))
             if decision.verdict == "block":
                 break
         return signals, decision, tier, failed
@@ -267,7 +268,7 @@ class VerificationEngine:
         Raises:
             ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
         """
-        known = {check.name for _, checks in self._method.tiers for check in checks}
+        known = {check.name for checks in (CONTENT, *(checks for _, checks in self._method.tiers)) for check in checks}
         for name in likelihood_ratios or {}:
             if name not in known:
                 raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")

@@ -45,6 +45,9 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "format_mismatch": 14.0,
         "echo_mismatch": 16.0,
         "duplicate_result": 16.0,
+        "injection_found": 30.0,  # of what the profile has looked for in the text; as they stand, at no p-value
+        "secret_found": 2.0,
+        "pii_found": 1.5,
     }
 )
 

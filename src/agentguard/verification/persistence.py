@@ -17,13 +17,11 @@ from threading import Lock
 from typing import Any
 
 from agentguard.errors import DataError, StoreError
-from agentguard.stores import Delta, Store
-from agentguard.stores.flusher import Flusher, new_worker
+from agentguard.stores import Store
+from agentguard.stores.flusher import Flusher
 
-from .absorbing import absorb
 from .audit import Audit
-from .baseline import ToolMemory
-from .census import added
+from .fleet import Fleet, sayable
 from .method import Method
 from .registry import Registry, ToolState
 from .snapshot import encode, restore
@@ -39,9 +37,6 @@ AT_ONCE = 50  # documents in one save
 SHARED_EVERY = 10  # flushes: what all tools have in common is large, and changes with every call
 PULL_EVERY = 5  # flushes
 _log = logging.getLogger("agentguard")
-
-Known = dict[int, dict[str, int]]
-"""Counts of a tool by hour and field, as last seen in the store, or put there by this worker."""
 
 
 def learned_in(document: Mapping[str, Any]) -> Any:
@@ -63,11 +58,7 @@ def learned_in(document: Mapping[str, Any]) -> Any:
 
 def document_name(mode: str, tool: str | None = None) -> str:
     """The name of a tool's document, or (without a tool) of what all tools of a mode have in common."""
-    return mode if tool is None else f"{mode}:{_sayable(tool)}"
-
-
-def _sayable(tool: str) -> str:
-    return tool.encode("utf-8", "backslashreplace").decode()  # a lone surrogate is no text to a store
+    return mode if tool is None else f"{mode}:{sayable(tool)}"
 
 
 class Persistence:
@@ -78,20 +69,13 @@ class Persistence:
         self._lock = Lock()
         self._registry: Registry | None = None
         self._failing = False
+        self._started = False
         self._unread: set[str] = set()  # documents that could not be read when they were needed
         self._read = 0
         self._own: set[int] = set()  # events of the log that were applied before they were read from it
         self._flushes = 0
-        self._known: dict[str, Known] = {}
-        self._calls: dict[str, int] = {}
-        self._hour = 0
+        self._fleet = Fleet(store)
         self._flusher: Flusher | None = None
-        self._begin()
-
-    def _begin(self) -> None:
-        self._worker, self._sequence = new_worker(), 0
-        self._unsent: dict[str, dict[str, int]] = {}
-        self._pending: Delta | None = None
 
     def start(self, registry: Registry, labels_after: int = 0) -> None:
         """Read what all tools have in common, and the labels; begin to write behind.
@@ -103,6 +87,7 @@ class Persistence:
         self._registry, self._read = registry, labels_after
         self._load_shared()
         self._quietly(self._follow)
+        self._started = True
         if self._store.flush_seconds is not None:
             self._flusher = Flusher(self, self._store.flush_seconds)
 
@@ -170,20 +155,20 @@ class Persistence:
     def forked(self) -> None:
         """In a child process: what was counted before is the parent's to hand over."""
         self._lock = Lock()
-        self._begin()
+        self._fleet.begin()
         for _, state in self._tools():
             if state.census is not None:
                 state.census.take()
 
     def _flush(self, *, whole: bool) -> None:
-        self._audit.flush()
         self._follow()
         self._save_tools()
         if whole or self._flushes % SHARED_EVERY == SHARED_EVERY - 1:
             self._save_shared()
-        self._send()
+        self._fleet.send(self._tools())
         if whole or self._flushes % PULL_EVERY == PULL_EVERY - 1:
-            self._pull()
+            self._fleet.pull(self._tools())
+        self._audit.flush()
         self._flushes += 1
         if self._failing:
             self._failing = False
@@ -213,13 +198,19 @@ class Persistence:
         if registry is None:
             return
         for record in self._store.events(FEEDBACK, after=self._read):
+            self._read = record.sequence
             if record.sequence in self._own:
                 self._own.discard(record.sequence)
             elif "reset" in record.event:
-                registry.drop(str(record.event["reset"]), labels=bool(record.event.get("labels")))
-            else:
-                label_of(registry, record.event)
-            self._read = record.sequence
+                self._reset(registry, record.event)
+            elif not label_of(registry, record.event):
+                _log.error("event %d of the log of feedback is no label, and is passed over", record.sequence)
+
+    def _reset(self, registry: Registry, event: Mapping[str, Any]) -> None:
+        tool = str(event["reset"])
+        registry.drop(tool, labels=bool(event.get("labels")))
+        if self._started:  # a flush that was under way here may have saved the tool after it was reset
+            self._store.forget([document_name(self._mode, tool)])
 
     def label(self, event: Mapping[str, Any]) -> None:
         """Write a label to the log, then apply it.
@@ -284,67 +275,6 @@ class Persistence:
             if _experience(record) < before:
                 restore(record, fresh)
 
-    # --- Counts ---
-
-    def _send(self) -> None:
-        if self._pending is None:
-            for tool, state in self._tools():
-                if state.census is not None:
-                    with state.lock:
-                        counts = state.census.take()
-                    if counts:
-                        self._unsent[_sayable(tool)] = added(self._unsent.get(_sayable(tool), {}), counts)
-            if not self._unsent:
-                return
-            self._pending = Delta(self._worker, self._sequence + 1, self._unsent)
-            self._unsent = {}
-        hour = self._store.merge(self._pending)  # the same delta again, where the answer was lost
-        for tool, sent in self._pending.counts.items():
-            if tool in self._known:
-                self._known[tool][hour] = added(self._known[tool].get(hour, {}), sent)
-        self._sequence += 1
-        self._pending = None
-
-    def _pull(self) -> None:
-        """Take in what other workers counted of the tools that are in use here."""
-        active, calls = {}, {}
-        for tool, state in self._tools():
-            if state.census is not None:
-                calls[tool] = state.judged
-                if self._calls.get(tool) != state.judged:
-                    active[_sayable(tool)] = state
-        self._calls = calls
-        self._known = {tool: known for tool, known in self._known.items() if tool in calls}
-        if not active:
-            return
-        found = self._store.counts(list(active), since=self._hour)
-        for tool, state in active.items():
-            now = {hour: tools[tool] for hour, tools in found.items() if tool in tools}
-            before = self._known.get(tool)
-            self._known[tool] = now
-            if before is not None:  # what was there when the tool was first met is in its document
-                _absorb(state, _beyond(now, before))
-        if found:
-            self._hour = max(found) - 1  # an hour that has just ended may still get a late delta
-
-
-def _absorb(state: ToolState, counts: dict[str, int]) -> None:
-    if counts and isinstance(state.memory, ToolMemory):
-        with state.lock:
-            absorb(state.memory, counts)
-            state.changed = True
-
-
-def _beyond(now: Known, before: Known) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for hour, counts in now.items():
-        known = before.get(hour, {})
-        for name, times in counts.items():
-            more = times - known.get(name, 0)
-            if more > 0:
-                found[name] = found.get(name, 0) + more
-    return found
-
 
 def _experience(record: Any) -> int:
     """How many results a record rests on."""
@@ -354,11 +284,13 @@ def _experience(record: Any) -> int:
     return 0
 
 
-def label_of(registry: Registry, event: Mapping[str, Any]) -> None:
-    """Count the label in an event of the log."""
-    registry.label(
-        str(event["tool"]),
-        was_hallucination=bool(event["was_hallucination"]),
-        weight=1.0 / max(float(event.get("propensity") or 1.0), 1e-9),
-        fired=[str(name) for name in event.get("fired", ())],
-    )
+def label_of(registry: Registry, event: Mapping[str, Any]) -> bool:
+    """Count the label in an event of the log; False where there is none in it."""
+    try:
+        tool, was_hallucination = str(event["tool"]), event["was_hallucination"]
+        weight = 1.0 / max(float(event.get("propensity") or 1.0), 1e-9)
+        fired = [str(name) for name in event.get("fired", ())]
+    except (KeyError, TypeError, ValueError):
+        return False
+    registry.label(tool, was_hallucination=bool(was_hallucination), weight=weight, fired=fired)
+    return True

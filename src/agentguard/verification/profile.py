@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from agentguard.content.results import KINDS
 from agentguard.errors import Problem, ProfileError
 
 if TYPE_CHECKING:
@@ -118,6 +119,14 @@ class ToolProfile(BaseModel):
         low = info.data.get("min_response_length")
         if value is not None and low is not None and value < low:
             raise ValueError(f"must be at least min_response_length ({low}), not {value}")
+        return value
+
+    @field_validator("content")
+    @classmethod
+    def _kinds_are_known(cls, value: Mapping[str, str]) -> Mapping[str, str]:
+        unknown = sorted(set(value) - set(KINDS))
+        if unknown:
+            raise ValueError(f"no such content: {', '.join(map(repr, unknown))}; known are {', '.join(KINDS)}")
         return value
 
     @field_validator("output_schema")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any, Protocol
 
-from .calibration import LabelCounts, factors
+from .calibration import LabelCounts, factors, together
 from .case import Case
 from .census import Census
 from .contract import Contract
@@ -120,8 +120,8 @@ class Registry:
         """Forget what was learned of a tool, and on demand its labels; what is declared of it stays."""
         with self._lock:
             self._tools.pop(tool, None)
-            if labels:
-                self._labels.pop(tool, None)
+            if labels and self._labels.pop(tool, None) is not None:
+                self._all_labels = together(self._labels.values())
                 self._version += 1
 
     def label(self, tool: str, *, was_hallucination: bool, weight: float = 1.0, fired: Iterable[str] = ()) -> None:

@@ -170,7 +170,7 @@ def restore(record: Any, written: Any) -> None:
     found = decode(written) if cls not in (ToolMemory, Pool) else _fields_of(cls, written)
     if isinstance(found, cls):
         found = {name: getattr(found, name) for name in RECORDS[cls]}
-    if not isinstance(found, dict):
+    elif cls not in (ToolMemory, Pool):
         raise DataError(f"learned state of a {cls.__name__} was expected, and is that of a {type(found).__name__}")
     before = {name: getattr(record, name) for name in found}
     try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,7 +18,7 @@ from .clocks import Clocks
 from .drift import Drift, Stream
 from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
-from .persistence import FEEDBACK, VERSION, document_name
+from .persistence import FEEDBACK, VERSION, document_name, learned_in
 from .pool import Owner, Pool
 from .reference.baseline import Baseline, History
 from .running import RunningStats
@@ -35,16 +38,41 @@ _FIELDS: Final[Mapping[str, tuple[Any, ...]]] = {
     "echo": (str, str, str, int),
 }  # fmt: skip
 
+_GIVEN_UP = type(None)
+
 #: What stands in the dicts of a record.
-_ITEMS: Final[Mapping[tuple[type, str], type]] = {
-    (Baseline, "_histories"): History, (Baseline, "fields"): RunningStats, (Categories, "counts"): int,
-    (Clocks, "by_key"): Rate, (Clocks, "overall"): Rate, (Drift, "streams"): Stream, (EchoPool, "by_name"): Rate,
-    (Echoes, "rates"): Rate, (History, "fields"): RunningStats, (Keys, "by_key"): KeyHistory, (Pool, "forms"): Owner,
-    (Pool, "owners"): int, (Pool, "sessions"): int, (Shape, "facts"): int, (Shape, "keys"): Categories,
-    (ToolMemory, "contracts"): Rate, (ToolMemory, "endings"): Categories, (ToolMemory, "lengths"): Ring,
-    (ToolMemory, "levels"): Level, (ToolMemory, "shapes"): Shape, (ToolMemory, "surprises"): Surprises,
-    (ToolMemory, "unclosed"): Rate, (ToolMemory, "within"): Level,
-}  # fmt: skip
+_ITEMS: Final[Mapping[tuple[type, str], tuple[type, ...]]] = {
+    (Baseline, "_histories"): (History,),
+    (Baseline, "_sessions"): (deque,),
+    (Baseline, "fields"): (RunningStats,),
+    (Categories, "counts"): (int,),
+    (Clocks, "by_key"): (Rate, _GIVEN_UP),
+    (Clocks, "overall"): (Rate, _GIVEN_UP),
+    (Clocks, "standing"): (float, int, str),
+    (Drift, "streams"): (Stream,),
+    (EchoPool, "by_name"): (Rate,),
+    (Echoes, "rates"): (Rate,),
+    (History, "fields"): (RunningStats,),
+    (KeyHistory, "clocks"): (float, int, str),
+    (Keys, "by_key"): (KeyHistory,),
+    (Keys, "owners"): (bytes,),
+    (Keys, "word_counts"): (int,),
+    (Pool, "forms"): (Owner,),
+    (Pool, "owners"): (int,),
+    (Pool, "sessions"): (int,),
+    (Shape, "_to_count"): (int,),
+    (Shape, "facts"): (int,),
+    (Shape, "formats"): (Categories, _GIVEN_UP),
+    (Shape, "keys"): (Categories,),
+    (ToolMemory, "contracts"): (Rate,),
+    (ToolMemory, "endings"): (Categories,),
+    (ToolMemory, "lengths"): (Ring,),
+    (ToolMemory, "levels"): (Level,),
+    (ToolMemory, "shapes"): (Shape,),
+    (ToolMemory, "surprises"): (Surprises,),
+    (ToolMemory, "unclosed"): (Rate,),
+    (ToolMemory, "within"): (Level,),
+}
 
 
 def restored(place: Place, document: Document) -> Any:
@@ -53,9 +81,7 @@ def restored(place: Place, document: Document) -> Any:
     Raises:
         DataError: where the document is not of that place, is damaged, or another version's.
     """
-    version = document.get("version")
-    if type(version) is not int or version != VERSION:
-        raise DataError(f"it has version {version!r}, and this is agentguard with version {VERSION}")
+    learned = learned_in(document)
     record: Any
     if place.mode == "reference":
         if place.tool is None:
@@ -63,16 +89,21 @@ def restored(place: Place, document: Document) -> Any:
         record = Baseline()
     else:
         record = Pool() if place.tool is None else ToolMemory(place.tool, Pool())
-    restore(record, document.get("learned"))
-    _check(record)
+    try:
+        restore(record, learned)
+        _check(record)
+    except DataError:
+        raise
+    except Exception as error:  # of whatever stands there in the place of a record
+        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
     return record
 
 
 def _check(record: Any) -> None:
-    """Every record's fields have the types that a new one's have; what is read may come from anywhere.
+    """Every record's fields have the types that a new one's have, and numbers with which can be reckoned.
 
     Raises:
-        DataError: where one has not.
+        DataError: where that is not so; what is read may come from anywhere.
     """
     waiting: list[Any] = [record]
     fresh: dict[type, Any] = {}
@@ -83,17 +114,25 @@ def _check(record: Any) -> None:
             if cls not in fresh:
                 fresh[cls] = _new(cls)
             for name in RECORDS[cls]:
-                found, usual = getattr(value, name), getattr(fresh[cls], name)
-                if not _is_alike(found, usual):
-                    raise DataError(f"learned state is damaged: {name} of a {cls.__name__} is a {type(found).__name__}")
-                items = _ITEMS.get((cls, name))
-                if items is not None and not all(type(item) is items for item in found.values()):
-                    raise DataError(f"learned state is damaged: {name} of a {cls.__name__} holds something else")
+                found = getattr(value, name)
+                _check_field(cls, name, found, getattr(fresh[cls], name))
                 waiting.append(found)
         elif isinstance(value, Mapping):
             waiting.extend(value.values())
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, list | tuple | deque):
             waiting.extend(value)
+
+
+def _check_field(cls: type, name: str, found: Any, usual: Any) -> None:
+    items = _ITEMS.get((cls, name))
+    if not _is_alike(found, usual):
+        raise DataError(f"learned state is damaged: {name} of a {cls.__name__} is a {type(found).__name__}")
+    if items is not None and not all(type(item) in items for item in found.values()):
+        raise DataError(f"learned state is damaged: {name} of a {cls.__name__} holds something else")
+    numbers: Any = found if isinstance(found, array) else (found,) if type(found) is float else ()
+    usual_ones: Any = (usual,) if type(usual) is float else ()  # a level starts at -inf
+    if any(x != x or (abs(x) == math.inf and x not in usual_ones) for x in numbers):
+        raise DataError(f"learned state is damaged: {name} of a {cls.__name__} is no finite number")
 
 
 def _new(cls: type) -> Any:

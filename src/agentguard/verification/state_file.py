@@ -195,7 +195,7 @@ def import_state(
     """Take in what a file holds. Nothing is written unless all of it can be read.
 
     Args:
-        store: into which.
+        store: into which; another one than the file came from, where what it counts would be counted twice.
         read: the lines of the file from its beginning, each time it is called (twice).
         replace: put the file's documents in the place of those of the same name; an engine that is running on the
             store keeps what it has learned itself, and saves that over them.
@@ -211,11 +211,11 @@ def import_state(
     if not replace:
         _refuse_known(store, contents.documents)
     if not store.claim(IMPORT, contents.digest) and not again:
-        raise DataError("the store has taken in this content before; with --again it is taken in again")
+        raise DataError("the store has taken in this content before; again (--again) takes its documents once more")
     try:
         return _take_in(store, read(), contents.digest)
     except StoreError as error:
-        raise StoreError(f"{error}; a part of the file is in the store: --again --replace takes in the rest") from error
+        raise StoreError(f"{error}; part of the file is in the store: --again --replace takes in the rest") from error
 
 
 def _take_in(store: Store, lines: Iterable[bytes], expected: str) -> Imported:
@@ -241,7 +241,7 @@ def _refuse_known(store: Store, names: Iterable[str]) -> None:
     if known:
         more = f" and {len(known) - SHOWN:,} more" if len(known) > SHOWN else ""
         shown = ", ".join(map(repr, known[:SHOWN]))
-        raise DataError(f"the store has documents of these names: {shown}{more}; --replace takes the file's instead")
+        raise DataError(f"the store has documents of these names: {shown}{more}; replace (--replace) takes the file's")
 
 
 def _items(lines: Iterable[bytes], taken: Callable[[bytes], Any]) -> Iterator[_Item]:

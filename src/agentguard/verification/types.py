@@ -109,6 +109,7 @@ class VerificationResult(NamedTuple):
             least as high. None where the method has none (reference mode).
         tool, call_id: the call that was judged.
         note: what else bears on the verdict: no profile, a trusted warm-up, a failure of the guard itself.
+        redact: the kinds of content found that the profile has taken out; whoever shows the result shows it without.
     """
 
     verdict: Verdict
@@ -121,6 +122,7 @@ class VerificationResult(NamedTuple):
     tool: str
     call_id: str | None
     note: str
+    redact: tuple[str, ...] = ()
 
     @property
     def explanation(self) -> str:

@@ -1,0 +1,248 @@
+"""Measures replay at scale and writes the figures into one document.
+
+    python benchmarks/scale.py [--calls 50000] [--data FOLDER] [-o docs/scale.md]
+
+Takes about ten minutes. What is not there to be measured is said so in the document.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from detection_runs import ROOT
+from goals import as_share
+from measurements import COLUMNS, COMPILED, machine
+from rich.console import Console
+from rich.progress import Progress
+from scale_log import write_log
+from scale_run import Plan, Run, run
+from tables import markdown
+
+__all__ = ["main"]
+
+COMMAND = "make scale"
+GROWTH = 4
+BILLION = 10**9
+CORES = 100
+PARTITIONS = 16
+PURE = "pure Python"
+JUDGING = (
+    Plan("local", (), 1),
+    Plan("processes, 1 worker", ("--engine", "processes", "--workers", "1"), 1),
+    Plan("processes, 2 workers", ("--engine", "processes", "--workers", "2"), 2),
+    Plan("spark, local[2]", ("--engine", "spark", "--workers", "2"), 2),
+)
+COUNTING = tuple(Plan(plan.name, ("--count", *plan.options), plan.cores) for plan in JUDGING)
+RECORDED = (
+    "agentdojo_traces/benign_runs.jsonl.gz",
+    "taubench_traces/calls.jsonl.gz",
+    "toolbench_traces/calls.jsonl.gz",
+)
+
+Timed = tuple[str, str, Plan, Run, Run]
+
+
+def main(
+    calls: Annotated[
+        int, typer.Option(min=1_000, help="Calls of the shorter log; the longer has four times.")
+    ] = 50_000,
+    data: Annotated[Path, typer.Option(help="Folder of recorded calls.")] = ROOT / "../shared/data",
+    compiled: Annotated[Path, typer.Option(help="An interpreter with a compiled agentguard.")] = COMPILED,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The document.")] = ROOT / "docs/scale.md",
+) -> None:
+    """Measure; write the document. Exit code 1 where something could not be measured."""
+    console = Console(stderr=True)
+    builds = {PURE: Path(sys.executable)}
+    if compiled.exists():
+        builds["compiled"] = compiled
+    plans = [
+        (what, build, plan)
+        for what, all_plans in (("judge", JUDGING), ("count", COUNTING))
+        for build in builds
+        for plan in all_plans
+        if build == PURE or "spark" not in plan.options  # Spark needs more than a compiled environment has
+    ]
+    timed: list[Timed] = []
+    missing: list[str] = []
+    with tempfile.TemporaryDirectory() as folder, Progress(*COLUMNS, console=console, auto_refresh=False) as progress:
+        logs = [Path(folder, "short.jsonl"), Path(folder, "long.jsonl")]
+        sizes = [write_log(log, times) for log, times in zip(logs, (calls, GROWTH * calls), strict=True)]
+        for what, build, plan in plans:
+            task = progress.add_task(f"{what}, {plan.name}, {build}", total=len(logs))
+            try:
+                runs = []
+                for log in logs:
+                    runs.append(run(builds[build], log, plan))
+                    progress.update(task, advance=1, refresh=True)
+                timed.append((what, build, plan, runs[0], runs[1]))
+            except RuntimeError as error:
+                missing.append(f"{what}, {build}, {error}")
+        differing = list(_differing([("generated", logs[0]), *_recorded(data)]))
+    parts = [*_opening(calls, sizes), *_speed(timed, sizes[1] - sizes[0]), *_memory(timed), *_divided(timed, differing)]
+    parts += [*_billion(timed, sizes[1] / (GROWTH * calls)), *_redis(missing)]
+    if missing:
+        parts += ["## Not measured", "\n".join(f"- {what}" for what in missing)]
+    output.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    typer.echo(f"wrote {os.path.relpath(output)}")
+    if missing:
+        raise typer.Exit(1)
+
+
+def _opening(calls: int, sizes: Sequence[int]) -> list[str]:
+    return [
+        "# Scale",
+        f"Written by `{COMMAND}`; run it again instead of editing.",
+        markdown(("machine", ""), machine().items()),
+        f"Replayed are a log of {calls:,} calls ({sizes[0] / 1e6:.0f} MB) and one of {GROWTH * calls:,} "
+        f"({sizes[1] / 1e6:.0f} MB) of generated tools, without profiles: `agentguard replay LOG --engine …` judges "
+        "every call, with `--count` it counts what merges.",
+    ]
+
+
+def _speed(timed: Sequence[Timed], more_bytes: int) -> list[str]:
+    rows = []
+    best = 0.0
+    for what, build, plan, short, long in timed:
+        rate = _rate(short, long)
+        overhead = max(short.seconds - short.calls / rate, 0.0)
+        share = more_bytes / (long.calls - short.calls) * rate / 1e6
+        rows.append([what, plan.name, build, f"{long.seconds:.1f}", f"{overhead:.1f}", f"{rate:,.0f}", f"{share:.1f}"])
+        best = max(best, rate) if (what, plan.cores) == ("judge", 2) else best
+    header = ("what", "engine", "build", "seconds, longer log", "start, s", "calls/s", "MB/s")
+    goal = "reached" if best >= 20_000 else "missed"
+    return [
+        "## Calls a second",
+        "Calls a second are those of the longer log beyond the shorter one, so that the start of interpreters (and of "
+        "Java) does not count; it stands in a column of its own.",
+        markdown(header, rows),
+        f"Goal: at least 20,000 judged calls a second on two cores. Measured: {best:,.0f}; {goal}. Wheels are compiled "
+        "wherever a C compiler was there to build them.",
+    ]
+
+
+def _memory(timed: Sequence[Timed]) -> list[str]:
+    rows = [[what, plan.name, build, _megabytes(short), _megabytes(long)] for what, build, plan, short, long in timed]
+    return [
+        "## Memory",
+        f"The resident memory of the process that reads the log, at its peak; the longer log has {GROWTH} times the "
+        "calls. (Spark reads in its own processes: what is here is the driver's Python.)",
+        markdown(("what", "engine", "build", "shorter log", "longer log"), rows),
+    ]
+
+
+def _divided(timed: Sequence[Timed], differing: Sequence[tuple[str, int, int]]) -> list[str]:
+    verdicts = {plan.name: long.verdicts for what, _, plan, _, long in timed if what == "judge"}
+    rows = [[name, *(f"{count:,}" for count in counts)] for name, counts in verdicts.items()]
+    parted = {long.verdicts for what, _, plan, _, long in timed if what == "judge" and plan.name != "local"}
+    same = "the same" if len(parted) == 1 else "**not the same**"
+    return [
+        "## What dividing the tools changes",
+        f"Processes and Spark divide the tools into {PARTITIONS} parts (`--partitions`), each with an engine of its "
+        "own. What hangs on the order of one tool's calls is kept, and so is what the calls of a session say of each "
+        "other, for an engine compares them tool by tool. What tools have in common is learned within a part "
+        "only: which arguments results repeat, from which other tool a result is known, how often genuine results are "
+        "odd. Neither the number of workers nor the engine changes a verdict: those of "
+        f"all divided runs are {same}.",
+        markdown(("engine", "accept", "flag", "block"), rows),
+        f"Verdicts that differ between one engine and {PARTITIONS} parts:",
+        markdown(
+            ("log", "calls", "another verdict"),
+            [[name, f"{calls:,}", f"{other:,} ({as_share(other / calls)})"] for name, calls, other in differing],
+        ),
+    ]
+
+
+def _billion(timed: Sequence[Timed], bytes_a_call: float) -> list[str]:
+    rows = []
+    for what, build, plan, short, long in timed:
+        if plan.cores < 2:
+            continue
+        a_core = _rate(short, long) / plan.cores
+        hours = BILLION / a_core / 3_600
+        rows.append([what, plan.name, build, f"{a_core:,.0f}", f"{hours:.1f}", f"{60 * hours / CORES:.0f} minutes"])
+    return [
+        "## One billion calls",
+        f"At {bytes_a_call:,.0f} bytes a call a billion of them are {BILLION * bytes_a_call / 1e12:.2f} TB. "
+        f"{BILLION:,} calls ÷ (calls a second and core) ÷ 3,600 = core-hours; by {CORES} cores, where nothing but the "
+        f"work counts:",
+        markdown(("what", "engine", "build", "calls/s a core", "core-hours", f"on {CORES} cores"), rows),
+        "A part of the tools is judged by one core at a time: judging on more cores than the default of "
+        f"{PARTITIONS} needs as many `--partitions`, and no more than there are tools are of use; counting has no such "
+        "limit. Spark reads JSON lines twice to number them, and Parquet once.",
+    ]
+
+
+def _redis(missing: list[str]) -> list[str]:
+    title = "## 1,000 workers on one Redis"
+    try:
+        from stores.redis_load import GOAL, PULL_SECONDS, measure_redis_load
+
+        load: Any = measure_redis_load()
+    except (ImportError, SystemExit) as error:
+        missing.append(f"1,000 workers on one Redis: {error}")
+        return [title, "Not measured."]
+    counts = "exact" if load.exact else "**not exact**"
+    return [
+        title,
+        "`python benchmarks/stores/redis_load.py`",
+        f"A real server on loopback with its append-only file on; every worker merges a delta of {load.fields} fields "
+        f"a second and pulls every {PULL_SECONDS} seconds.",
+        markdown(
+            ("workers", "Redis, of a core", "goal", "µs a merge", "µs a pull", "MB/s of log", "counts"),
+            [
+                [
+                    f"{load.workers:,}", f"{load.share:.3f}", f"at most {GOAL}", f"{load.merge_us:.0f}",
+                    f"{load.pull_us:.0f}", f"{load.log_bytes / 1e6:.1f}", counts,
+                ]
+            ],
+        ),
+    ]  # fmt: skip
+
+
+def _recorded(data: Path) -> Iterator[tuple[str, Path]]:
+    for name in RECORDED:
+        if (data / name).exists():
+            yield name.split("/")[0].removesuffix("_traces"), data / name
+
+
+def _differing(logs: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, int, int]]:
+    """Of each log: its calls, and those with another verdict where tools are divided."""
+    from agentguard.traces.engines.partitions import EngineSpec, partition_of
+    from agentguard.traces.read import read_traces
+    from agentguard.traces.row import TraceRow
+
+    for name, path in logs:
+        whole, parts = EngineSpec().build(), {number: EngineSpec().build() for number in range(PARTITIONS)}
+        seen: Counter[bool] = Counter()
+        for row in read_traces(path):
+            if isinstance(row, TraceRow):
+                call = row.call
+                fields: Mapping[str, Any] = {
+                    "args": call.args, "result": call.result, "execution_time_ms": call.execution_time_ms,
+                    "session_id": call.session_id, "call_id": call.call_id,
+                }  # fmt: skip
+                one = whole.verify(call.tool, **fields).verdict
+                seen[one != parts[partition_of(call.tool)].verify(call.tool, **fields).verdict] += 1
+        yield name, sum(seen.values()), seen[True]
+
+
+def _rate(short: Run, long: Run) -> float:
+    """Calls a second of the longer log beyond the shorter one; where those took no time that shows, of all of it."""
+    if long.seconds <= short.seconds:
+        return long.calls / long.seconds
+    return (long.calls - short.calls) / (long.seconds - short.seconds)
+
+
+def _megabytes(one: Run) -> str:
+    return f"{one.peak / 2**20:.0f} MiB"
+
+
+if __name__ == "__main__":
+    typer.run(main)

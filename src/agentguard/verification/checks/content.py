@@ -1,0 +1,79 @@
+"""injection_found, secret_found, pii_found: what a profile's ``content`` has a result looked through for.
+
+A finding of the detectors is evidence that the result is corrupted where the profile says ``flag`` or ``block``, by a
+ratio of its own; the profile's word then holds in any case, as that of any declaration does. Where it says ``redact``
+the finding is no evidence: the result is what the tool says, and is shown without it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from agentguard.content.results import Found, Kind, found_in
+from agentguard.verification.case import Case
+from agentguard.verification.evidence import DEFAULT_RATIOS
+from agentguard.verification.types import SignalResult, Verdict, VerificationTier
+
+__all__ = ["CONTENT", "ContentFound", "at_least", "to_redact"]
+
+GROUP: Final = "content"
+
+
+class ContentFound:
+    """One kind of content.
+
+    Applicable where the profile names the kind. It fires where something is found that the profile would have flagged
+    or blocked; a result without a finding is as likely fabricated as any other.
+    """
+
+    tier: ClassVar[VerificationTier] = VerificationTier.TIER_0
+
+    def __init__(self, kind: Kind, name: str) -> None:
+        self.kind = kind
+        self.name = name
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        action = case.contract.profile.content.get(self.kind)
+        if action is None:
+            return SignalResult.abstain(self.name, self.tier, "not asked for", GROUP)
+        found = self._found(case)
+        if not found.count:
+            return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, "nothing found", GROUP)
+        detail = f"{found.count} finding{'s' if found.count > 1 else ''}: {', '.join(found.names)}"
+        if action == "redact":
+            detail += ", to be redacted"
+            return SignalResult(self.name, True, False, found.score, 1.0, None, self.tier, detail, GROUP)
+        ratio = case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
+        return SignalResult(self.name, True, True, found.score, max(ratio, 1.0), None, self.tier, detail, GROUP)
+
+    def _found(self, case: Case) -> Found:
+        if case.found is None:  # all that the profile asks for, in one pass
+            case.found = found_in(case.document.value, tuple(case.contract.profile.content))
+        found: Found = case.found[self.kind]
+        return found
+
+
+CONTENT: Final = (
+    ContentFound("injection", "injection_found"),
+    ContentFound("secrets", "secret_found"),
+    ContentFound("pii", "pii_found"),
+)
+
+
+def at_least(verdict: Verdict, case: Case, signals: dict[str, SignalResult]) -> Verdict:
+    """The verdict, or the graver one that the profile asks for on what was found."""
+    actions = case.contract.profile.content
+    for check in CONTENT:
+        signal = signals.get(check.name)
+        if signal is not None and signal.fired and verdict != "block":
+            verdict = "block" if actions[check.kind] == "block" else "flag"
+    return verdict
+
+
+def to_redact(case: Case, signals: dict[str, SignalResult]) -> tuple[Kind, ...]:
+    """The kinds of content that are to be taken out before anybody is shown the result."""
+    return tuple(
+        check.kind
+        for check in CONTENT
+        if case.contract.profile.content.get(check.kind) == "redact" and signals[check.name].score > 0.0
+    )
