@@ -165,8 +165,10 @@ class _GuardedCall:
         return self._decided(*await self._guard.settle_async(attempt))
 
     def _decided(self, shown: Any, judgement: Judgement | None) -> Any:
-        if judgement is None or judgement.action != "replace":
+        if judgement is None:
             return shown
+        if judgement.action != "replace":
+            return judgement.shown(shown)
         if self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, self._tool)
         return judgement.notice

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from agentguard.content.results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.types import Verdict
@@ -76,11 +77,27 @@ class Judgement(NamedTuple):
         action: see ``Action``; always ``pass`` in shadow mode.
         verdict: the engine's result; None where the guard failed, or does not cover the tool (then without a notice).
         notice: what to show in the result's place (action ``replace``); never empty, quotes no result.
+        redact: the kinds of content that the result must be shown without; none in shadow mode.
     """
 
     action: Action
     verdict: VerificationResult | None
     notice: str
+    redact: tuple[str, ...] = ()
+
+    def shown(self, value: Any) -> Any:
+        """The result, or a part of it, as it may be shown: with placeholders for what is to be redacted.
+
+        Never raises: what cannot be redacted is withheld.
+        """
+        if not self.redact:
+            return value
+        try:
+            return redacted(value, self.redact)
+        except Exception as error:
+            tool = "the tool" if self.verdict is None else repr(self.verdict.tool)
+            _log.error("redacting a result of %s failed, it is withheld: %s", tool, type(error).__name__)
+            return f"The result of {tool} is withheld: it holds {' and '.join(self.redact)} that could not be removed."
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain JSON, for metadata that must survive a checkpoint."""
@@ -97,6 +114,7 @@ class Judgement(NamedTuple):
             "reason": found.explanation,
             "tool": found.tool,
             "call_id": found.call_id,
+            **({"redacted": list(self.redact)} if self.redact else {}),
         }
 
 
@@ -143,7 +161,8 @@ class ToolGuard:
             _log.error("judging a result of %r failed: %s", outcome.tool, type(error).__name__)
             closed = self.policy.on_guard_error == "closed" and not self.policy.shadow
             return Judgement("replace" if closed else "pass", None, _unverified(outcome.tool, withheld=closed))
-        return Judgement(self.action_on(found.verdict), found, notice_of(found))
+        redact = () if self.policy.shadow else found.redact
+        return Judgement(self.action_on(found.verdict), found, notice_of(found), redact)
 
     def may_retry(self, tool: str, attempts: int) -> bool:
         """A blocked call may be made again: the policy allows one more, and the tool's profile calls it idempotent."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Outcome, Policy, ToolGuard
+from agentguard.integrations.guard import Judgement, Outcome, Policy, ToolGuard
 from agentguard.integrations.messages import (
     blocked_in,
     content_value,
@@ -17,6 +17,7 @@ from agentguard.integrations.messages import (
     standing,
     this_turn,
     withheld,
+    without_redacted,
 )
 from agentguard.integrations.receipts import (
     ToolAnswer,
@@ -164,6 +165,8 @@ class GuardNode:
         self, answer: ToolAnswer, stamp: Mapping[str, Any], notice: str | None, session: str | None
     ) -> ToolMessage:
         message = answer.message if notice is None else withheld(answer.message, notice)
+        if notice is None and "redacted" in stamp:
+            message = without_redacted(message, Judgement("pass", None, "", tuple(stamp["redacted"])))
         receipt = self.signer.read(stamp.get("receipt"))
         sealed = seal(
             stamp,

@@ -100,7 +100,7 @@ class MCPGuardInterceptor:
             return answer, Outcome(tool, request.args, result, took, session, call_id)
 
         answer, judgement = await self._guard.settle_async(attempt)
-        if judgement is None or judgement.action == "pass":
+        if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return answer
         if judgement.action == "replace" and self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, tool)
@@ -116,13 +116,22 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
         change = {"response_metadata": {**answer.response_metadata, _KEY: verdict}}
         if blocked:
             change |= {"content": judgement.notice, "status": "error", "artifact": None}
+        elif judgement.redact:
+            change |= {"content": judgement.shown(answer.content), "artifact": judgement.shown(answer.artifact)}
         return answer.model_copy(update=change)
     assert isinstance(answer, CallToolResult)  # noqa: S101 -- nothing else is judged
     change = {"meta": {**(answer.meta or {}), _KEY: verdict}}
     if blocked:
         notice = TextContent(type="text", text=judgement.notice)
         change |= {"content": [notice], "structuredContent": None, "isError": True}
+    elif judgement.redact:
+        texts = [_without_redacted(block, judgement) for block in answer.content]
+        change |= {"content": texts, "structuredContent": judgement.shown(answer.structuredContent)}
     return answer.model_copy(update=change)
+
+
+def _without_redacted(block: Any, judgement: Judgement) -> Any:
+    return block.model_copy(update={"text": judgement.shown(block.text)}) if isinstance(block, TextContent) else block
 
 
 def _result_of(answer: CallToolResult) -> Any:

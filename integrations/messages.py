@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agentguard.errors import ResultBlocked
 from agentguard.integrations.extras import needs
+from agentguard.integrations.guard import Judgement
 from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
 
 try:
@@ -29,6 +30,7 @@ __all__ = [
     "tool_message",
     "unstamped",
     "withheld",
+    "without_redacted",
 ]
 
 Change = Callable[[ToolMessage], ToolMessage]
@@ -57,6 +59,13 @@ def withheld(message: ToolMessage, notice: str) -> ToolMessage:
     """
     empty: dict[str, Any] = {"artifact": None, "additional_kwargs": {}, "response_metadata": {}}
     return message.model_copy(update={"content": notice, "status": "error", **empty})
+
+
+def without_redacted(message: ToolMessage, judgement: Judgement) -> ToolMessage:
+    """The message with placeholders for what its profile has taken out; the artifact, which no model sees, stays."""
+    if not judgement.redact:
+        return message
+    return message.model_copy(update={"content": judgement.shown(message.content)})
 
 
 def standing(message: Any) -> Literal["accept", "flag", "block"]:

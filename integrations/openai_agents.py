@@ -168,7 +168,7 @@ def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Sessio
         if judgement is None:
             return result
         vars(context)[_JUDGEMENT] = judgement
-        return judgement.notice if judgement.action == "replace" else result
+        return judgement.notice if judgement.action == "replace" else judgement.shown(result)
 
     vars(invoke_and_judge).update(getattr(invoke, "__dict__", {}))  # the marks by which the SDK knows its functions
     return invoke_and_judge

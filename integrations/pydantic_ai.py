@@ -138,7 +138,7 @@ class GuardCapability(AbstractCapability[Any]):
             return (lambda: returned), described._replace(result=_value_of(last.result), execution_time_ms=took)
 
         give, judgement = await self._guard.settle_async(attempt)
-        if judgement is None or judgement.action == "pass":
+        if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return give()
         if judgement.action != "replace":
             return _annotated(give(), judgement)
@@ -205,6 +205,8 @@ def _value_of(returned: Any) -> Any:
 def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
     """The result with its verdict; metadata that is no dict is its application's own and stays as it is."""
     made = returned if isinstance(returned, ToolReturn) else ToolReturn(returned)
+    if judgement.redact:
+        made = replace(made, return_value=judgement.shown(made.return_value), content=judgement.shown(made.content))
     if made.metadata is not None and not isinstance(made.metadata, dict):
         return made
     return replace(made, metadata={**(made.metadata or {}), _KEY: judgement.as_dict()})

@@ -20,6 +20,7 @@ from agentguard.integrations.messages import (
     tool_message,
     unstamped,
     withheld,
+    without_redacted,
 )
 from agentguard.integrations.probe import Attempt, Probe
 from agentguard.integrations.receipts import as_text, seal
@@ -118,7 +119,9 @@ class GuardedCalls:
             return sealed(withheld(message, judgement.notice))
 
         def change(found: ToolMessage) -> ToolMessage:
-            return sealed(found) if found is message or found.tool_call_id == call.call_id else unstamped(found)
+            if found is not message and found.tool_call_id != call.call_id:
+                return unstamped(found)
+            return sealed(found if judgement is None else without_redacted(found, judgement))
 
         return rewritten(result, change)
 

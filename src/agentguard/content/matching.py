@@ -1,0 +1,55 @@
+"""Many patterns in one pass over a text, in time linear in its length (google-re2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import re2
+
+from agentguard.errors import ConfigurationError
+
+__all__ = ["PatternSet"]
+
+MEMORY = 256 << 20  # bytes that the automaton may grow to; beyond, re2 gives up, which ``hits`` must not
+
+
+class PatternSet:
+    """Patterns that are looked for together: which occur at all, then where.
+
+    Patterns have re2's syntax: no lookaround, no backreferences. Lone surrogates match nothing but any character.
+
+    Raises:
+        ConfigurationError: for a pattern that re2 does not take.
+
+    >>> found = PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"])
+    >>> found.hits("Ignore 650."), list(found.spans(1, "é 650."))
+    ((0, 1), [(2, 5)])
+    """
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        options = re2.Options()
+        options.max_mem = MEMORY
+        options.log_errors = False
+        self._set = re2.Set.SearchSet(options)
+        self._single = []
+        for pattern in patterns:
+            try:
+                self._single.append(re2.compile(pattern, options))
+                self._set.Add(pattern)
+            except re2.error as error:
+                raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
+        self._set.Compile()
+
+    def __len__(self) -> int:
+        return len(self._single)
+
+    def hits(self, text: str) -> tuple[int, ...]:
+        """The numbers of the patterns that occur in the text, in their order."""
+        return tuple(sorted(self._set.Match(text.encode("utf-8", "replace")))) if self._single else ()
+
+    def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
+        """Where one pattern occurs, as characters of the text; not overlapping."""
+        for match in self._single[number].finditer(
+            text.encode("utf-8", "replace").decode() if not text.isascii() else text
+        ):
+            yield match.span()

@@ -1,0 +1,85 @@
+"""The form in which detectors declare what they look for, so that one pass over a text serves all of them.
+
+A detector has three parts: ``PATTERNS``, a tuple of :class:`Pattern`; a function from an :class:`Occurrences` to its
+result; and ``scan(text)``, which is that function on what its own :class:`Catalogue` finds. A scanner of several
+detectors has one catalogue of all their patterns and hands the same :class:`Occurrences` to each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from agentguard.content.matching import PatternSet
+from agentguard.errors import ConfigurationError
+
+__all__ = ["Catalogue", "Occurrences", "Pattern"]
+
+
+class Pattern(NamedTuple):
+    """One thing to look for.
+
+    Attributes:
+        name: what the detector knows it by; no two patterns of a catalogue share one.
+        regex: re2's syntax, without lookaround and backreferences; literal words make it cheap.
+    """
+
+    name: str
+    regex: str
+
+
+class Occurrences:
+    """What of a catalogue occurs in a text: the names at once, the places when they are asked for.
+
+    Attributes:
+        text: the text that was looked through.
+        names: the names of the patterns that occur in it.
+    """
+
+    __slots__ = ("_catalogue", "names", "text")
+
+    def __init__(self, text: str, names: frozenset[str], catalogue: Catalogue) -> None:
+        self.text = text
+        self.names = names
+        self._catalogue = catalogue
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def spans(self, name: str) -> Iterator[tuple[int, int]]:
+        """Where a pattern occurs, as character offsets, leftmost first, not overlapping; nothing where it does not."""
+        return self._catalogue.spans(name, self.text) if name in self.names else iter(())
+
+
+class Catalogue:
+    """Patterns that are looked for together, compiled when they are first used.
+
+    Raises:
+        ConfigurationError: two patterns share a name; on first use, re2 does not take one.
+
+    >>> numbers = Catalogue((Pattern("short", r"[0-9]{3}-[0-9]{4}"), Pattern("long", r"[0-9]{9}")))
+    >>> found = numbers.look("Ring 555-0132.")
+    >>> found.names, list(found.spans("short")), list(found.spans("long"))
+    (frozenset({'short'}), [(5, 13)], [])
+    """
+
+    def __init__(self, *groups: tuple[Pattern, ...]) -> None:
+        self.patterns = tuple(pattern for group in groups for pattern in group)
+        self._names = [pattern.name for pattern in self.patterns]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        if len(self._numbers) < len(self._names):
+            repeated = sorted({name for name in self._names if self._names.count(name) > 1})
+            raise ConfigurationError(f"two patterns are called {', '.join(repeated)}: give each a name of its own")
+
+    @cached_property
+    def _compiled(self) -> PatternSet:
+        return PatternSet([pattern.regex for pattern in self.patterns])
+
+    def look(self, text: str) -> Occurrences:
+        """Look for all the patterns in one pass, in time linear in the length of the text."""
+        return Occurrences(text, frozenset([self._names[number] for number in self._compiled.hits(text)]), self)
+
+    def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
+        """Where one of the patterns occurs in a text, whether or not it was looked for before."""
+        return self._compiled.spans(self._numbers[name], text)
