@@ -11,7 +11,8 @@ from agentguard.stores import Store
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
 
 __all__ = [
-    "SHIPPED", "STORE_VARIABLE", "JsonOption", "Mode", "ModeOption", "ProfilesOption", "StoreOption", "build_engine",
+    "SHIPPED", "STORE_VARIABLE", "CalibrationOption", "JsonOption", "Mode", "ModeOption", "ProfilesOption",
+    "StoreOption", "build_engine",
 ]  # fmt: skip
 
 SHIPPED = "shipped"
@@ -47,13 +48,21 @@ StoreOption = Annotated[
 ]
 
 
-def build_engine(profiles: str | None, mode: Mode, store: Store | None = None) -> VerificationEngine:
+CalibrationOption = Annotated[
+    str | None,
+    typer.Option("--calibration", metavar="FILE", help="Judge by what 'agentguard calibrate -o FILE' found."),
+]
+
+
+def build_engine(
+    profiles: str | None, mode: Mode, store: Store | None = None, calibration: str | None = None
+) -> VerificationEngine:
     """An engine: a fresh one, or one that goes on from what is in a store.
 
     Raises:
-        ConfigurationError, ProfileError: for profiles that cannot be used.
+        ConfigurationError, ProfileError: for profiles or a calibration that cannot be used.
     """
     given: list[ToolProfile] | None = None
     if profiles is not None:
         given = load_profiles() if profiles == SHIPPED else load_profiles(profiles)
-    return VerificationEngine(mode=mode.value, profiles=given, store=store)
+    return VerificationEngine(mode=mode.value, profiles=given, store=store, calibration=calibration)

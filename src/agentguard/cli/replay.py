@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
@@ -25,10 +26,11 @@ from agentguard.verification import load_profiles
 
 from .compare_report import report_comparison
 from .exits import VERDICT_EXITS, Exit
-from .options import SHIPPED, JsonOption, Mode, ModeOption, ProfilesOption, build_engine
+from .options import SHIPPED, CalibrationOption, JsonOption, Mode, ModeOption, ProfilesOption, build_engine
 from .output import write_json
 from .progress import reading_bar, waiting_bar
 from .replay_report import count_figures, report, report_counts
+from .state_place import opened
 
 __all__ = ["replay"]
 
@@ -66,6 +68,8 @@ class Plan:
     workers: int
     partitions: int
     master: str | None
+    store: str | None
+    calibration: str | None
 
     def lines(self, on_read: Callable[[int], None]) -> Any:
         """The log, as far as it is to be read."""
@@ -120,10 +124,19 @@ def replay(
         str | None,
         typer.Option("--master", metavar="URL", envvar=MASTER_VARIABLE, help="Where Spark runs; else this machine."),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR|URL",
+            help="Go on from what this store knows, and learn the log into it; else a replay starts from nothing.",
+        ),
+    ] = None,
+    calibration: CalibrationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a call."""
-    plan = Plan(traces, limit, as_json, runner, workers or usable_cpus(), partitions, master)
+    plan = Plan(traces, limit, as_json, runner, workers or usable_cpus(), partitions, master, store, calibration)
     _refuse_contradictions(plan, compare_two, profiles, count=count, fail_on=fail_on)
     if compare_two is not None:
         raise typer.Exit(_compare(plan, compare_two, mode, fail_on))
@@ -141,6 +154,12 @@ def _refuse_contradictions(
         raise ConfigurationError("--compare names both profiles and judges: leave out --profiles and --count")
     if compare_two is not None and plan.runner is not Runner.local:
         raise ConfigurationError("--compare is done by one process: leave out --engine")
+    if plan.store is not None and (compare_two is not None or count or plan.runner is not Runner.local):
+        raise ConfigurationError(
+            "--store is for a replay that judges in one process: leave out --compare, --count, --engine"
+        )
+    if plan.calibration is not None and (compare_two is not None or count or plan.runner is not Runner.local):
+        raise ConfigurationError("--calibration is for a replay that judges in one process")
     if count and (profiles is not None or fail_on is not None):
         raise ConfigurationError("--count judges nothing: leave out --profiles and --fail-on")
     if plan.limit is not None and plan.runner is Runner.spark:
@@ -150,12 +169,18 @@ def _refuse_contradictions(
 def _judge(plan: Plan, profiles: str | None, mode: Mode, fail_on: FailOn | None) -> Exit:
     interrupted = False
     if plan.runner is Runner.local:
-        engine, tally = build_engine(profiles, mode), Tally()
-        with reading_bar(plan.traces, lambda: tally.calls, hidden=plan.as_json) as advance:
+        tally = Tally()
+        with (
+            nullcontext(None) if plan.store is None else opened(plan.store, create=True) as store,
+            reading_bar(plan.traces, lambda: tally.calls, hidden=plan.as_json) as advance,
+        ):
+            engine = build_engine(profiles, mode, store, plan.calibration)
             try:
                 replay_rows(parse(plan.lines(advance)), engine, tally=tally)
             except KeyboardInterrupt:
                 interrupted = True
+            if store is not None:
+                engine.close()
         summary = tally.summary()
     elif plan.runner is Runner.processes:
         with JudgingProcesses(_spec(profiles, mode), plan.workers, plan.partitions) as judging:

@@ -18,7 +18,7 @@ from agentguard.verification import ToolCall, VerificationEngine, VerificationRe
 
 from .exits import VERDICT_EXITS
 from .ledger import ledger
-from .options import JsonOption, Mode, ModeOption, ProfilesOption, StoreOption, build_engine
+from .options import CalibrationOption, JsonOption, Mode, ModeOption, ProfilesOption, StoreOption, build_engine
 from .output import VERDICT_STYLES, console, printable, show, table, write_json
 from .progress import reading_bar
 from .state_place import opened, shown
@@ -38,6 +38,7 @@ def verify(
         typer.Option("--history", metavar="TRACES", help="Replay this log first and judge by what was learned."),
     ] = None,
     store: StoreOption = None,
+    calibration: CalibrationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Judge one tool call and explain the verdict. Exit code: 0 accept, 1 flag, 2 block, 3 error.
@@ -48,9 +49,11 @@ def verify(
         raise typer.BadParameter("the call and --history cannot both be read from standard input")
     judged = _read_call(call)
     if not store:
-        result, learned = _judge(judged, build_engine(profiles, mode), history, learn=False, hidden=as_json)
+        result, learned = _judge(
+            judged, build_engine(profiles, mode, None, calibration), history, learn=False, hidden=as_json
+        )
     else:
-        with opened(store, create=True) as kept, build_engine(profiles, mode, kept) as engine:
+        with opened(store, create=True) as kept, build_engine(profiles, mode, kept, calibration) as engine:
             result, learned = _judge(judged, engine, history, learn=True, hidden=as_json)
     if as_json:
         write_json(_as_dict(result, learned))
