@@ -260,7 +260,7 @@ FAULTY: dict[str, tuple[Any, str]] = {
     "a damaged one": (document("damaged:calibrated:weather"), "is no document of an engine"),
     "another class": (document(learned={"~Pool": {}}), "a ToolMemory was expected"),
     "an unknown class": (document(learned={"~ToolMemory": {"keys": {"~Popen": {}}}}), "does not know"),
-    "a field of another type": (document(learned={"~ToolMemory": {"count": "9"}}), "count of a ToolMemory is a str"),
+    "a field of another type": (document(learned={"~ToolMemory": {"count": "9"}}), "cannot be used"),
     "a number that is none": (
         document(learned={"~ToolMemory": {"thinned": {"~float": "nan"}}}), "thinned of a ToolMemory is no finite number"
     ),

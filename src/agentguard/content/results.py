@@ -17,12 +17,12 @@ class Found(NamedTuple):
 
     Attributes:
         score: how sure that is, in [0, 1]; 0 where nothing was found.
-        count: how many findings there are.
+        findings: how many there are.
         names: what they are, each once, in alphabetical order; no words of the result.
     """
 
     score: float
-    count: int
+    findings: int
     names: tuple[str, ...]
 
 

@@ -37,9 +37,9 @@ class ContentFound:
         if action is None:
             return SignalResult.abstain(self.name, self.tier, "not asked for", GROUP)
         found = self._found(case)
-        if not found.count:
+        if not found.findings:
             return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, "nothing found", GROUP)
-        detail = f"{found.count} finding{'s' if found.count > 1 else ''}: {', '.join(found.names)}"
+        detail = f"{found.findings} finding{'s' if found.findings > 1 else ''}: {', '.join(found.names)}"
         if action == "redact":
             detail += ", to be redacted"
             return SignalResult(self.name, True, False, found.score, 1.0, None, self.tier, detail, GROUP)
@@ -48,7 +48,8 @@ class ContentFound:
 
     def _found(self, case: Case) -> Found:
         if case.found is None:  # all that the profile asks for, in one pass
-            case.found = found_in(case.document.value, tuple(case.contract.profile.content))
+            asked = [check.kind for check in CONTENT if check.kind in case.contract.profile.content]
+            case.found = found_in(case.document.value, asked)
         found: Found = case.found[self.kind]
         return found
 
