@@ -14,6 +14,7 @@ FACES = {
     "callbacks": "langchain",
     "functions": None,
     "guard": None,
+    "health": "langchain",
     "langchain": "langchain",
     "langgraph": "langgraph",
     "langsmith": None,

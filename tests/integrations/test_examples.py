@@ -15,6 +15,7 @@ ENDINGS = {
     "callbacks": "the result of 'get_weather' was blocked: block: P(fabricated) ",
     "convergence_graph": "converged after ",
     "function": "Recovered: ",
+    "health_monitor": "unstable: ",
     "langchain_agent": "ai | It is 18 degrees in Oslo.",
     "langgraph_guard_node": "ai | It is 18 degrees in Oslo.",
     "mcp_server": "Recovered: ",

@@ -1,0 +1,20 @@
+"""How a model is doing: its latency, token rate, manner and structure against its own baseline.
+
+Heuristics: a score says that a call is unlike the model's other calls, not that its response is wrong.
+"""
+
+from agentguard.health.measuring import Measurement
+from agentguard.health.monitor import LLMMonitor
+from agentguard.health.reading import Reply
+from agentguard.health.types import EngineResult, Fingerprint, HealthResult, LLMCall, ModelBaseline
+
+__all__ = [
+    "EngineResult",
+    "Fingerprint",
+    "HealthResult",
+    "LLMCall",
+    "LLMMonitor",
+    "Measurement",
+    "ModelBaseline",
+    "Reply",
+]

@@ -1,0 +1,51 @@
+"""The latency engine, by its document: deviation = latency / usual - 1, warn from 1.5, error from 3."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.health import latency
+
+
+@pytest.mark.parametrize(
+    ("now", "status", "value"),
+    [
+        (50.0, "ok", 0.0),  # faster: max(0, -0.5)
+        (100.0, "ok", 0.0),
+        (249.0, "ok", 0.0),  # 1.49 < 1.5: 0, although it deviates
+        (250.0, "warn", 0.5),  # 1.5 / 3
+        (325.0, "warn", 0.75),  # 2.25 / 3
+        (400.0, "error", 1.0),  # 3 / 3
+        (900.0, "error", 1.0),  # 8 / 3, at most 1
+    ],
+)
+def test_the_document(now: float, status: str, value: float) -> None:
+    found = latency.check(now, 100.0)
+
+    assert (found.metric, found.status, found.value, found.applicable) == ("latency", status, value, True)
+
+
+def test_thresholds_are_arguments() -> None:
+    """Deviation 0.5 of error 1 is 0.5; deviation 1 is in error."""
+    assert latency.check(150.0, 100.0, warn=0.5, error=1.0)[1:3] == (0.5, "warn")
+    assert latency.check(200.0, 100.0, warn=0.5, error=1.0)[1:3] == (1.0, "error")
+    assert latency.check(100.0, 100.0, warn=0.0, error=0.0)[1:3] == (1.0, "error")
+
+
+@pytest.mark.parametrize("now", [None, -1.0, math.nan, math.inf, True, "100", 10**400])
+def test_what_is_no_time_is_not_judged(now: object) -> None:
+    assert not latency.check(now, 100.0).applicable  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("usual", [None, 0.0, math.nan])
+def test_without_a_usual_time_nothing_is_judged(usual: float | None) -> None:
+    assert not latency.check(100.0, usual).applicable
+
+
+@given(st.floats(), st.floats())
+def test_the_value_is_a_share(now: float, usual: float) -> None:
+    assert 0.0 <= latency.check(now, usual).value <= 1.0

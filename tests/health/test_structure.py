@@ -1,0 +1,128 @@
+"""The structure engine: JSON, lists and blocks of code; a score only where something is out of order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.health import structure
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1}', " [1, 2]\n", "{}", "[]", '```json\n{"a": 1}\n```', '```\n[{"a": "x"}]\n```\n', '{"a": "``` // }"}'],
+)
+def test_json_is_seen(text: str) -> None:
+    found = structure.read(text)
+
+    assert (found.is_json, found.broken_json) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1',
+        '{"a": 1,}',
+        "{\"a\": 'x'}",
+        '[{"a": 1}, {"b": ]',
+        '["a", "b"',
+        '{"a": NaN}',
+        'Here it is:\n```json\n{"a": \n```\nThat is all.',
+        '```json\n{"a": 1',
+        '{"a": 1} and more',
+    ],
+)
+def test_broken_json_is_seen(text: str) -> None:
+    found = structure.read(text)
+
+    assert (found.is_json, found.broken_json) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is mild.",
+        "[1] A source.",
+        "{name} is a placeholder.",
+        "[see the documentation]",
+        "7",
+        '"text"',
+        "null",
+        'As JSON:\n```json\n{"a": 1}\n```',
+        "```python\nx = {'a': 1}\n```",
+    ],
+)
+def test_what_is_no_json_is_not_broken_either(text: str) -> None:
+    found = structure.read(text)
+
+    assert (found.is_json, found.broken_json) == (False, False)
+
+
+def test_list_items_and_code_blocks_are_counted() -> None:
+    found = structure.read(
+        "- one\n* two\n  \u2022 three\n-not one\n1. first\n2) second\n3.no\n\n```python\nx = 1\n```\n\n```\nopen"
+    )
+
+    assert (found.bullets, found.numbered, found.list_items, found.code_blocks) == (3, 2, 5, 2)
+
+
+def test_inline_code_is_no_block() -> None:
+    assert structure.read("Use ```x``` here, and `y`.").code_blocks == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expects"),
+    [('{"a": 1}', "json"), ("- a\n- b", "list"), ("1. a\n2. b", "list"), ("```\nx\n```", "code"), ("Mild.", None)],
+)
+def test_what_is_in_order_has_no_weight(text: str, expects: structure.Structured | None) -> None:
+    found = structure.check(structure.read(text), expects)
+
+    assert (found.applicable, found.value, found.status) == (False, 0.0, "ok")
+
+
+@pytest.mark.parametrize(
+    ("text", "expects", "detail"),
+    [
+        ("Mild.", "json", "json was expected, and is absent"),
+        ('{"a": ', "json", "json was expected, and is broken"),
+        ("- one", "list", "list was expected, and is absent"),
+        ("x = 1", "code", "code was expected, and is absent"),
+    ],
+)
+def test_an_expected_form_that_is_absent_is_in_error(text: str, expects: structure.Structured, detail: str) -> None:
+    found = structure.check(structure.read(text), expects)
+
+    assert (found.applicable, found.value, found.status, found.detail) == (True, 1.0, "error", detail)
+
+
+def test_broken_json_that_nobody_asked_for_warns() -> None:
+    assert structure.check(structure.read('{"a": '))[1:4] == (0.5, "warn", True)
+    assert structure.check(structure.read('{"a": '), broken=0.25).value == 0.25
+
+
+def test_without_a_text_nothing_is_judged() -> None:
+    assert not structure.check(None, "json").applicable
+
+
+@given(st.text(st.characters(codec=None)) | st.text('{}[]"`-*1.) \n:,a', max_size=60))
+def test_any_text_has_a_structure(text: str) -> None:
+    found = structure.read(text)
+
+    assert not (found.is_json and found.broken_json)
+    assert found.list_items <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 300_000,
+        '{"a":' * 100_000,
+        "```" + "a" * 300_000 + "`",
+        "```json\n" * 50_000,
+        " " * 300_000 + "-",
+        "\ud800{",
+    ],
+)
+def test_hostile_texts_end(text: str) -> None:
+    assert not structure.read(text).is_json
