@@ -219,7 +219,11 @@ class Persistence:
             StoreError: where it cannot be kept; nothing is learned then.
         """
         with self._lock:
-            self._own.add(self._store.append(FEEDBACK, event))
+            sequence = self._store.append(FEEDBACK, event)
+            if sequence == self._read + 1:  # nobody else has written since
+                self._read = sequence
+            else:
+                self._own.add(sequence)
         if self._registry is not None:
             label_of(self._registry, event)
 

@@ -17,6 +17,7 @@ from agentguard.verification.types import SignalResult, Verdict, VerificationTie
 __all__ = ["CONTENT", "ContentFound", "at_least", "to_redact"]
 
 GROUP: Final = "content"
+SUSPICIOUS: Final = 0.1  # of the evidence of what is sure
 
 
 class ContentFound:
@@ -44,6 +45,7 @@ class ContentFound:
             detail += ", to be redacted"
             return SignalResult(self.name, True, False, found.score, 1.0, None, self.tier, detail, GROUP)
         ratio = case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
+        ratio = ratio if found.sure else 1.0 + (ratio - 1.0) * found.score * SUSPICIOUS
         return SignalResult(self.name, True, True, found.score, max(ratio, 1.0), None, self.tier, detail, GROUP)
 
     def _found(self, case: Case) -> Found:
@@ -62,12 +64,12 @@ CONTENT: Final = (
 
 
 def at_least(verdict: Verdict, case: Case, signals: dict[str, SignalResult]) -> Verdict:
-    """The verdict, or the graver one that the profile asks for on what was found."""
+    """The verdict, or the graver one that the profile asks for on what was found; what is suspicious is flagged."""
     actions = case.contract.profile.content
     for check in CONTENT:
         signal = signals.get(check.name)
         if signal is not None and signal.fired and verdict != "block":
-            verdict = "block" if actions[check.kind] == "block" else "flag"
+            verdict = "block" if actions[check.kind] == "block" and case.found[check.kind].sure else "flag"
     return verdict
 
 
