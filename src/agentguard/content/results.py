@@ -64,7 +64,7 @@ def _gather(value: Any, label: str, found: list[str], depth: int) -> None:
 
 def found_in(value: Any, kinds: Collection[Kind]) -> dict[Kind, Found]:
     """What a result holds of each of these kinds, in one pass over its texts."""
-    results = _scanner(kinds).scan(text_of(value))
+    results = _scanner(kinds).scan(text_of(value), tools=())
     return {kind: _found(results[kind]) for kind in kinds}
 
 
@@ -100,7 +100,7 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
     scanner = _scanner(kinds)
 
     def find(text: str) -> list[Finding]:
-        results = scanner.scan(text)
+        results = scanner.scan(text, tools=())
         return [finding for kind in kinds if results[kind].label != "clean" for finding in results[kind].findings]
 
     _refuse_others(value, 0)

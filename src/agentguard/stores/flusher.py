@@ -33,6 +33,9 @@ class Flusher:
     The thread does not keep alive what it flushes: with that, the flushing ends. A child process goes on with a thread
     of its own, and no process is forked in the middle of a flush.
 
+    Attributes:
+        thread: the one that flushes.
+
     Args:
         flushed: what to flush.
         seconds: between the end of one flush and the begin of the next.
@@ -54,7 +57,8 @@ class Flusher:
             pass
 
     def _start(self) -> None:
-        threading.Thread(target=self._run, args=(self._stopped,), name="agentguard-flush", daemon=True).start()
+        self.thread = threading.Thread(target=self._run, args=(self._stopped,), name="agentguard-flush", daemon=True)
+        self.thread.start()
 
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.wait(self._seconds) and self._once():
