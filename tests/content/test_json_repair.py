@@ -1,0 +1,143 @@
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.content.json_edits import inner_quotes, json_faults
+from agentguard.content.json_repair import repair
+from agentguard.content.metered_text import Exhausted, MeteredText
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(VALUES)
+def test_valid_json_stays_as_it_is(value):
+    text = json.dumps(value, ensure_ascii=False)
+    assert repair(text) == (value, text, (), True)
+
+
+# The published steps, each alone: the fault, the value that was meant, the edit.
+@pytest.mark.parametrize(
+    ("broken", "value", "edit", "place"),
+    [
+        ('{"a": 1} // note', {"a": 1}, "remove a comment", "// note"),
+        ('{"a": 1, // note\n "b": 2}', {"a": 1, "b": 2}, "remove a comment", "// note"),
+        ('{"a": 1, /* note */ "b": 2}', {"a": 1, "b": 2}, "remove a comment", "/* note */"),
+        ('{"a": [1, 2,]}', {"a": [1, 2]}, "remove a trailing comma", ","),
+        ('{"a": 1,}', {"a": 1}, "remove a trailing comma", ","),
+        ("{a: 1}", {"a": 1}, "quote a key", "a"),
+        ("{'a': 1}", {"a": 1}, "replace single quotes", "'a'"),
+        ('{"a": "x\ny"}', {"a": "x\ny"}, "escape a control character", "\n"),
+        ('{"a": [1, 2', {"a": [1, 2]}, "close a bracket", ""),
+        ('{"a": "x', {"a": "x"}, "close a string", ""),
+        ('{"a": 1 "b": 2}', {"a": 1, "b": 2}, "add a comma", ""),
+        ('{"a": True}', {"a": True}, "mend a value", "True"),
+        ('Here: {"a": 1}', {"a": 1}, "remove text around", "Here"),
+        ('```json\n{"a": 1}\n```', {"a": 1}, "remove text around", "```json"),
+    ],
+)
+def test_each_repair_is_made_and_reported_with_its_place(broken, value, edit, place):
+    repaired = repair(broken)
+    assert repaired.value == value
+    assert json.loads(repaired.text) == value
+    assert (edit, place) in [(found.kind, broken[found.start : found.end]) for found in repaired.edits]
+    assert repaired.label == "repaired"
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["https://example.org/{id}?q=[1]", "a /* b */ c // d", "{'x': 1,}", 'it\'s, "said" she', "# 1, 2,]", "a: b", "`x`"],
+)
+def test_strings_keep_their_slashes_braces_and_quotes(content):
+    broken = json.dumps({"first": content, "second": 1})[:-1] + ",}"  # a trailing comma beside it
+    assert repair(broken).value == {"first": content, "second": 1}
+
+
+def test_a_printed_literal_with_bare_quotes_is_one_string():
+    broken = """{"error": "", "answer": "[{'by': "Ada's", 'n': 1}, {'by': 'Bo'}]", "n": 2}"""
+    repaired = repair(broken)
+    assert repaired.value == {"error": "", "answer": """[{'by': "Ada's", 'n': 1}, {'by': 'Bo'}]""", "n": 2}
+    assert [found.kind for found in repaired.edits] == ["escape a quote"] * 2
+
+
+def test_line_breaks_between_values_are_no_edits():
+    broken = '{\n  "a": "x\ny",\n  "b": 1\n}'
+    assert [(found.kind, found.start) for found in repair(broken).edits] == [("escape a control character", 11)]
+
+
+def test_the_score_counts_kinds_of_edits_in_sixths():
+    assert repair('{"a": 1}').score == 0
+    assert repair("{'a': 1, 'b': 2}").score == pytest.approx(1 / 6)
+    assert repair("{'a': 1, 'b': 2,}").score == pytest.approx(2 / 6)
+    assert repair("nothing").score == 1
+
+
+@pytest.mark.parametrize("text", ["", "  ", "no JSON here", "[" * 100_000, '{"a":' * 50_000])
+def test_where_nothing_can_be_made_of_it_the_text_comes_back(text):
+    repaired = repair(text)
+    assert (repaired.value, repaired.text, repaired.valid, repaired.label) == (None, text, False, "failed")
+    assert len(repaired.findings) == 1
+
+
+def test_null_is_a_value():
+    assert repair("null") == (None, "null", (), True)
+
+
+@pytest.mark.parametrize("text", ["[NaN]", "[Infinity]", "[1e999,]", "[-Infinity]"])
+def test_what_json_cannot_say_is_never_in_the_text(text):
+    repaired = repair(text)
+    assert not repaired.valid or not any(
+        isinstance(x, float) and not math.isfinite(x) for x in json.loads(repaired.text)
+    )
+
+
+def test_a_text_beyond_the_limit_is_not_given_to_the_library():
+    assert not repair("{a: 1}", max_characters=5).valid
+    assert repair("{a: 1}", max_characters=6).valid
+    assert repair('{"a": 1}', max_characters=1).valid
+
+
+@given(st.text() | st.lists(st.sampled_from([*"{}[]:,'\"\\/*#\n a1", "//", "null"])).map("".join))
+def test_any_text_has_an_answer_with_edits_within_it(text):
+    repaired = repair(text)
+    assert all(0 <= found.start <= found.end <= len(text) for found in repaired.edits)
+    if repaired.valid:
+        json.loads(repaired.text)
+    else:
+        assert repaired.text == text
+
+
+@given(VALUES.filter(lambda value: isinstance(value, (dict, list))))
+def test_valid_json_has_no_faults(value):
+    text = json.dumps(value, ensure_ascii=False)
+    assert [found for found in json_faults(text) if found.kind != "escape a control character"] == []
+    assert inner_quotes(text) == [] or "'" in text
+
+
+# Each makes the library take a time that grows with the square of the text or faster; reads are bounded.
+@pytest.mark.parametrize("unit", ["{,", "{a:", 'b"c"d', "[{", "(", "\"[{'", '\\"', "/*", "'", '"', "*/ /*", "```json"])
+@pytest.mark.parametrize("start", ["", '{"a":"', "["])
+def test_a_long_hostile_text_has_an_answer(start, unit):
+    repair(start + unit * (30_000 // len(unit)))
+
+
+def test_the_faults_of_a_long_hostile_text_are_read_in_one_pass():
+    for unit in ("{,", '"', '\\"', "/*", "'", "[", "a:", " ", "\"[{'"):
+        text = "{" + unit * (300_000 // len(unit))
+        assert sum(1 for _ in json_faults(text)) > 0
+        inner_quotes(text)
+
+
+def test_a_metered_text_is_shared_by_what_replaces_it():
+    text = MeteredText("abcdef", 9)
+    longer = text[:3] + "xyz"  # three characters
+    assert longer[3:] == "xyz"  # three more
+    assert text.find("c") == 2  # one
+    assert (longer[0], longer[1]) == ("a", "b")
+    with pytest.raises(Exhausted):
+        longer[2]
