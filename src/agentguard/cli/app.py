@@ -26,6 +26,7 @@ from .learn import learn
 from .output import console, show, write_json
 from .profiles import profiles
 from .replay import replay
+from .scan import scan
 from .state import state
 from .verify import verify
 
@@ -99,6 +100,7 @@ app.command("demo")(demo)
 app.command("verify")(verify)
 app.command("replay")(replay)
 app.command("learn")(learn)
+app.command("scan")(scan)
 app.command("calibrate")(calibrate)
 app.add_typer(profiles, name="profiles")
 app.add_typer(state, name="state")

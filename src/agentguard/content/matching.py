@@ -45,11 +45,12 @@ class PatternSet:
 
     def hits(self, text: str) -> tuple[int, ...]:
         """The numbers of the patterns that occur in the text, in their order."""
-        return tuple(sorted(self._set.Match(text.encode("utf-8", "replace")))) if self._single else ()
+        if not self._single:
+            return ()
+        return tuple(sorted(self._set.Match(text.encode("utf-8", "replace")) or ()))
 
     def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
         """Where one pattern occurs, as characters of the text; not overlapping."""
-        for match in self._single[number].finditer(
-            text.encode("utf-8", "replace").decode() if not text.isascii() else text
-        ):
+        readable = text if text.isascii() else text.encode("utf-8", "replace").decode()  # as long, without surrogates
+        for match in self._single[number].finditer(readable):
             yield match.span()
