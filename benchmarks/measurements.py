@@ -12,6 +12,7 @@ import platform
 from pathlib import Path
 from typing import Annotated
 
+import content
 import detection
 import growth
 import race
@@ -47,7 +48,7 @@ def main(
     console = Console(stderr=True)
     outcomes = _detection(script, data, console)
     standings = _speed(console)
-    sections = [detection.measured(console, output.parent), growth.section(console)]
+    sections = [detection.measured(console, output.parent), content.measured(console, data), growth.section(console)]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}
     output.parent.mkdir(parents=True, exist_ok=True)
     text = document(machine(), COMMAND, commands, outcomes, standings, sections)

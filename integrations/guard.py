@@ -7,11 +7,11 @@ An integration gathers what its framework knows of a call (``Outcome``), asks ``
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from agentguard.content.results import redacted
+from agentguard.content.results import Kind, redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.types import Verdict
@@ -85,15 +85,19 @@ class Judgement(NamedTuple):
     notice: str
     redact: tuple[str, ...] = ()
 
-    def shown(self, value: Any) -> Any:
+    def shown(self, value: Any, without: Callable[[Any, Collection[Kind]], Any] = redacted) -> Any:
         """The result, or a part of it, as it may be shown: with placeholders for what is to be redacted.
 
         Never raises: what cannot be redacted is withheld.
+
+        Args:
+            value: the result, or the part.
+            without: puts the placeholders; another one for what is no plain value.
         """
         if not self.redact:
             return value
         try:
-            return redacted(value, self.redact)
+            return without(value, cast("tuple[Kind, ...]", self.redact))
         except Exception as error:
             tool = "the tool" if self.verdict is None else repr(self.verdict.tool)
             _log.error("redacting a result of %s failed, it is withheld: %s", tool, type(error).__name__)

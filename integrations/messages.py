@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from agentguard.errors import ResultBlocked
+from agentguard.integrations.content_blocks import without
 from agentguard.integrations.extras import needs
 from agentguard.integrations.guard import Judgement
 from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
@@ -65,7 +66,7 @@ def without_redacted(message: ToolMessage, judgement: Judgement) -> ToolMessage:
     """The message with placeholders for what its profile has taken out; the artifact, which no model sees, stays."""
     if not judgement.redact:
         return message
-    return message.model_copy(update={"content": judgement.shown(message.content)})
+    return message.model_copy(update={"content": judgement.shown(message.content, without)})
 
 
 def standing(message: Any) -> Literal["accept", "flag", "block"]:

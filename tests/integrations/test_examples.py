@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 #: How the last line of each begins.
 ENDINGS = {
     "callbacks": "the result of 'get_weather' was blocked: block: P(fabricated) ",
+    "content_guard": "ai | The Aurora costs 65 a night.",
     "convergence_graph": "converged after ",
     "function": "Recovered: ",
     "health_monitor": "unstable: ",

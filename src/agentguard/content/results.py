@@ -52,7 +52,7 @@ def _gather(value: Any, label: str, found: list[str], depth: int) -> None:
         return
     if isinstance(value, dict):
         for key, item in value.items():
-            if isinstance(item, (dict, list)):
+            if item is None or isinstance(item, (bool, dict, list, tuple)):
                 found.append(str(key))
             _gather(item, f"{key}: ", found, depth + 1)
     elif isinstance(value, (list, tuple)):
