@@ -9,7 +9,10 @@ import pytest
 HEAVY = {"diskcache", "langchain", "langchain_core", "langgraph", "numpy", "redis", "scipy"}
 
 
-@pytest.mark.parametrize("module", ["agentguard", "agentguard.convergence", "agentguard.health", "agentguard.stores", "agentguard.verification"])
+@pytest.mark.parametrize(
+    "module",
+    ["agentguard", "agentguard.convergence", "agentguard.health", "agentguard.stores", "agentguard.verification"],
+)
 def test_import_loads_nothing_heavy(module: str) -> None:
     code = f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
