@@ -1,0 +1,257 @@
+"""What one text gives away about an injection: triggers, requests, and both behind disguises, codes and hidden places.
+
+The evidence of a text is the sum of its triggers' weights, each trigger counted once, and of its strongest request.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from agentguard.content.decoding import PATTERNS as CODED
+from agentguard.content.decoding import Decoded, decode
+from agentguard.content.findings import Finding
+from agentguard.content.injection_commands import COMMANDS
+from agentguard.content.injection_guises import GUISES
+from agentguard.content.injection_hidden import PATTERNS as HIDDEN
+from agentguard.content.injection_hidden import HiddenPlace, hidden_places
+from agentguard.content.injection_languages import LANGUAGES
+from agentguard.content.injection_requests import PROBES, Request, requests, wrapped
+from agentguard.content.injection_signs import BIAS, MEANINGS, WEIGHTS
+from agentguard.content.injection_triggers import ENCODING_BYPASS, INDIRECT_INJECTION, MEDIUM, WEAK
+from agentguard.content.patterns import Catalogue, Occurrences, Pattern
+from agentguard.content.unicode_text import DISGUISED, fold
+
+__all__ = ["CATALOGUE", "NO_REQUEST", "PATTERNS", "Context", "Evidence", "probability", "read"]
+
+NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its triggers have to outweigh
+MOST_PLACES = 20  # of one trigger, that become findings
+MOST_QUOTED = 200  # characters of decoded text in a finding
+ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
+MOST_EARLIER = 50
+# Codes that texts are ordinarily carried in; a request in one of the others is hidden.
+TRANSPORT = frozenset({"url", "html", "escapes"})
+
+
+def _bounded(regex: str) -> str:
+    """A pattern that begins at a word: in JSON, the n of an escaped line break stands where a blank would."""
+    return regex.replace(r"(?i)\b", r"(?i)(?:\b|\\[nrt])", 1) if regex.startswith(r"(?i)\b") else regex
+
+
+_TRIGGERS = {trigger.name: trigger for trigger in (*COMMANDS, *GUISES, *LANGUAGES)}
+_DISGUISED = Pattern("injection/disguised", DISGUISED)
+PATTERNS = (
+    *(Pattern(trigger.name, _bounded(wrapped(trigger.regex))) for trigger in _TRIGGERS.values()),
+    *PROBES,
+    *CODED,
+    *HIDDEN,
+    _DISGUISED,
+)
+CATALOGUE = Catalogue(PATTERNS)
+_TRIGGER_NAMES = frozenset(_TRIGGERS)
+_REQUEST_NAMES = frozenset(probe.name for probe in PROBES)
+_CODE_NAMES = frozenset(code.name for code in CODED)
+_HIDDEN_NAMES = frozenset(place.name for place in HIDDEN)
+_NAMES = frozenset(pattern.name for pattern in PATTERNS)
+
+_Where = Callable[[int, int], tuple[int, int]]
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_GENERAL = frozenset(
+    {"get", "set", "to", "the", "user", "by", "of", "in", "for", "a", "an", "api", "tool", "new", "my"}
+)
+
+
+class Context:
+    """What is known of a text beside its words.
+
+    Args:
+        tools: names of the tools that the agent has.
+        expected: earlier, genuine results of the same tool.
+        data: it is known to be a tool's result, not what a user asks.
+    """
+
+    def __init__(self, tools: Iterable[str] = (), expected: Iterable[str] = (), *, data: bool = False) -> None:
+        self.data = data
+        self._tools = [(name.lower(), words) for name in tools if (words := _stems(_WORD.findall(name)) - _GENERAL)]
+        self._expected = list(expected)[-MOST_EARLIER:]
+
+    @cached_property
+    def _said_before(self) -> frozenset[str]:
+        return frozenset(request.words for text in self._expected for request in requests(_replaced(text)))
+
+    def signs(self, request: Request) -> set[str] | None:
+        """Signs that the context gives a request; None for one that the tool's results are known to make."""
+        signs = set()
+        if self._expected:
+            if request.words in self._said_before:
+                return None
+            if len(self._expected) >= ENOUGH_EARLIER and not self._said_before:
+                signs.add("a new voice")
+        if self._tools:
+            words, lower = _stems(_WORD.findall(request.words)), request.words.lower()
+            if any(len(tool & words) > 1 or (len(name) > 5 and name in lower) for name, tool in self._tools):
+                signs.add("names a tool")
+        return signs
+
+
+class Evidence(NamedTuple):
+    """What was found in a text.
+
+    Attributes:
+        triggers: nats by what they are for: a trigger's name, ``"encoding"``, ``"hidden"``.
+        request: log-odds of its strongest request; ``NO_REQUEST`` where it has none.
+        findings: of triggers, of requests with even odds, and of the strongest where the triggers give it these.
+    """
+
+    triggers: dict[str, float]
+    request: float
+    findings: list[Finding]
+
+    @property
+    def log_odds(self) -> float:
+        """The evidence of the whole text, in nats."""
+        return sum(self.triggers.values()) + self.request
+
+
+def probability(log_odds: float) -> float:
+    """The logistic function.
+
+    >>> round(probability(2.0), 3)
+    0.881
+    """
+    return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, log_odds))))
+
+
+def read(found: Occurrences, context: Context) -> Evidence:
+    """The evidence in a text, of what a catalogue that holds ``PATTERNS`` found in it."""
+    if found.names.isdisjoint(_NAMES):
+        return Evidence({}, NO_REQUEST, [])
+    reading = _Reading(context)
+    reading.take(found, lambda start, end: (start, end), None)
+    if _CODE_NAMES & found.names:
+        for run in decode(found):
+            reading.take_decoded(run, lambda start, end: (start, end))
+    if _DISGUISED.name in found:
+        folded = fold(found.text)
+        if folded.text != found.text:
+            plain = CATALOGUE.look(folded.text)
+            reading.take(plain, folded.span, "in disguised letters", original=found.text)
+            for run in decode(plain):
+                reading.take_decoded(run, folded.span)
+    return reading.evidence()
+
+
+class _Reading:
+    """Evidence as it comes together, each thing once."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.triggers: dict[str, float] = {}
+        self.findings: dict[tuple[str, str, int, int], Finding] = {}
+        self.requests: dict[tuple[int, int], tuple[float, Finding]] = {}
+
+    def take(self, found: Occurrences, where: _Where, how: str | None, original: str | None = None) -> None:
+        """Look at a text, as given or with disguises off.
+
+        Args:
+            found: what occurs in it.
+            where: from its offsets to those of the text as given.
+            how: what was taken off, where something was.
+            original: the text as given, where it is another; what it says as well is no news.
+        """
+        if not (found.names & _TRIGGER_NAMES or found.names & _REQUEST_NAMES):
+            return
+        places = sorted(hidden_places(found), key=lambda place: place.start) if found.names & _HIDDEN_NAMES else []
+        # What is said openly needs no disguise: folding changes the accents of honest words too.
+        for name in sorted(found.names & _TRIGGER_NAMES - (self.triggers.keys() if original is not None else set())):
+            for start, end in islice(found.spans(name), MOST_PLACES):
+                self._trigger(name, where(start, end), how, found.text[start:end], _hidden(places, start))
+        if found.names & _REQUEST_NAMES:
+            for request in requests(_replaced(found.text)):
+                span = where(request.start, request.end)
+                if original is None or original[slice(*span)] != found.text[request.start : request.end]:
+                    self._request(request, span, how, _hidden(places, request.start))
+
+    def take_decoded(self, run: Decoded, where: _Where) -> None:
+        """Look at what a run in code says."""
+        found = CATALOGUE.look(run.text)
+        span = where(run.start, run.end)
+        how = f"in {' within '.join(reversed(run.how))}"
+        for name in sorted(found.names & _TRIGGER_NAMES):
+            for start, end in islice(found.spans(name), 1):
+                self._trigger(name, span, how, run.text[start:end], None)
+        if found.names & _REQUEST_NAMES and not TRANSPORT.issuperset(run.how):
+            for request in islice(requests(_replaced(run.text)), MOST_PLACES):
+                self._request(request, span, how, "code")
+
+    def _trigger(self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None) -> None:
+        trigger = _TRIGGERS[name]
+        self.triggers[name] = trigger.weight
+        decoded = None
+        detail = trigger.detail
+        if how:
+            self.triggers["encoding"] = MEDIUM
+            decoded = words[:MOST_QUOTED]
+            self._add(Finding(ENCODING_BYPASS, f"{trigger.detail}, {how}", *span, decoded))
+        if hidden:
+            self.triggers["hidden"] = WEAK
+            self._add(Finding(INDIRECT_INJECTION, f"{trigger.detail}, in {hidden}", *span, decoded))
+            detail = f"{detail}, in {hidden}"
+        self._add(Finding(trigger.category, f"{detail}, {how}" if how else detail, *span, decoded))
+
+    def _add(self, finding: Finding) -> None:
+        self.findings.setdefault((finding.kind, finding.detail, finding.start, finding.end), finding)
+
+    def _request(self, request: Request, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
+        context = self.context.signs(request)
+        if context is None:
+            return
+        signs = request.signs | context
+        if hidden:
+            signs |= {"hidden"}
+        if hidden or self.context.data:
+            signs -= {"in one paragraph"}
+        log_odds = round(BIAS + sum(WEIGHTS.get(sign, 0.0) for sign in signs), 6)  # exactly 0 where it comes to that
+        telling = sorted((sign for sign in signs if WEIGHTS.get(sign, 0.0) > 0.0), key=lambda sign: -WEIGHTS[sign])
+        detail = f"a request to the assistant: {', '.join(MEANINGS[sign] for sign in telling[:4]) or 'an order'}"
+        finding = Finding(
+            INDIRECT_INJECTION,
+            f"{detail}; {how}" if how else detail,
+            *span,
+            request.words[:MOST_QUOTED] if how else None,
+        )
+        if span not in self.requests or self.requests[span][0] < log_odds:
+            self.requests[span] = (log_odds, finding)
+
+    def evidence(self) -> Evidence:
+        strongest = max([log_odds for log_odds, _ in self.requests.values()], default=NO_REQUEST)
+        weight = sum(self.triggers.values())
+        surest = sorted(self.requests.values(), key=lambda found: -found[0])[:MOST_PLACES]
+        telling = [
+            finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
+        ]
+        findings = sorted(
+            [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
+        )
+        return Evidence(self.triggers, max(NO_REQUEST, strongest), findings)
+
+
+def _hidden(places: Sequence[HiddenPlace], start: int) -> str | None:
+    """The hidden place that an offset lies in, of places in their order."""
+    number = bisect_right(places, start, key=lambda place: place.start) - 1
+    return places[number].what if number >= 0 and start < places[number].end else None
+
+
+def _stems(words: Iterable[str]) -> set[str]:
+    """Words as they are compared: lower case, without a plural's s."""
+    return {lower[:-1] if len(lower) > 3 and lower.endswith("s") else lower for lower in map(str.lower, words)}
+
+
+def _replaced(text: str) -> str:
+    """The text without lone surrogates, which re2 does not take; offsets stay."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
