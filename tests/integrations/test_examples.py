@@ -16,6 +16,7 @@ ENDINGS = {
     "content_guard": "ai | The Aurora costs 65 a night.",
     "convergence_graph": "converged after ",
     "function": "Recovered: ",
+    "grounding": "The answer is partly grounded ",
     "health_monitor": "unstable: ",
     "langchain_agent": "ai | It is 18 degrees in Oslo.",
     "langgraph_guard_node": "ai | It is 18 degrees in Oslo.",

@@ -10,7 +10,7 @@ from agentguard.errors import ConfigurationError
 
 __all__ = ["PatternSet"]
 
-MEMORY = 256 << 20  # bytes that the automaton may grow to; beyond, re2 gives up, which ``hits`` must not
+MEMORY = 32 << 20  # bytes that the automaton may grow to before it begins anew
 
 
 class PatternSet:
@@ -38,6 +38,7 @@ class PatternSet:
                 self._set.Add(pattern)
             except re2.error as error:
                 raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
+        self._set.Add("")  # occurs in every text: where it was not found, re2 has given up
         self._set.Compile()
 
     def __len__(self) -> int:
@@ -47,7 +48,11 @@ class PatternSet:
         """The numbers of the patterns that occur in the text, in their order."""
         if not self._single:
             return ()
-        return tuple(sorted(self._set.Match(text.encode("utf-8", "replace")) or ()))
+        data = text.encode("utf-8", "replace")
+        found = sorted(self._set.Match(data) or ())
+        if not found or found[-1] != len(self._single):
+            return tuple(number for number, single in enumerate(self._single) if single.search(data))
+        return tuple(found[:-1])
 
     def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
         """Where one pattern occurs, as characters of the text; not overlapping."""

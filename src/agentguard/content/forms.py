@@ -1,0 +1,157 @@
+"""How a kind of data is declared that can be told by its form, and where such forms stand in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from agentguard.content.findings import Finding
+from agentguard.content.nearby import distance_to_name, stands_alone
+from agentguard.content.overlaps import UNNAMED, Candidate, best
+from agentguard.content.patterns import Catalogue, Occurrences, Pattern
+from agentguard.errors import ConfigurationError
+
+__all__ = ["AT_LEAST", "BARE_9", "BARE_10", "BARE_11", "BARE_13", "Form", "Forms"]
+
+AT_LEAST = 0.5
+DENIAL_REACH = 3  # "version 1.2.3.4", "v=1.2.3.4"
+BARE_9, BARE_10, BARE_11, BARE_13 = (rf"\b[0-9]{{{count}}}\b" for count in (9, 10, 11, 13))
+
+
+class Form(NamedTuple):
+    """One way in which a kind is written.
+
+    The two certainties are judgements of how many other things look alike, not measured frequencies: 0.9 where hardly
+    anything does, 0.5 where about as much does, 0.1 where most digits of that length do.
+
+    Attributes:
+        kind: the kind's name.
+        shape: what it looks like, in re2's syntax.
+        alone: how certain it is where nothing nearby names it, 0 to 1.
+        named: how certain where one of ``words`` stands nearby.
+        words: what names it, in re2's syntax, matched without regard to case; "" for nothing.
+        valid: what must hold of the text found; None where its form says all.
+        part: from where to where in the text found the data stands; None where all of it is.
+        reach: how many characters away a word may stand that names it.
+        unless: words right before it that say that it is something else.
+        whole: whether it must not be a piece of something longer.
+    """
+
+    kind: str
+    shape: str
+    alone: float
+    named: float
+    words: str = ""
+    valid: Callable[[str], bool] | None = None
+    part: Callable[[str], tuple[int, int]] | None = None
+    reach: int = 50
+    unless: str = ""
+    whole: bool = True
+
+
+class Forms:
+    """The forms of several kinds, looked for together.
+
+    What is certain enough by itself is looked for by its shape. The rest is looked for by the words that name it, and
+    by its shape only where one of them occurs: few texts name a passport, many hold nine digits.
+
+    Args:
+        forms: the forms.
+        titles: what each kind is called in a finding, by its name.
+        prefix: what the patterns' names begin with; no other patterns of a catalogue have it.
+        on_request: kinds that are looked for only where they are asked for.
+    """
+
+    def __init__(
+        self, forms: tuple[Form, ...], titles: Mapping[str, str], prefix: str, on_request: frozenset[str] = frozenset()
+    ) -> None:
+        self.titles = titles
+        sure: list[Form] = []
+        self._unsure: list[Form] = []
+        for form in forms:
+            (sure if form.alone >= AT_LEAST and form.kind not in on_request else self._unsure).append(form)
+        self._by_shape = _grouped(sure, f"{prefix} shape", lambda form: form.shape)
+        self._by_words = _grouped(
+            [form for form in self._unsure if form.words], f"{prefix} words", lambda form: form.words
+        )
+        self._names = frozenset((*self._by_shape, *self._by_words))
+        self.patterns = (
+            *(Pattern(name, same[0].shape) for name, same in self._by_shape.items()),
+            *(Pattern(name, f"(?i){same[0].words}") for name, same in self._by_words.items()),
+        )
+        self._later = Catalogue(tuple(Pattern(shape, shape) for shape in {form.shape: None for form in self._unsure}))
+        self.on_request = on_request
+
+    def find(self, found: Occurrences, wanted: frozenset[str] | None, at_least: float) -> list[Candidate]:
+        """The data that is certain enough, in the order of the text, not overlapping.
+
+        Args:
+            found: what a catalogue that holds these patterns found.
+            wanted: the kinds; None for all but those on request.
+            at_least: how certain it must be, 0 to 1.
+
+        Raises:
+            ConfigurationError: a kind that does not exist.
+        """
+        if wanted is not None and not wanted <= self.titles.keys():
+            names = ", ".join(sorted(map(repr, wanted - self.titles.keys())))
+            raise ConfigurationError(f"no kind is called {names}: the kinds are {', '.join(sorted(self.titles))}")
+        hits = found.names & self._names
+        asked_for_more = at_least < AT_LEAST or not (wanted is None or self.on_request.isdisjoint(wanted))
+        if not hits and not asked_for_more:
+            return []
+        candidates = [
+            candidate
+            for name in sorted(hits & self._by_shape.keys())
+            for form in self._by_shape[name]
+            if _wanted(form, wanted, self.on_request)
+            for candidate in self._candidates(form, found.spans(name), found.text, at_least)
+        ]
+        named = {form.words for name in hits & self._by_words.keys() for form in self._by_words[name]}
+        candidates += [
+            candidate
+            for form in self._unsure
+            if form.words in named or form.alone >= at_least
+            if _wanted(form, wanted, self.on_request)
+            for candidate in self._candidates(form, self._later.spans(form.shape, found.text), found.text, at_least)
+        ]
+        return best(candidates)
+
+    def _candidates(
+        self, form: Form, spans: Iterable[tuple[int, int]], text: str, at_least: float
+    ) -> Iterator[Candidate]:
+        for first, last in spans:
+            begin, finish = form.part(text[first:last]) if form.part else (0, last - first)
+            start, end = first + begin, first + finish
+            if form.whole and not stands_alone(text, start, end):
+                continue
+            if form.valid is not None and not form.valid(text[start:end]):
+                continue
+            if form.unless and _named(text, start, start, form.unless, DENIAL_REACH) is not None:
+                continue
+            distance = _named(text, start, end, form.words, form.reach) if form.words else None
+            certainty = form.alone if distance is None else form.named
+            if certainty >= at_least:
+                finding = Finding(form.kind, self._detail(form, distance is not None), start, end)
+                yield Candidate(finding, certainty, UNNAMED if distance is None else distance)
+
+    def _detail(self, form: Form, named: bool) -> str:
+        holds = "" if form.valid is None else ", and what must hold of one"
+        return f"the form of {self.titles[form.kind]}{holds}{', named nearby' if named else ''}"
+
+
+def _grouped(forms: Iterable[Form], prefix: str, key: Callable[[Form], str]) -> dict[str, tuple[Form, ...]]:
+    """The forms that share a pattern, by a name for it."""
+    groups: dict[str, list[Form]] = {}
+    for form in forms:
+        groups.setdefault(key(form), []).append(form)
+    return {f"{prefix} {number}": tuple(same) for number, same in enumerate(groups.values())}
+
+
+def _wanted(form: Form, wanted: frozenset[str] | None, on_request: frozenset[str]) -> bool:
+    return form.kind not in on_request if wanted is None else form.kind in wanted
+
+
+def _named(text: str, start: int, end: int, words: str, reach: int) -> int | None:
+    distance = distance_to_name(text, start, end, words)
+    return distance if distance is not None and distance <= reach else None

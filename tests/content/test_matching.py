@@ -1,0 +1,45 @@
+"""Many patterns in one pass: what occurs, where, and that nothing is lost when re2 gives up."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.content.matching import PatternSet
+from agentguard.errors import ConfigurationError
+
+PATTERNS = [r"(?i)ignore", r"[0-9]{3}", r"é+", r"\bnever\b"]
+
+
+@given(st.text(alphabet="ignoreIGNOREé0123456789 never\ud800😀", max_size=60))
+def test_as_the_patterns_one_by_one(text: str) -> None:
+    found = PatternSet(PATTERNS)
+    plain = [re.compile(pattern, re.ASCII) for pattern in PATTERNS]
+    assert found.hits(text) == tuple(n for n, pattern in enumerate(plain) if pattern.search(text))
+    for number, pattern in enumerate(plain):
+        assert list(found.spans(number, text)) == [match.span() for match in pattern.finditer(text)]
+
+
+def test_no_patterns_and_no_hits() -> None:
+    assert PatternSet([]).hits("text") == ()
+    assert PatternSet(PATTERNS).hits("") == ()
+    assert len(PatternSet(PATTERNS)) == 4
+
+
+def test_where_the_automaton_gives_up_each_pattern_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    class GivenUp:
+        def Match(self, text: bytes) -> None:
+            return None
+
+    found = PatternSet(PATTERNS)
+    monkeypatch.setattr(found, "_set", GivenUp())
+    assert found.hits("Ignore 650, never") == (0, 1, 3)
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)", r"(a)\1", "(", "[z-a]"])
+def test_a_pattern_that_re2_does_not_take_is_refused(pattern: str) -> None:
+    with pytest.raises(ConfigurationError, match="re2 does not take"):
+        PatternSet(["fine", pattern])

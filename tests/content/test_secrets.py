@@ -1,0 +1,199 @@
+"""Credentials: each issuer's form, assignments and addresses, and what only stands where one would.
+
+The credentials here are made up, and put together from pieces so that no scanner takes this file for a leak.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentguard.content import credentials, secrets
+from agentguard.content.secret_kinds import FORMS, KINDS
+from agentguard.errors import ConfigurationError
+
+MIXED = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zC0bD" * 4
+HEX = "0123456789abcdef" * 4
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGH"
+
+
+def found(text, **options):
+    return [(finding.kind, text[finding.start : finding.end]) for finding in secrets.scan(text, **options).findings]
+
+
+ISSUED = [
+    ("anthropic_key", "sk-" + "ant-api03-" + MIXED[:90]),
+    ("atlassian_token", "ATATT3" + MIXED[:60]),
+    ("aws_access_key_id", "AKIA" + "QYLPMN5HFIQR7XYA"),
+    ("azure_client_secret", "abc8Q" + "~" + MIXED[:34]),
+    ("databricks_token", "dapi" + HEX[:32]),
+    ("digitalocean_token", "dop_v1_" + HEX),
+    ("discord_webhook", "https://discord.com/api/webhooks/1234/" + MIXED[:68]),
+    ("gcp_api_key", "AIza" + MIXED[:35]),
+    ("gcp_oauth_token", "ya29." + MIXED[:40]),
+    ("gcp_oauth_token", "GOCSPX-" + MIXED[:28]),
+    ("github_token", "ghp_" + MIXED[:36]),
+    ("github_token", "github_pat_" + MIXED[:22] + "_" + MIXED[:59]),
+    ("gitlab_token", "glpat-" + MIXED[:20]),
+    ("grafana_token", "glsa_" + MIXED[:32] + "_" + HEX[:8]),
+    ("huggingface_token", "hf_" + LETTERS),
+    ("json_web_token", "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxIn0." + MIXED[:43]),
+    ("linear_key", "lin_api_" + MIXED[:40]),
+    ("mailgun_key", "key-" + HEX[:32]),
+    ("npm_token", "npm_" + MIXED[:36]),
+    ("openai_key", "sk-" + "proj-" + MIXED[:48]),
+    ("openai_key", "sk-" + MIXED[:20] + "T3BlbkFJ" + MIXED[:20]),
+    ("pypi_token", "pypi-" + "AgEIcHlwaS5vcmc" + MIXED[:70]),
+    ("sendgrid_key", "SG." + MIXED[:22] + "." + MIXED[:43]),
+    ("shopify_token", "shpat_" + HEX[:32]),
+    ("slack_token", "xoxb-" + "123456789012-" + MIXED[:24]),
+    ("slack_webhook", "https://hooks.slack.com/services/" + "T0AAAAAAA/B0AAAAAAA/" + MIXED[:24]),
+    ("stripe_key", "sk_" + "live_" + MIXED[:24]),
+    ("telegram_token", "123456789:AA" + MIXED[:33]),
+    ("twilio_key", "SK" + HEX[:32]),
+    ("vault_token", "hvs." + MIXED[:24]),
+]
+# Text, and the part of it that is the credential.
+CARRIED = [
+    ("aws_secret_access_key", "aws_secret_access_key = {}", MIXED[:20] + "/" + MIXED[:19]),
+    ("azure_signature", "https://x.blob.core.windows.net/c?sv=1&sig={}&se=2", MIXED[:43] + "%3D"),
+    ("azure_storage_key", "DefaultEndpointsProtocol=https;AccountKey={};EndpointSuffix=core", MIXED[:86] + "=="),
+    ("basic_auth", "Authorization: Basic {}", b64encode(b"ada:tea4two").decode()),
+    ("bearer_token", "Authorization: Bearer {}", MIXED[:30]),
+    ("database_password", "postgresql+psycopg://app:{}@db.internal:5432/shop", "tea4two"),
+    ("gcp_service_account", '"private_key_id": "{}",', HEX[:40]),
+    ("password", "password = {}", "tea4two"),
+    ("password", '{{"password": "{}"}}', "tea4two!"),
+    ("password", '"{{\\"password\\": \\"{}\\"}}"', "tea4two!"),
+    ("password", "DB_PASSWORD={} ./run", "tea4two"),
+    ("password", "Your password is {}.", "tea4two"),
+    ("password", "Kennwort: {}", "tee4zwei"),
+    ("secret_value", 'api_key: "{}"', MIXED[:32]),
+    ("secret_value", "client-secret={}&x=1", MIXED[:20]),
+    ("secret_value", "'refreshToken': '{}'", MIXED[:32]),
+    ("url_password", "git clone https://ada:{}@git.example.org/x", "tea4two"),
+    ("private_key", "{}", "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE\nab+/==\n-----END RSA PRIVATE KEY-----"),
+    ("private_key", '"key": "{}\\n"', "-----BEGIN " + "PRIVATE KEY-----\\nMIIE\\n-----END PRIVATE KEY-----"),
+    ("private_key", "{}\nrest cut", "-----BEGIN OPENSSH " + "PRIVATE KEY-----"),
+    ("private_key", "{} ssh-rsa", "PuTTY-User-Key-" + "File-3:"),
+]
+
+
+@pytest.mark.parametrize(("kind", "secret"), ISSUED, ids=[kind for kind, _ in ISSUED])
+def test_an_issuers_form_is_found_and_nothing_around_it(kind, secret):
+    assert found(f"use {secret} for it") == [(kind, secret)]
+    assert found(f'{{"value":"{secret}"}}') == [(kind, secret)]
+
+
+@pytest.mark.parametrize(("kind", "text", "secret"), CARRIED, ids=[f"{kind}-{text}" for kind, text, _ in CARRIED])
+def test_the_place_is_the_credential_without_what_carries_it(kind, text, secret):
+    assert found(text.format(secret)) == [(kind, secret)]
+
+
+def test_there_is_an_example_of_every_kind():
+    assert {kind for kind, *_ in [*ISSUED, *CARRIED]} == set(KINDS) == {form.kind for form in FORMS}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "password is required",
+        "Enter your password: ",
+        "password: string",
+        'PASSWORD="${DB_PASSWORD}"',
+        "password = <your password>",
+        "password=********",
+        "password=xxxxxxxx",
+        "reset your password: https://example.org/reset?x=1",
+        "reset password: [click here](https://example.org)",
+        "API_KEY=os.environ['KEY_OF_SERVICE_1']",
+        "api_key: YOUR_API_KEY_HERE_1",
+        f'"next_page_token": "{MIXED[:32]}"',
+        f"nextPageToken={MIXED[:32]}",
+        "token: customer_identifier_7",
+        "Authorization: Bearer <access_token_value>",
+        "basic understanding of information",
+        "postgres://app:password@db/shop",
+        "postgres://app@db/shop",
+        "https://example.org/a:b@c",
+        f"commit {HEX[:40]} of aws",
+        "eyJhbGciOiJIUzI1NiJ8.eyJzdWIiOiIxIn0.abc",  # its header does not decode
+        "AKIAlowercaseletters",
+        "sk-learn is a library",
+        "ghp_" + "x" * 36,
+        "-----BEGIN PUBLIC KEY-----",
+    ],
+)
+def test_what_only_stands_where_a_secret_would_is_left_alone(text):
+    assert found(text) == []
+
+
+def test_a_token_whose_checksum_holds_is_surer():
+    # The checksum of thirty times A is the base-62 form of its CRC-32, 1788580639.
+    held, changed = "ghp_" + "A" * 30 + "0uCPlr", "ghp_" + "A" * 30 + "0uCPls"
+    assert secrets.scan(held).score == 0.99
+    assert secrets.scan(changed).score == 0.7
+    assert secrets.scan("npm_" + "A" * 30 + "0uCPlr").score == 0.99
+
+
+def test_the_crc_is_of_what_stands_between_prefix_and_checksum():
+    import zlib
+
+    digits, number = "", zlib.crc32(b"A" * 30)
+    alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    while number:
+        number, digit = divmod(number, 62)
+        digits = alphabet[digit] + digits
+    assert digits.rjust(6, "0") == "0uCPlr"
+
+
+def test_words_assigned_to_a_password_count_below_a_half():
+    assert found("password: sunshine") == []
+    assert found("password: sunshine", at_least=0.3) == [("password", "sunshine")]
+    assert found("password: required", at_least=0.3) == []
+
+
+def test_entropy():
+    assert credentials.entropy("") == 0.0
+    assert credentials.entropy("aaaa") == 0.0
+    # Two characters, half each: one bit. Four, a quarter each: two bits.
+    assert credentials.entropy("abab") == 1.0
+    assert credentials.entropy("abcd") == 2.0
+
+
+def test_a_finding_shows_nothing_of_the_secret():
+    assert "tea4two" not in repr(secrets.scan("password = tea4two"))
+
+
+def test_an_unknown_kind_is_said_by_name():
+    with pytest.raises(ConfigurationError, match="'pin'"):
+        secrets.scan("", kinds=["pin"])
+
+
+@settings(max_examples=150)
+@given(
+    st.text()
+    | st.text(alphabet="password=:\"'\\ is.x1$<{", max_size=100)
+    | st.lists(
+        st.sampled_from(["password=", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "@b", "bearer ", "\n", "x1"])
+    ).map("".join)
+)
+def test_any_text_is_scanned(text):
+    end = 0
+    for finding in secrets.scan(text, at_least=0.0).findings:
+        assert end <= finding.start < finding.end <= len(text)
+        end = finding.end
+
+
+@given(st.binary(max_size=60), st.text(max_size=60))
+def test_checks_take_any_text(data, text):
+    for candidate in (text, data.decode("latin-1"), b64encode(data).decode()):
+        credentials.basic_pair(candidate)
+        credentials.json_web_token(candidate)
+        credentials.crc32_token(candidate)
+        credentials.token_like(candidate)
+        credentials.password_like(candidate)
