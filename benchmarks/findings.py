@@ -87,4 +87,33 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "Replay",
         "One process, in pure Python where the checkout runs; the time is that of `verify`.",
     ),
+    (
+        "Injected instructions, names of tools told",
+        "Told the names of tools, the detector takes a request for one of them in a result as an instruction; the "
+        "genuine results that are flagged then speak of what such a tool does. Without the names none is. The attacks "
+        "of the design rows and of the held-out rows come from the same templates: with a whole source left out of "
+        "the fit, recall without trigger phrases fell to half on the strangest source. Manuals and READMEs, which are "
+        "written in the imperative, are flagged more often than results of tools.",
+    ),
+    (
+        "Personal data, recogniser tests",
+        "One to thirteen texts a kind. Most of what counts against the detectors is in the labels: second matches "
+        "that are not labelled, numbers labelled valid whose check digit is wrong, five countries' passports as one "
+        "kind. Missed indeed are an IPv6 address with its zone, numbers glued to words, bare licence numbers.",
+    ),
+    (
+        "english_capital of the instruction rules",
+        "The reference asks a language detector that draws lots, about words in capitals; its answer changes with "
+        "the lot. More draws, and lower case first, agreed less.",
+    ),
+    (
+        "JSON that models broke, exact value",
+        "The expected values are trimmed at the ends of texts, and ours keep what stood there; but for blanks the "
+        "goal is reached.",
+    ),
+    (
+        "Hallucination risk",
+        "Close to chance on labelled answers: of the document's four signals only new names carry any, and true "
+        "answers have new names too. It is there because it was asked for, and says what it is.",
+    ),
 )

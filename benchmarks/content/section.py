@@ -47,7 +47,7 @@ def section(data: Path) -> Section:
     for title, found in lines.items():
         text += _table(title, ("what", "texts", DESIGN), found)
     text += [*_table("Speed (`python benchmarks/content/scan_speed.py`)", ("what",), speed), *beside]
-    text += _templates(data) + _hallucination(data) + _grounding(data)
+    text += _templates(data) + _recognizers(data) + _hallucination(data) + _grounding(data)
     return Section(text, [*(line for found in lines.values() for line in found), *speed])
 
 
@@ -105,7 +105,18 @@ def _pii(data: Path) -> list[Line]:
         if labelled >= FEWEST:
             cells = (f"{kind}, F1", f"{held.get('labelled', 0):,}", as_score(design.get("F1")))
             lines.append(Line(cells, held.get("F1"), F1))
-    return lines
+    parts = _by(pii.recognizers(data), "kind")["(all)"]
+    cells = ("recogniser tests, F1", f"{parts[HELD_OUT]['labelled']:,}", as_score(parts[DESIGN]["F1"]))
+    return [*lines, Line(cells, parts[HELD_OUT]["F1"], F1)]
+
+
+def _recognizers(data: Path) -> list[str]:
+    rows = [
+        [kind, *(as_score(parts.get(part, {}).get("F1")) for part in (DESIGN, HELD_OUT))]
+        for kind, parts in sorted(_by(pii.recognizers(data), "kind").items())
+    ]
+    said = "Tests of single recognisers, one to thirteen of a kind; each kind is looked for alone."
+    return ["### Personal data, recogniser tests", said, markdown(("kind", "F1, design", "F1, held out"), rows)]
 
 
 def _ifeval(data: Path) -> list[Line]:
