@@ -85,7 +85,8 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "Replay",
-        "One process, in pure Python where the checkout runs; the time is that of `verify`.",
+        "One process, in pure Python where the checkout runs; the time is that of `verify`. What several processes and "
+        "Spark do with the same log is in docs/scale.md.",
     ),
     (
         "Injected instructions, names of tools told",

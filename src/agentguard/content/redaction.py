@@ -154,7 +154,8 @@ def _fernet(key: bytes) -> Any:
     try:
         from cryptography.fernet import Fernet
     except ImportError as error:
-        raise ConfigurationError("sealing a vault needs the package cryptography: pip install 'agentguard[content]'") from error
+        said = "sealing a vault needs the package cryptography: pip install 'agentguard[content]'"
+        raise ConfigurationError(said) from error
     try:
         return Fernet(key)
     except ValueError as error:
