@@ -25,7 +25,7 @@ from .exits import VERDICT_EXITS, Exit
 from .options import JsonOption
 from .output import console, printable, write_json
 from .sarif import sarif_of
-from .scan_reading import find_files, read_pieces
+from .scan_reading import find_scanned, read_pieces
 from .scan_report import Findings, findings_as_dict, report_findings
 from .state_files import write_lines
 
@@ -147,7 +147,7 @@ def scan(
 
 
 def _paths(files: list[str]) -> list[str]:
-    paths = [path for file in files for path in ([file] if file == STDIN else map(str, find_files(file)))]
+    paths = [path for file in files for path in ([file] if file == STDIN else map(str, find_scanned(file)))]
     if paths.count(STDIN) > 1:
         raise ConfigurationError("standard input can be read once only")
     return list(dict.fromkeys(paths))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
-import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,11 +18,12 @@ from typing import IO, Any, NamedTuple
 
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
+from agentguard.traces.files import find_files, reason_of
 from agentguard.traces.parquet import is_parquet, parquet_lines
 from agentguard.traces.read import BYTE_ORDER_MARK, MAX_LINE_BYTES, STDIN
 from agentguard.traces.row import parse_json
 
-__all__ = ["Form", "Piece", "find_files", "read_pieces"]
+__all__ = ["Form", "Piece", "find_scanned", "read_pieces"]
 
 BLOCK_BYTES = 16 * 2**20
 SUFFIXES = (".csv", ".json", ".jsonl", ".log", ".md", ".ndjson", ".parquet", ".txt", ".xml", ".yaml", ".yml")
@@ -57,39 +57,14 @@ class Piece(NamedTuple):
     certain: bool = True
 
 
-def find_files(source: str) -> tuple[Path, ...]:
+def find_scanned(source: str) -> tuple[Path, ...]:
     """A file, or those of a folder and its sub-folders by their suffixes, plain or ``.gz``, sorted by path.
-
-    Links to folders are not followed; names that begin with a dot are left out.
 
     Raises:
         DataError: where there is no such path, no such file in the folder, or no permission.
     """
-    path = Path(source)
-    try:
-        if not path.is_dir():
-            path.stat()
-            return (path,)
-        found = sorted(_below(path))
-    except FileNotFoundError:
-        raise DataError(f"no such file or folder: {path}") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {_reason(error)}") from None
-    if not found:
-        raise DataError(f"nothing to scan in the folder {path}: it has no {', '.join(SUFFIXES)} file")
-    return tuple(found)
-
-
-def _below(path: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(path, onerror=_refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if name.lower().removesuffix(".gz").endswith(SUFFIXES) and not name.startswith("."):
-                yield Path(folder, name)
-
-
-def _refuse(error: OSError) -> None:
-    raise error
+    absent = f"nothing to scan in the folder {{}}: it has no {', '.join(SUFFIXES)} file"
+    return find_files(source, lambda name: name.removesuffix(".gz").endswith(SUFFIXES), absent)
 
 
 def read_pieces(
@@ -122,7 +97,7 @@ def read_pieces(
         with path.open("rb") as stream:
             yield from _of_stream(stream, str(path), path.name.lower().removesuffix(".gz"), lines, tell)
     except OSError as error:
-        raise DataError(f"cannot read {path}: {_reason(error)}") from None
+        raise DataError(f"cannot read {path}: {reason_of(error)}") from None
 
 
 def _of_stream(
@@ -229,7 +204,3 @@ def _is_object(line: bytes) -> bool:
         return isinstance(parse_json(line), dict)
     except DataError:
         return False
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from agentguard.verification.types import Verdict, VerificationResult
 
-from .replay import GENUINE, MAX_LABELS, MAX_TOOLS, NO_LABEL, OTHER_LABELS, OTHER_TOOLS, Verifier
+from .replay import GENUINE, MAX_LABELS, MAX_TOOLS, NO_LABEL, OTHER_LABELS, OTHER_TOOLS, Verifier, judge
 from .row import BrokenLine, TraceRow
 from .summary import SEVERITY, VerdictCounts
 
@@ -180,7 +180,7 @@ def compare(
         if isinstance(row, BrokenLine):
             counted.push_broken(row)
             continue
-        before, after = _judged(row, old), _judged(row, new)
+        before, after = judge(old, row.call), judge(new, row.call)
         counted.push(row, before, after)
         if on_change is not None and before.verdict != after.verdict:
             on_change(row, before, after)
@@ -188,18 +188,6 @@ def compare(
         if left == 0:
             break
     return counted.summary()
-
-
-def _judged(row: TraceRow, engine: Verifier) -> VerificationResult:
-    call = row.call
-    return engine.verify(
-        call.tool,
-        args=call.args,
-        result=call.result,
-        execution_time_ms=call.execution_time_ms,
-        session_id=call.session_id,
-        call_id=call.call_id,
-    )
 
 
 class _Cells:

@@ -21,7 +21,7 @@ from .draft import Draft
 from .holdout import Trial
 from .inference import MIN_CALLS, draft_profile
 from .kept import Kept, rank_of
-from .replay import Tally
+from .replay import Tally, judge
 from .row import BrokenLine, TraceRow
 from .state import MAX_TOOLS, State
 from .summary import SEVERITY
@@ -205,15 +205,8 @@ class Learner:
 
 
 def _judged(engine: VerificationEngine, row: TraceRow) -> tuple[VerificationResult, int]:
-    call = row.call
     begun = perf_counter_ns()
-    verdict = engine.verify(
-        call.tool,
-        args=call.args,
-        result=call.result,
-        execution_time_ms=call.execution_time_ms,
-        session_id=call.session_id,
-    )
+    verdict = judge(engine, row.call)
     return verdict, perf_counter_ns() - begun
 
 

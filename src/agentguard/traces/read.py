@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from agentguard.errors import DataError
 
+from .files import find_files, reason_of
 from .parquet import is_parquet, parquet_lines
 from .row import BrokenLine, TraceRow, parse_line
 
@@ -37,6 +38,7 @@ MAX_LINE_BYTES = 64 * 2**20
 
 _PIECE = 2**16
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+_SAID = "*.jsonl, *.jsonl.gz or *.parquet"
 _GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -49,19 +51,9 @@ def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
     Raises:
         DataError: where there is no such path, no such file in the folder, or no permission.
     """
-    path = Path(source)
-    try:
-        if not path.is_dir():
-            path.stat()
-            return (path,)
-        found = sorted(_traces_below(path))
-    except FileNotFoundError:
-        raise DataError(f"no such file or folder: {path}") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {_reason(error)}") from None
-    if not found:
-        raise DataError(f"no traces in the folder {path}: it has no *.jsonl, *.jsonl.gz or *.parquet file")
-    return tuple(found)
+    return find_files(
+        source, lambda name: name.endswith(_SUFFIXES), f"no traces in the folder {{}}: it has no {_SAID} file"
+    )
 
 
 def read_traces(
@@ -125,7 +117,7 @@ def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, li
         try:
             stream = file.open("rb", buffering=0)
         except OSError as error:
-            raise DataError(f"cannot read {file}: {_reason(error)}") from None
+            raise DataError(f"cannot read {file}: {reason_of(error)}") from None
         with stream:
             yield from _of_stream(stream, str(file), on_read, limit)
 
@@ -148,7 +140,7 @@ def _of_stream(
     except (EOFError, zlib.error, gzip.BadGzipFile):
         yield BrokenLine(source, number + 1, "the compressed data is damaged or cut off: the file is not read beyond")
     except OSError as error:
-        raise DataError(f"cannot read {source}: {_reason(error)}") from None
+        raise DataError(f"cannot read {source}: {reason_of(error)}") from None
 
 
 def _plain(stream: io.BufferedReader) -> io.BufferedReader:
@@ -189,19 +181,3 @@ class _Counted(io.RawIOBase):
         if self._on_read is not None and data:
             self._on_read(len(data))
         return len(data)
-
-
-def _traces_below(path: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(path, onerror=_refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if name.lower().endswith(_SUFFIXES) and not name.startswith("."):
-                yield Path(folder, name)
-
-
-def _refuse(error: OSError) -> None:
-    raise error
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -7,12 +7,12 @@ from heapq import heappush, heappushpop
 from time import perf_counter_ns
 from typing import Any, Protocol
 
-from agentguard.verification.types import VerificationResult
+from agentguard.verification.types import ToolCall, VerificationResult
 
 from .row import BrokenLine, TraceRow
 from .summary import SEVERITY, Offender, ReplaySummary, ToolSummary, VerdictCounts
 
-__all__ = ["OTHER_LABELS", "OTHER_TOOLS", "Tally", "Verifier", "replay"]
+__all__ = ["OTHER_LABELS", "OTHER_TOOLS", "Tally", "Verifier", "judge", "replay"]
 
 MAX_TOOLS = 10_000
 MAX_LABELS = 100
@@ -64,16 +64,8 @@ def replay(
         if isinstance(row, BrokenLine):
             counted.push_broken(row)
             continue
-        call = row.call
         before = perf_counter_ns()
-        verdict = engine.verify(
-            call.tool,
-            args=call.args,
-            result=call.result,
-            execution_time_ms=call.execution_time_ms,
-            session_id=call.session_id,
-            call_id=call.call_id,
-        )
+        verdict = judge(engine, row.call)
         counted.push(row, verdict, perf_counter_ns() - before)
         if on_call is not None:
             on_call(row, verdict)
@@ -81,6 +73,18 @@ def replay(
         if left == 0:
             break
     return counted.summary()
+
+
+def judge(engine: Verifier, call: ToolCall) -> VerificationResult:
+    """The verdict on a call of a log; the engine learns from it."""
+    return engine.verify(
+        call.tool,
+        args=call.args,
+        result=call.result,
+        execution_time_ms=call.execution_time_ms,
+        session_id=call.session_id,
+        call_id=call.call_id,
+    )
 
 
 class _Figures:
