@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ..langchain.scripted import Run
+from .langchain.scripted import Run
 
 
 @pytest.fixture(params=["sync", "async"])
