@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,9 @@ def test_counts_are_the_same_from_every_engine_and_every_format(log: Path, tmp_p
     assert tools["tool_1"]["bytes"] == pytest.approx([9, 10, 10], rel=0.025)  # {"id":11} is the third of 60
 
 
+@pytest.mark.skipif(
+    find_spec("pyspark") is None, reason="PySpark is not here: it comes with the extras 'spark' and 'dev'"
+)
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, and there is none on this machine")
 def test_spark_reports_what_processes_report(log: Path) -> None:
     code = "from agentguard.cli import main; main()"

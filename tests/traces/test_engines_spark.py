@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ from agentguard.traces.state import partial
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, and there is none on this machine"),
+    pytest.mark.skipif(
+        find_spec("pyspark") is None, reason="PySpark is not here: it comes with the extras 'spark' and 'dev'"
+    ),
     # PySpark and py4j leave sockets to the garbage collector when a session is stopped.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
