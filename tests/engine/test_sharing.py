@@ -313,6 +313,38 @@ def test_what_is_no_label_in_the_log_is_passed_over(caplog: pytest.LogCaptureFix
     assert caplog.text.count("is no label") == 2
 
 
+def test_where_nobody_flushes_the_next_record_takes_the_waiting_ones_with_it() -> None:
+    """A store without write-behind: an outage that is over is over, also under ``on_error: closed``."""
+    store = SharedStore()
+    store.flush_seconds = None
+    engine = VerificationEngine(store=store)
+    engine.register_tool_profile("get_weather", required_fields=["humidity"], on_error="closed")
+    store.gone = True
+    for name in ("0", "1"):
+        assert "on_error is closed" in engine.verify("get_weather", result={"city": "Oslo"}, call_id=name).note
+    store.gone = False
+    assert "not on record" not in engine.verify("get_weather", result={"city": "Oslo"}, call_id="2").note
+    assert [record.event["call_id"] for record in store.events("audit")] == ["0", "1", "2"]
+
+
+def test_what_is_no_audit_record_in_the_log_is_passed_over() -> None:
+    store = SharedStore()
+    for event in ({"call_id": "x"}, {"call_id": "x", "tool": "t", "verdict": "flag", "prior": "much"}, {"tool": "t"}):
+        store.append("audit", event)
+    engine = VerificationEngine(store=store)
+    engine.record_feedback("t", 0.4, True, "x")
+    assert engine.verify("t", learn=False).prior == pytest.approx(7 / 41)
+
+
+def test_a_profile_is_told_without_asking_the_store() -> None:
+    store = SharedStore()
+    engine = VerificationEngine(store=store)
+    engine.register_tool_profile("get_weather", required_fields=["humidity"])
+    store.load = None  # type: ignore[assignment]  # whoever asks it raises
+    assert engine.profile_of("get_weather").required_fields == ("humidity",)
+    assert engine.profile_of("unknown").name == "unknown"
+
+
 def test_an_audit_record_that_the_store_refuses_does_not_hold_up_the_others() -> None:
     class Choosy(SharedStore):
         def append(self, kind: str, event: Mapping[str, Any], /) -> int:

@@ -89,7 +89,7 @@ for use in (lambda: agentguard.stores.open_store(sys.argv[2]), lambda: getattr(a
 @pytest.mark.parametrize(
     ("package", "where", "name", "extra"),
     [
-        ("diskcache", "somewhere", "DiskStore", "agentguard[disk]"),
+        ("diskcache", "somewhere", "DiskStore", "diskcache"),
         ("redis", "redis://user:secret@localhost/0", "RedisStore", "agentguard[redis]"),
         ("redis", "rediss://user:secret@localhost/0", "RedisStore", "agentguard[redis]"),
         ("redis", "unix://user:secret@/run/redis.sock", "RedisStore", "agentguard[redis]"),

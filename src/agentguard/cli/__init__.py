@@ -1,4 +1,4 @@
-"""The command line: ``agentguard demo | verify | replay | profiles``."""
+"""The command line: ``agentguard demo | verify | replay | learn | scan | calibrate | profiles | state``."""
 
 from agentguard.cli.app import app, main
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
-__all__ = ["Finding"]
+__all__ = ["KINDS", "Finding", "Kind"]
+
+Kind = Literal["injection", "pii", "secrets"]
+KINDS: Final[tuple[Kind, ...]] = ("injection", "pii", "secrets")
+"""What results and files are looked through for."""
 
 
 class Finding(NamedTuple):

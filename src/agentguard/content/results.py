@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .findings import Finding
+from .findings import KINDS, Finding, Kind
 
 if TYPE_CHECKING:
     from .scanner import Scanner
 
 __all__ = ["KINDS", "Found", "Kind", "found_in", "redacted", "text_of"]
 
-Kind = Literal["injection", "pii", "secrets"]
-KINDS: Final[tuple[Kind, ...]] = ("injection", "pii", "secrets")
 MAX_DEPTH: Final = 200
 
 

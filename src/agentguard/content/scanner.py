@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from types import MappingProxyType
-from typing import Final
 
 from agentguard.content import injection, pii, secrets
+from agentguard.content.findings import KINDS
 from agentguard.content.forms import AT_LEAST
 from agentguard.content.injection import InjectionResult
 from agentguard.content.patterns import Catalogue
@@ -16,7 +16,6 @@ from agentguard.errors import ConfigurationError
 
 __all__ = ["KINDS", "Scanner", "scan_all"]
 
-KINDS: Final = ("injection", "pii", "secrets")
 _PATTERNS = {"injection": injection.PATTERNS, "pii": pii.PATTERNS, "secrets": secrets.PATTERNS}
 
 

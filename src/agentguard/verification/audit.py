@@ -133,13 +133,14 @@ class Audit:
     def _write(self, event: Mapping[str, Any]) -> str:
         """Write to the log; why that could not be done, or ""."""
         with self._writing:
-            if self._waiting:  # the store failed: until a flush finds it again, no call waits for it
-                self._waiting.append(event)
+            # The store failed: until a flush finds it again no call waits for it, unless nobody flushes.
+            behind = bool(self._waiting) and self._store.flush_seconds is not None
+            self._waiting.append(event)
+            if behind:
                 return f"{len(self._waiting):,} audit records wait for the store to be back"
             try:
-                self._store.append(AUDIT, event)
+                self._drain()
             except Exception as error:
-                self._waiting.append(event)
                 why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
                 _log.error("a verdict on %r is %s", event["tool"], f"not on record: {why}")
                 return why
@@ -158,21 +159,23 @@ class Audit:
         Raises:
             StoreError: where the store still fails; what could not be written goes on waiting.
         """
-        refused: list[Mapping[str, Any]] = []  # the first, where the store takes others and not this one
         with self._writing:
-            while self._waiting:
-                try:
-                    self._store.append(AUDIT, self._waiting[0])
-                except StoreError:
-                    if refused or len(self._waiting) == 1:
-                        self._waiting.extendleft(refused)
-                        raise
-                    refused.append(self._waiting.popleft())
-                    continue
-                self._waiting.popleft()
-                if refused:
-                    _log.error("an audit record of %r is given up: the store refuses it", refused.pop()["tool"])
-            self._waiting.extendleft(refused)
+            self._drain()
+
+    def _drain(self) -> None:
+        refused: list[Mapping[str, Any]] = []  # the first, where the store takes others and not this one
+        while self._waiting:
+            try:
+                self._store.append(AUDIT, self._waiting[0])
+            except Exception:
+                if refused or len(self._waiting) == 1:
+                    self._waiting.extendleft(refused)
+                    raise
+                refused.append(self._waiting.popleft())
+                continue
+            self._waiting.popleft()
+            if refused:
+                _log.error("an audit record of %r is given up: the store refuses it", refused.pop()["tool"])
 
     def find(self, tool: str, call_id: str) -> Judged | None:
         """The call of this name; None where neither this engine nor the log has it."""
@@ -181,13 +184,22 @@ class Audit:
         if found is not None:
             return found
         for record in self._store.events(AUDIT, after=self._read):
-            event = record.event
-            if isinstance(event.get("call_id"), str):
-                self._keep(str(event["tool"]), event["call_id"], _read(event))
             self._read = record.sequence
+            call = _read(record.event)
+            if call is not None:
+                self._keep(*call)
         with self._lock:
             return self._calls.get((tool, call_id))
 
 
-def _read(event: Mapping[str, Any]) -> Judged:
-    return Judged(event["verdict"], event["prior"], tuple(event["fired"]), event["nats"], event["propensity"])
+def _read(event: Mapping[str, Any]) -> tuple[str, str, Judged] | None:
+    """The call that a record is of, by tool and name; None of one without a name, and for what is no record."""
+    try:
+        call = Judged(
+            event["verdict"], float(event["prior"]), tuple(event["fired"]), dict(event["nats"]),
+            float(event["propensity"]),
+        )  # fmt: skip
+        name = event["call_id"]
+        return (str(event["tool"]), name, call) if isinstance(name, str) else None
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,7 +1,7 @@
 """What can be counted of a tool's calls exactly, in any order and on any number of machines.
 
 Integers by field, and nothing else: two censuses merge by adding their counts, so that the sum is the same however the
-calls were divided. This is what workers of one fleet tell each other, and what a profile is inferred from. What
+calls were divided, as far as the bounds below are not reached. This is what workers of one fleet tell each other. What
 depends on the order of calls (drift, clocks, the latest result of some arguments) is not in it.
 
 A field is a JSON array that begins with what is counted:

@@ -121,7 +121,7 @@ class VerificationEngine:
 
     def profile_of(self, tool: str) -> ToolProfile:
         """The profile that a tool is held to; for an unregistered tool the default one."""
-        return self._tools.find(as_name(tool), keep=False).contract.profile
+        return self._tools.contract_of(as_name(tool)).profile
 
     def verify(
         self,

@@ -111,6 +111,12 @@ class Registry:
                 self._weigh(tool, state)
             return state
 
+    def contract_of(self, tool: str) -> Contract:
+        """What a tool is held to; what was learned of it is not asked for."""
+        with self._lock:
+            state = self._tools.get(tool)
+            return self._contract(tool) if state is None else state.contract
+
     def known(self) -> list[tuple[str, ToolState]]:
         """All tools, the least recently used first."""
         with self._lock:

@@ -196,12 +196,9 @@ def feedback_of(store: Store, tool: str) -> tuple[float, dict[str, float]]:
     registry = Registry(_Nothing(), settings, counting=False)
     for record in store.events(FEEDBACK):
         event = record.event
-        try:
-            if "reset" in event:
-                registry.drop(str(event["reset"]), labels=bool(event.get("labels")))
-            else:
-                label_of(registry, event)
-        except (KeyError, TypeError, ValueError):  # no label; the overview counts these
-            continue
+        if "reset" in event:
+            registry.drop(str(event["reset"]), labels=bool(event.get("labels")))
+        else:
+            label_of(registry, event)  # what is no label is counted by the overview
     state = registry.find(tool, keep=False)
     return state.labels.prior(settings.prior, settings.block_at), dict(state.factors)
