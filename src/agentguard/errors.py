@@ -4,8 +4,10 @@
 
     AgentGuardError
     ├── ConfigurationError      what was declared is wrong: an argument, a setting
-    │   └── ProfileError        one or more tool profiles are wrong; lists every problem
+    │   └── FileProblems        files of declarations are wrong; lists every problem
+    │       └── ProfileError    … which are tool profiles
     ├── DataError               what was handed over to be read is wrong: a call, a trace
+    ├── GateError               a run of the reliability gate could not be finished
     ├── ResultBlocked           a tool result was blocked, and the guard was asked to raise
     └── StoreError              what was learned could not be kept or read back
 
@@ -22,6 +24,8 @@ __all__ = [
     "AgentGuardError",
     "ConfigurationError",
     "DataError",
+    "FileProblems",
+    "GateError",
     "Problem",
     "ProfileError",
     "ResultBlocked",
@@ -38,7 +42,7 @@ class ConfigurationError(AgentGuardError, ValueError):
 
 
 class Problem(NamedTuple):
-    """One fault in one profile, with the place to mend it (``line`` is 1-based; None where there is no file)."""
+    """One fault in one file, with the place to mend it (``line`` is 1-based; None where there is no file)."""
 
     source: str
     line: int | None
@@ -50,24 +54,49 @@ class Problem(NamedTuple):
         return f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
 
 
-class ProfileError(ConfigurationError):
-    """All problems of all profiles that were read together, so that one edit mends them.
+class FileProblems(ConfigurationError):
+    """All problems of all files that were read together, so that one edit mends them.
+
+    >>> print(FileProblems([Problem(".llm-reliability.yaml", 3, "use_case", "must not be empty")]))
+    .llm-reliability.yaml has 1 problem:
+      .llm-reliability.yaml:3: use_case: must not be empty
+    """
+
+    noun = "files"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        sources = list(dict.fromkeys(problem.source for problem in self.problems))
+        subject = f"{sources[0]} has" if len(sources) == 1 else f"{len(sources)} {self.noun} have"
+        count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
+        super().__init__("\n  ".join([f"{subject} {count}:", *map(str, self.problems)]))
+
+
+class ProfileError(FileProblems):
+    """All problems of the tool profiles that were read together.
 
     >>> print(ProfileError([Problem("weather.yaml", 3, "min_response_length", "must be at least 0")]))
     weather.yaml has 1 problem:
       weather.yaml:3: min_response_length: must be at least 0
     """
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
-        sources = list(dict.fromkeys(problem.source for problem in self.problems))
-        subject = f"{sources[0]} has" if len(sources) == 1 else f"{len(sources)} profiles have"
-        count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
-        super().__init__("\n  ".join([f"{subject} {count}:", *map(str, self.problems)]))
+    noun = "profiles"
 
 
 class DataError(AgentGuardError, ValueError):
     """A call or a trace that cannot be read."""
+
+
+class GateError(AgentGuardError):
+    """A run of the reliability gate that could not be finished: a model did not answer, a stage broke its contract.
+
+    Attributes:
+        stage: the name of the stage that failed; empty where it was none.
+    """
+
+    def __init__(self, message: str, stage: str = "") -> None:
+        self.stage = stage
+        super().__init__(f"{stage}: {message}" if stage else message)
 
 
 class ResultBlocked(AgentGuardError):

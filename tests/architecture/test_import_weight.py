@@ -6,12 +6,22 @@ import sys
 
 import pytest
 
-HEAVY = {"diskcache", "langchain", "langchain_core", "langgraph", "numpy", "redis", "scipy"}
+HEAVY = {
+    "boto3", "bs4", "diskcache", "elasticsearch", "fastapi", "httpx", "langchain", "langchain_core", "langgraph",
+    "lxml", "numpy", "pypdf", "redis", "scipy",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "module",
-    ["agentguard", "agentguard.convergence", "agentguard.health", "agentguard.stores", "agentguard.verification"],
+    [
+        "agentguard",
+        "agentguard.convergence",
+        "agentguard.gate",
+        "agentguard.health",
+        "agentguard.stores",
+        "agentguard.verification",
+    ],
 )
 def test_import_loads_nothing_heavy(module: str) -> None:
     code = f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from agentguard.errors import ConfigurationError
-from agentguard.profile_files import MAX_BYTES, read_profile_files
+from agentguard.profile_files import read_profile_files
+from agentguard.yaml_files import MAX_BYTES
 
 LOADERS = [name for name in ("CSafeLoader", "SafeLoader") if hasattr(yaml, name)]
 

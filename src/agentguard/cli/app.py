@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from agentguard.errors import AgentGuardError, ProfileError
+from agentguard.errors import AgentGuardError, FileProblems
 
 from .calibrate import calibrate
 from .demo import demo
@@ -84,10 +84,10 @@ def _failed(error: Exception, *, as_json: bool) -> int:
         traceback.print_exception(error)
         message = f"internal error ({type(error).__name__}); please report it"
     if as_json:
-        problems = [problem._asdict() for problem in error.problems] if isinstance(error, ProfileError) else None
+        problems = [problem._asdict() for problem in error.problems] if isinstance(error, FileProblems) else None
         write_json({"error": message} if problems is None else {"error": message, "problems": problems})
         return Exit.ERROR
-    lines = message.splitlines() if isinstance(error, ProfileError) else [message]
+    lines = message.splitlines() if isinstance(error, FileProblems) else [message]
     err = console(stderr=True)
     err.print(show(f"error: {lines[0]}", limit=2_000), soft_wrap=True)
     for line in lines[1:]:

@@ -66,22 +66,15 @@ def load_calibration(path: str | PathLike[str]) -> Calibration:
         ConfigurationError: where there is no such file.
         ProfileError: with every problem of the file, each with its line.
     """
-    from agentguard.profile_files import read_profile_files  # with the YAML reader, which few imports need
+    from agentguard.yaml_files import Subject, read_yaml_file  # with the YAML reader, which few imports need
 
-    shown = str(path).encode("utf-8", "replace").decode()
     try:
-        files, problems = read_profile_files(path)
-    except ConfigurationError:
-        raise ConfigurationError(
-            f"no calibration file at {shown or 'an empty path'}; 'agentguard calibrate -o FILE' writes one"
-        ) from None
-    sources = {file.source for file in files} | {problem.source for problem in problems}
-    if sources != {shown}:
-        raise ConfigurationError(f"{shown} is a folder; name the calibration file in it")
-    problems = [problem._replace(message=_in_place(problem.message)) for problem in problems]
-    if not files:
+        given, problems = read_yaml_file(path, Subject("calibration file", f"version: {CALIBRATION_VERSION}"))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error}; 'agentguard calibrate -o FILE' writes one") from None
+    if given is None:
         raise ProfileError(problems)
-    found, more = _parsed(files[0].data, shown, files[0].lines)
+    found, more = _parsed(given.data, given.source, given.lines)
     if problems or more:
         raise ProfileError(sorted([*problems, *more], key=lambda problem: problem.line or 0))
     return found
@@ -181,11 +174,3 @@ def _ratios(given: Any, where: tuple[str, ...], note: _Note) -> dict[str, float]
         else:
             found[signal] = float(ratio)
     return found
-
-
-def _in_place(message: str) -> str:
-    """A message of the reader, which speaks of profiles, for a file that is none."""
-    for end in ("is empty", "is not a mapping"):
-        if message.startswith(end):
-            return f"{end}; a calibration file is a mapping that begins with `version: {CALIBRATION_VERSION}`"
-    return message.replace("write one profile a file", "leave one").replace("a profile", "a calibration file")

@@ -12,7 +12,7 @@ from .profile import ToolProfile, parse_profile
 if TYPE_CHECKING:
     from os import PathLike
 
-    from agentguard.profile_files import RawProfile
+    from agentguard.yaml_files import RawFile
 
 __all__ = ["load_profiles", "profiles_in"]
 
@@ -70,7 +70,7 @@ def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> li
     return profiles
 
 
-def _claim(profile: ToolProfile, file: RawProfile, claimed: dict[str, str]) -> list[Problem]:
+def _claim(profile: ToolProfile, file: RawFile, claimed: dict[str, str]) -> list[Problem]:
     """Enter the profile's names as claimed, and report those that another file claimed before."""
     problems = []
     for name, key in _names(profile):
