@@ -1,0 +1,1 @@
+"""Where trusted documents are searched."""

@@ -1,0 +1,183 @@
+"""What the stages of a run hand on, from a prompt to the score: small frozen records that read back from JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = [
+    "Chunk",
+    "Claim",
+    "ClaimVerdict",
+    "Decision",
+    "Document",
+    "Evidence",
+    "Label",
+    "Passage",
+    "Prompt",
+    "Reason",
+    "Response",
+    "Score",
+]
+
+Label = Literal["supported", "weakly_supported", "unsupported"]
+Decision = Literal["deploy", "warn", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A trusted document, cleaned.
+
+    Attributes:
+        uri: where it comes from: ``docs/returns.md``, ``https://…``, ``s3://bucket/key``. One uri, one document.
+        title: what it calls itself; its file name where it has no title.
+        text: plain text; paragraphs apart by a blank line, headings on lines of their own that begin with ``#``.
+        digest: of the bytes it was read from, in hexadecimal: equal digests, equal documents.
+    """
+
+    uri: str
+    title: str
+    text: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document that is searched for as a whole; pieces that follow each other overlap.
+
+    Attributes:
+        id: the same for the same piece of the same text, in every index.
+        document: the uri of its document.
+        title: the document's.
+        heading: the headings above it, joined by `` > ``; empty where there are none.
+        text: the piece itself.
+        start, end: where it lies in the document's text, in characters.
+    """
+
+    id: str
+    document: str
+    title: str
+    heading: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that a search has found.
+
+    Attributes:
+        chunk: what was found.
+        score: how well it fits, more is better; comparable within one search only.
+    """
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question put to the model under test.
+
+    Attributes:
+        id: ``p1``, ``p2``, …, or the id that a prompt set gives.
+        text: what is asked.
+        category: what kind of question it is, ``factual_recall`` for example; empty where nobody said.
+    """
+
+    id: str
+    text: str
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the model under test answered to a prompt."""
+
+    prompt_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One atomic statement of fact in a response.
+
+    Attributes:
+        id: ``p1.c1``, ``p1.c2``, …: the prompt's id and a number.
+        prompt_id: the response that it is taken from, by its prompt.
+        text: the statement, understandable by itself.
+        start, end: the characters of the response that say it; -1 where it says so in no one place.
+    """
+
+    id: str
+    prompt_id: str
+    text: str
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What trusted documents say that may bear on a claim, the best passage first."""
+
+    claim_id: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One ground of a verdict.
+
+    Attributes:
+        kind: ``number``, ``date``, ``name``, ``negation``, ``overlap``, … or ``judge`` for what a model said.
+        detail: in words, for a person.
+        said: the part of the claim that it is about; empty where it is about the whole.
+        found: what the passage has in its place; empty where it has nothing.
+    """
+
+    kind: str
+    detail: str
+    said: str = ""
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """What was decided of a claim, and on which ground.
+
+    Attributes:
+        claim_id: the claim's.
+        label: ``supported``, ``weakly_supported`` or ``unsupported``.
+        reasons: why, the weightiest first; never empty.
+        chunk_id: the passage that decided it; None where no passage bears on the claim.
+        quote: the words of that passage that decided it; empty where there are none.
+        judge: who decided: ``rules``, or the model's name.
+    """
+
+    claim_id: str
+    label: Label
+    reasons: tuple[Reason, ...]
+    chunk_id: str | None
+    quote: str
+    judge: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The outcome of a run.
+
+    Attributes:
+        risk: (unsupported + weakly supported / 2) / claims, in [0, 1], unrounded; 0 where nothing was claimed.
+        decision: ``deploy``, ``warn`` or ``block``.
+        total_claims, supported, weakly_supported, unsupported: how many claims there are of each kind.
+        reason: why, in words.
+    """
+
+    risk: float
+    decision: Decision
+    total_claims: int
+    supported: int
+    weakly_supported: int
+    unsupported: int
+    reason: str

@@ -1,0 +1,203 @@
+"""The configuration: the documented file as it is, and every fault of a bad one in one error."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.errors import ConfigurationError, FileProblems, Problem
+from agentguard.gate.config import GateConfig, HttpSource, LocalSource, S3Source
+from agentguard.gate.config_file import load_config, parse_config
+
+# The file that the gate's architecture document shows, section 5.7; comments in our own words.
+DOCUMENTED = """\
+use_case: "customer support chatbot for Acme Corp"
+risk_tolerance:
+  deploy_threshold: 0.10   # up to here: deploy
+  warn_threshold: 0.25     # up to here: warn
+evaluation:
+  num_prompts: 20
+  prompt_categories:
+    - factual_recall
+    - edge_cases
+    - policy_boundaries
+    - ambiguous_queries
+doc_sources:
+  - type: s3
+    bucket: acme-support-docs
+    prefix: knowledge-base/
+  - type: local
+    path: ./docs/policies/
+model:
+  provider: bedrock
+  model_id: "anthropic.claude-3-sonnet-20240229-v1:0"
+elasticsearch:
+  host: "https://my-cluster.es.amazonaws.com"
+  index: "acme_trusted_docs"
+"""
+SMALL = {"use_case": "help desk", "doc_sources": [{"type": "local", "path": "docs"}]}
+
+
+def load(folder: Path, text: str) -> GateConfig:
+    path = folder / ".llm-reliability.yaml"
+    path.write_text(text)
+    return load_config(path)
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    with pytest.raises(FileProblems) as caught:
+        load(folder, text)
+    return [f"{problem.line}: {problem.field}: {problem.message}" for problem in caught.value.problems]
+
+
+def test_the_documented_file_is_read_as_it_is(tmp_path: Path) -> None:
+    config = load(tmp_path, DOCUMENTED)
+
+    assert config.use_case == "customer support chatbot for Acme Corp"
+    assert (config.risk_tolerance.deploy_threshold, config.risk_tolerance.warn_threshold) == (0.10, 0.25)
+    assert config.evaluation.num_prompts == 20
+    assert config.evaluation.prompt_categories == (
+        "factual_recall",
+        "edge_cases",
+        "policy_boundaries",
+        "ambiguous_queries",
+    )
+    assert config.doc_sources == (
+        S3Source(type="s3", bucket="acme-support-docs", prefix="knowledge-base/"),
+        LocalSource(type="local", path="./docs/policies/"),
+    )
+    assert config.model is not None
+    assert config.model.name == "bedrock:anthropic.claude-3-sonnet-20240229-v1:0"
+    assert (config.model.temperature, config.model.max_tokens, config.model.max_retries) == (0.0, 4096, 0)
+    assert config.elasticsearch is not None
+    assert config.elasticsearch.index == "acme_trusted_docs"
+    assert config.judge is None
+    assert config.resolve("docs") == tmp_path / "docs"
+
+
+def test_every_fault_is_told_at_once_with_its_line(tmp_path: Path) -> None:
+    text = """\
+use_case: ""
+num_prompts: 5
+risk_tolerance: {deploy_threshold: 1.5, warn_threshold: true}
+doc_sources:
+  - {type: ftp, path: x}
+  - {path: x}
+  - type: local
+  - type: http
+    url: file:///etc/passwd
+  - {type: s3, bucket: b, url: x}
+model: {provider: openai, model_id: gpt, options: {api_key: sk-1}}
+elasticsearch: {host: "http://user:pass@host", index: UPPER}
+folder: /
+judge: {provider: openai, model_id: gpt, max_tokens: many}
+"""
+    assert faults(tmp_path, text) == [
+        "1: use_case: string should have at least 1 character",
+        "2: num_prompts: is unknown here; did you mean evaluation.num_prompts?",
+        "3: risk_tolerance.deploy_threshold: input should be less than or equal to 1",
+        "3: risk_tolerance.warn_threshold: input should be a valid number",
+        "5: doc_sources.0: type 'ftp' is not known; known are local, http and s3",
+        "6: doc_sources.1: needs a type: local, http or s3",
+        "7: doc_sources.2.path: is missing",
+        "8: doc_sources.3: 'file:///etc/passwd' is no http:// or https:// address",
+        "10: doc_sources.4.url: is unknown",
+        "11: model.options: api_key: a key is no part of the file; it comes from the environment",
+        "12: elasticsearch.host: an address must not carry a password: credentials come from the environment",
+        "12: elasticsearch.index: string should match pattern '^[a-z0-9][a-z0-9._-]{0,199}$'",
+        "13: folder: is no field of the file",
+        "14: judge.max_tokens: input should be a valid integer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "1: : is empty; a gate configuration is a mapping of fields, like `use_case: customer support`"),
+        ("use_case: x\n", "1: doc_sources: is missing"),
+        (
+            "use_case: x\ndoc_sources: []\n",
+            "1: : doc_sources must name at least one source of trusted documents",
+        ),
+        (
+            "use_case: &a x\ndoc_sources: [{type: local, path: *a}]\n",
+            "1: use_case: anchor &a is not allowed in a gate configuration; write the value out",
+        ),
+    ],
+)
+def test_one_fault(tmp_path: Path, text: str, fault: str) -> None:
+    assert fault in faults(tmp_path, text)
+
+
+def test_thresholds_in_the_wrong_order() -> None:
+    with pytest.raises(FileProblems, match=r"deploy_threshold \(0\.3\) must not be above warn_threshold \(0\.2\)"):
+        parse_config({**SMALL, "risk_tolerance": {"deploy_threshold": 0.3, "warn_threshold": 0.2}})
+
+
+def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no gate configuration at"):
+        load_config(tmp_path / "none.yaml")
+    with pytest.raises(ConfigurationError, match="is a folder; name the gate configuration in it"):
+        load_config(tmp_path)
+
+
+def both_roles(**judge: object) -> GateConfig:
+    model = {"provider": "openai", "model_id": "gpt-x"}
+    return parse_config({**SMALL, "model": model, "judge": {**model, **judge}})
+
+
+def test_a_model_that_would_verify_its_own_claims_needs_an_explicit_yes() -> None:
+    with pytest.raises(FileProblems, match=r"judge is the model under test \(openai:gpt-x\)"):
+        both_roles()
+    with pytest.raises(FileProblems, match="judge is the model under test"):
+        both_roles(provider="OpenAI", temperature=0.5)  # the same model, however it is spelled or set
+
+    assert both_roles(allow_same_model=True).judge is not None
+    assert both_roles(model_id="gpt-y").judge is not None
+
+
+def test_prompts_and_recorded_responses_exclude_each_other() -> None:
+    with pytest.raises(FileProblems, match="recorded responses bring their own prompts"):
+        parse_config({**SMALL, "evaluation": {"prompts": "p.yaml", "responses": "r.jsonl"}})
+
+
+def test_an_http_source_needs_an_address() -> None:
+    with pytest.raises(FileProblems, match="needs a url, or urls"):
+        parse_config({**SMALL, "doc_sources": [{"type": "http"}]})
+
+    config = parse_config({**SMALL, "doc_sources": [{"type": "http", "url": "http://a/", "urls": ["https://b/"]}]})
+    source = config.doc_sources[0]
+    assert isinstance(source, HttpSource)
+    assert source.addresses == ("http://a/", "https://b/")
+
+
+def test_the_digest_is_of_what_is_declared_and_not_of_where(tmp_path: Path) -> None:
+    here, there = tmp_path / "a", tmp_path / "b"
+    here.mkdir()
+    there.mkdir()
+
+    assert load(here, DOCUMENTED).digest == load(there, DOCUMENTED + "# a comment\n").digest
+    assert load(here, DOCUMENTED).digest != load(here, DOCUMENTED.replace("0.25", "0.26")).digest
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+SECTIONS = ["use_case", "risk_tolerance", "evaluation", "doc_sources", "model", "judge", "elasticsearch", "unknown"]
+
+
+@given(st.dictionaries(st.sampled_from(SECTIONS), json_values))
+def test_any_mapping_gives_a_configuration_or_its_problems(data: dict[str, object]) -> None:
+    problems: tuple[Problem, ...] = ()
+    config = None
+    try:
+        config = parse_config(data)
+    except FileProblems as error:
+        problems = error.problems
+
+    assert (config is None) == bool(problems)
