@@ -91,7 +91,7 @@ doc_sources:
 model: {provider: openai, model_id: gpt, options: {api_key: sk-1}}
 elasticsearch: {host: "http://user:pass@host", index: UPPER}
 folder: /
-judge: {provider: openai, model_id: gpt, max_tokens: many}
+judge: {provider: openai, model_id: gpt, max_tokens: many, base_url: "https://u:p@host/v1"}
 """
     assert faults(tmp_path, text) == [
         "1: use_case: string should have at least 1 character",
@@ -107,6 +107,7 @@ judge: {provider: openai, model_id: gpt, max_tokens: many}
         "12: elasticsearch.host: an address must not carry a password: credentials come from the environment",
         "12: elasticsearch.index: string should match pattern '^[a-z0-9][a-z0-9._-]{0,199}$'",
         "13: folder: is no field of the file",
+        "14: judge.base_url: an address must not carry a password: credentials come from the environment",
         "14: judge.max_tokens: input should be a valid integer",
     ]
 

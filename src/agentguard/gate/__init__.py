@@ -6,7 +6,10 @@ a score and the decision: deploy, warn or block. Every step is recorded.
 
 from agentguard.gate.config import GateConfig
 from agentguard.gate.config_file import load_config, parse_config
+from agentguard.gate.ingest.ingesting import IngestReport, ingest
 from agentguard.gate.judging import Case, Judge, Target
+from agentguard.gate.pipeline import GateRun, evaluate, read_run
+from agentguard.gate.services import Services, open_services
 from agentguard.gate.types import (
     Chunk,
     Claim,
@@ -28,13 +31,20 @@ __all__ = [
     "Document",
     "Evidence",
     "GateConfig",
+    "GateRun",
+    "IngestReport",
     "Judge",
     "Passage",
     "Prompt",
     "Reason",
     "Response",
     "Score",
+    "Services",
     "Target",
+    "evaluate",
+    "ingest",
     "load_config",
+    "open_services",
     "parse_config",
+    "read_run",
 ]

@@ -167,6 +167,11 @@ class ModelConfig(_Section):
     max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 0
     options: dict[str, Any] = {}
 
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, base_url: str | None) -> str | None:
+        return None if base_url is None else _check_url(base_url)
+
     @field_validator("options")
     @classmethod
     def _no_secrets(cls, options: dict[str, Any]) -> dict[str, Any]:
@@ -203,6 +208,11 @@ class EmbeddingsConfig(_Section):
     provider: Text
     model_id: Text
     base_url: Text | None = None
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, base_url: str | None) -> str | None:
+        return None if base_url is None else _check_url(base_url)
 
     @property
     def name(self) -> str:

@@ -1,0 +1,108 @@
+"""A model's failure in words: what went wrong and where, and nothing of what was sent, answered or kept secret."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["describe_failure", "presentable"]
+
+MAX_SAID = 200
+ECHO = 24
+"""From so many characters on, what a message shares with what was sent counts as a quotation of it."""
+
+# Their messages are of hosts, times and places in a text, never the text itself.
+_TELLING = frozenset(
+    """APIConnectionError ConnectionError HTTPClientError JSONDecodeError NoCredentialsError PartialCredentialsError
+    TimeoutError TransportError""".split()
+)
+_SECRET_NAME = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+def describe_failure(error: BaseException, sent: Sequence[str] = ()) -> str:
+    """The error's class, the status and code that a server gave, and its message where that can be shown.
+
+    A message is shown of failed connections, of broken JSON (the place alone), and of requests that the server refused
+    (status 4xx: the key, the name of the model, the rate). What a server says when it breaks, and what a parser says of
+    an answer, may quote the answer.
+
+    Args:
+        error: what a client library raised.
+        sent: the texts of the request; a message that quotes them is left out.
+
+    >>> describe_failure(TimeoutError("timed out"))
+    'TimeoutError: timed out'
+    >>> describe_failure(ValueError("no JSON: the patient is called Ann"))
+    'ValueError, whose message is left out, since it could quote the answer'
+    """
+    status, code, said = _of_server(error)
+    about = [f"status {status}"] if status is not None else []
+    about += [code] if code else []
+    shown = f"{type(error).__name__} ({', '.join(about)})" if about else type(error).__name__
+    if status is None:
+        said = _of_connection(error)
+        if not said and str(error):
+            return f"{shown}, whose message is left out, since it could quote the answer"
+    elif not 400 <= status < 500:
+        said = ""
+    said = presentable(said, sent)
+    return f"{shown}: {said}" if said else shown
+
+
+def _of_server(error: BaseException) -> tuple[int | None, str, str]:
+    """Status, code and message of the answer that the error stands for, as the clients of the providers keep them."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore
+        metadata, about = _mapping(response.get("ResponseMetadata")), _mapping(response.get("Error"))
+        return _status(metadata.get("HTTPStatusCode")), _code(about.get("Code")), _text(about.get("Message"))
+    status = _status(getattr(error, "status_code", None))
+    body = _mapping(getattr(error, "body", None))  # openai, and clients generated like it
+    body = _mapping(body.get("error")) or body
+    # ollama keeps its server's message as ``error``.
+    said = _text(body.get("message")) or _text(getattr(error, "error", None))
+    return status, _code(getattr(error, "code", None)), said
+
+
+def _of_connection(error: BaseException) -> str:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if not names & _TELLING or any("Protocol" in name for name in names):
+        return ""
+    said, cause = str(error), error.__cause__ or error.__context__
+    for _ in range(8):
+        if cause is None:
+            break
+        if isinstance(cause, OSError) and cause.strerror and cause.strerror not in said:
+            return f"{said.rstrip('. ')} ({cause.strerror})"
+        cause = cause.__cause__ or cause.__context__
+    return said
+
+
+def presentable(said: str, sent: Sequence[str] = ()) -> str:
+    """A message on one line, cut, secrets of the environment by their names; empty where it quotes ``sent``."""
+    said = " ".join(said.split())
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET_NAME.search(name):
+            said = said.replace(value, f"[{name}]")
+    said = said[:MAX_SAID]
+    plain = [" ".join(text.split()) for text in sent]
+    windows = (said[start : start + ECHO] for start in range(max(1, len(said) - ECHO + 1)))
+    quotes = len(said) >= ECHO and any(window in text for window in windows for text in plain)
+    return "" if quotes else said
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _code(value: Any) -> str:
+    return value if isinstance(value, str) and re.fullmatch(r"[\w.:-]{1,60}", value) else ""
+
+
+def _status(value: Any) -> int | None:
+    return value if isinstance(value, int) and 100 <= value <= 599 else None

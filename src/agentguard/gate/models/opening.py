@@ -1,0 +1,215 @@
+"""Opens what a configuration names: chat models and embeddings, by LangChain. Nowhere else is it imported.
+
+Requests are sent once, whole and every time: no retry unless asked for, no streaming, no cache. Keys come from the
+environment, where each provider's client looks for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeVar, cast
+
+from pydantic import ValidationError
+
+from agentguard.errors import ConfigurationError
+from agentguard.gate.config import EmbeddingsConfig, ModelConfig
+from agentguard.gate.evidence.base import Embeddings
+from agentguard.gate.models.asking import ChatModel
+from agentguard.gate.models.embedding import ModelEmbeddings
+from agentguard.gate.models.failures import presentable
+
+__all__ = ["open_chat_model", "open_embeddings"]
+
+EMBEDDING_TIMEOUT_SECONDS = 60.0
+EXTRAS: Final = {"bedrock_converse": "bedrock", "bedrock": "bedrock", "ollama": "ollama", "openai": "openai"}
+
+# What an option must not say, since a setting of the configuration says it, or it would bring back what is left out.
+_SETTINGS: Final = {
+    "model": "model_id",
+    "model_id": "model_id",
+    "model_name": "model_id",
+    "model_provider": "provider",
+    "base_url": "base_url",
+    "endpoint_url": "base_url",
+    "openai_api_base": "base_url",
+    "temperature": "temperature",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "num_predict": "max_tokens",
+    "timeout": "timeout_seconds",
+    "request_timeout": "timeout_seconds",
+    "max_retries": "max_retries",
+}
+_LEFT_OUT: Final = frozenset(
+    {"cache", "config_prefix", "configurable_fields", "disable_streaming", "stream", "streaming"}
+)
+_SECRET: Final = re.compile(
+    r"(^|[_-])(api[_-]?key|access_key|secret\w*|session_token|password|authorization)$", re.IGNORECASE
+)
+
+_HINTS: Final = {
+    "bedrock": "AWS_DEFAULT_REGION must name a region, and credentials be in the environment or a role",
+    "bedrock_converse": "AWS_DEFAULT_REGION must name a region, and credentials be in the environment or a role",
+    "openai": "OPENAI_API_KEY must be set; where the server asks for no key, to any text",
+}
+
+T = TypeVar("T")
+
+
+def open_chat_model(
+    config: ModelConfig, role: Literal["model", "judge"] = "model", *, max_concurrency: int = 8
+) -> ChatModel:
+    """The chat model that a configuration names.
+
+    Args:
+        config: provider, model and limits. ``bedrock`` is spoken to by the Converse API; any provider that
+            ``init_chat_model`` knows is taken.
+        role: the section of the configuration, for messages.
+        max_concurrency: how many requests will be under way at once.
+
+    Raises:
+        ConfigurationError: where the provider is unknown, its library is missing, or the model cannot be opened as
+            configured, for want of a key for example.
+    """
+    where = f"{role} ({config.name})"
+    _check_options(config.options, f"{role}.options")
+    provider = _key(config.provider)
+    provider = "bedrock_converse" if provider == "bedrock" else provider
+    settings: dict[str, Any] = {
+        "model_provider": provider,
+        "temperature": config.temperature,
+        "disable_streaming": True,
+        "cache": False,
+    }
+    if config.base_url is not None:
+        settings["base_url"] = config.base_url
+
+    def opened() -> ChatModel:
+        from langchain.chat_models import init_chat_model
+
+        if provider == "ollama":
+            client = {**config.options.get("client_kwargs", {}), "timeout": config.timeout_seconds}
+            own = {**config.options, "client_kwargs": client}
+            model = init_chat_model(config.model_id, **settings, num_predict=config.max_tokens, **own)
+            # The client streams even where a whole answer is asked for; bound to False, it asks for one object.
+            return _retried(model.bind(stream=False), config.max_retries)
+        settings["max_tokens"] = config.max_tokens
+        if provider == "bedrock_converse":
+            settings["config"] = _botocore(config.timeout_seconds, config.max_retries, max_concurrency)
+        else:
+            settings.update(timeout=config.timeout_seconds, max_retries=config.max_retries)
+        return cast(ChatModel, init_chat_model(config.model_id, **settings, **config.options))
+
+    return _opened(opened, provider, where)
+
+
+def open_embeddings(config: EmbeddingsConfig | None, *, max_concurrency: int = 8) -> Embeddings:
+    """The embeddings that a configuration names; lexical vectors where it names none.
+
+    Args:
+        config: provider and model: ``bedrock`` (Titan and others), ``ollama``, ``openai``, or what else LangChain's
+            ``init_embeddings`` knows.
+        max_concurrency: how many requests are under way at once.
+
+    Raises:
+        ConfigurationError: where the provider is unknown, its library is missing, or the model cannot be opened.
+    """
+    if config is None:
+        from agentguard.gate.evidence.lexical import LexicalEmbeddings
+
+        return LexicalEmbeddings()
+    provider = _key(config.provider)
+    provider = "bedrock" if provider == "bedrock_converse" else provider
+    settings: dict[str, Any] = {}
+    if config.base_url is not None:
+        settings["endpoint_url" if provider == "bedrock" else "base_url"] = config.base_url
+
+    def opened() -> Embeddings:
+        from langchain.embeddings import init_embeddings
+
+        if provider == "bedrock":
+            settings["config"] = _botocore(EMBEDDING_TIMEOUT_SECONDS, 0, max_concurrency)
+        elif provider == "ollama":
+            settings["client_kwargs"] = {"timeout": EMBEDDING_TIMEOUT_SECONDS}
+        elif provider == "openai":
+            # Counting tokens would fetch their table from elsewhere, and other servers of this protocol take text only.
+            settings.update(timeout=EMBEDDING_TIMEOUT_SECONDS, max_retries=0, check_embedding_ctx_length=False)
+        return cast(Embeddings, init_embeddings(config.model_id, provider=provider, **settings))
+
+    model = _opened(opened, provider, f"embeddings ({config.name})")
+    return ModelEmbeddings(model, config.name, max_concurrency)
+
+
+def _key(provider: str) -> str:
+    return provider.strip().lower().replace("-", "_")
+
+
+def _botocore(timeout_seconds: float, max_retries: int, max_concurrency: int) -> Any:
+    from botocore.config import Config
+
+    return Config(
+        connect_timeout=timeout_seconds,
+        read_timeout=timeout_seconds,
+        # Of all numbers of attempts that botocore reads, this one counts the first.
+        retries={"total_max_attempts": max_retries + 1, "mode": "standard"},
+        max_pool_connections=max(10, max_concurrency),
+    )
+
+
+def _retried(model: Any, max_retries: int) -> ChatModel:
+    """For clients that have no retries of their own."""
+    if max_retries:
+        model = model.with_retry(stop_after_attempt=max_retries + 1)
+    return cast(ChatModel, model)
+
+
+def _opened(opener: Callable[[], T], provider: str, where: str) -> T:
+    try:
+        return opener()
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{where} needs a library that is not installed: {_install(provider, error)}"
+        ) from None
+    except Exception as error:  # each provider's client refuses its settings in its own way
+        hint = f"; {_HINTS[provider]}" if provider in _HINTS else ""
+        raise ConfigurationError(f"{where} cannot be opened: {_refusal(error)}{hint}") from None
+
+
+def _install(provider: str, error: ImportError) -> str:
+    if provider in EXTRAS:
+        return f"pip install 'agentguard[{EXTRAS[provider]}]'"
+    # langchain names the package of a provider that it knows.
+    named = re.search(r"pip install ([\w-]+)", str(error))
+    return f"pip install langchain {named[1]}" if named else f"pip install langchain ({presentable(str(error))})"
+
+
+def _refusal(error: Exception) -> str:
+    if isinstance(error, ValidationError):  # its own text would quote the settings
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        said = "; ".join(f"{'.'.join(map(str, fault['loc']))} {fault['msg']}".strip() for fault in faults)
+    else:
+        said = next(iter(str(error).strip().splitlines()), "")
+    return presentable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
+
+
+def _check_options(options: Mapping[str, Any], where: str) -> None:
+    faults = []
+    for name, value in options.items():
+        if name in _SETTINGS:
+            faults.append(f"{name} is what {_SETTINGS[name]} says: set that")
+        elif name in _LEFT_OUT:
+            faults.append(f"{name} cannot be set: answers are neither streamed nor cached")
+        elif name == "client_kwargs" and (not isinstance(value, Mapping) or "timeout" in value):
+            faults.append("client_kwargs must be a mapping without timeout, which timeout_seconds says")
+        faults += [f"{path} looks like a secret: secrets come from the environment" for path in _secrets(name, value)]
+    if faults:
+        raise ConfigurationError(f"{where}: {'; '.join(faults)}")
+
+
+def _secrets(name: str, value: Any) -> list[str]:
+    """The paths of all that is named as secrets are."""
+    if _SECRET.search(name):
+        return [name]
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    return [f"{name}.{path}" for key, below in items for path in _secrets(str(key), below)]

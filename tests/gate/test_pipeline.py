@@ -1,0 +1,322 @@
+"""A run: its stages in order, its record however it ends, and what is taken over when it is resumed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from agentguard.errors import GateError, StoreError
+from agentguard.gate.config import GateConfig
+from agentguard.gate.config_file import parse_config
+from agentguard.gate.judging import Case
+from agentguard.gate.pipeline import evaluate, read_run
+from agentguard.gate.records.base import Event, RunSummary
+from agentguard.gate.services import Services
+from agentguard.gate.stages import STAGES
+from agentguard.gate.state import GateState
+from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage, Prompt, Reason, Response
+
+NAMES = ["generate_prompts", "run_model", "extract_claims", "retrieve_evidence", "verify_claims", "score_risk"]
+KEYS = ["prompts", "responses", "claims", "evidence", "verdicts", "score"]
+RETURNS = Chunk("c1", "returns.md", "Returns", "Time", "Returns are accepted within 30 days.", 0, 36)
+SHIPPING = Chunk("c2", "shipping.md", "Shipping", "", "Shipping is free above $50.", 0, 27)
+
+
+class Books:
+    """Records in memory; ``broken`` names the kinds of event that they will not take."""
+
+    def __init__(self, *broken: str) -> None:
+        self.trail: dict[str, list[Event]] = {}
+        self.summaries: dict[str, RunSummary] = {}
+        self.broken = broken
+
+    def append(self, run_id: str, event: Event) -> None:
+        if event.kind in self.broken:
+            raise StoreError("the disk is full")
+        self.trail.setdefault(run_id, []).append(event)
+
+    def events(self, run_id: str) -> list[Event]:
+        return list(self.trail.get(run_id, []))
+
+    def save(self, summary: RunSummary) -> None:
+        self.summaries[summary.run_id] = summary
+
+    def summary(self, run_id: str) -> RunSummary | None:
+        return self.summaries.get(run_id)
+
+    def runs(self, limit: int = 100, *, use_case: str | None = None) -> list[RunSummary]:
+        return sorted(self.summaries.values(), key=lambda summary: summary.run_id, reverse=True)[:limit]
+
+    def close(self) -> None: ...
+
+
+class Shelf:
+    """Evidence that finds one passage by words and one by meaning."""
+
+    def __init__(self) -> None:
+        self.state = "d1"
+        self.asked: list[str] = []
+
+    def keyword(self, query: str, limit: int) -> list[Passage]:
+        self.asked.append(query)
+        return [Passage(RETURNS, 3.0)]
+
+    def vector(self, query: Any, limit: int) -> list[Passage]:
+        return [Passage(SHIPPING, 0.9), Passage(RETURNS, 0.8)]
+
+    def digest(self) -> str:
+        return self.state
+
+
+class Lines:
+    """Embeddings of no meaning."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0]
+
+
+class Model:
+    name = "test:model"
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        self.failure = failure
+        self.asked: list[str] = []
+
+    def respond(self, prompts: Sequence[Prompt]) -> list[str]:
+        if self.failure is not None:
+            raise self.failure
+        self.asked += [prompt.text for prompt in prompts]
+        return [f"Answer to {prompt.text} It is true. It is false." for prompt in prompts]
+
+
+class Referee:
+    """Two claims a response; the second of each is unsupported."""
+
+    name = "test:judge"
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        self.failure = failure
+        self.cases: list[Case] = []
+
+    def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
+        return [Prompt(f"p{n}", f"{use_case} {categories[n % len(categories)]}?") for n in range(1, number + 1)]
+
+    def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
+        return [
+            [Claim(f"{said.prompt_id}.c{n}", said.prompt_id, text) for n, text in enumerate(["True.", "False."], 1)]
+            for said in responses
+        ]
+
+    def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:
+        if self.failure is not None:
+            raise self.failure
+        self.cases += cases
+        return [
+            ClaimVerdict(
+                case.claim.id,
+                "supported" if case.claim.text == "True." else "unsupported",
+                (Reason("judge", "as the test has it"),),
+                case.passages[0].chunk.id,
+                "",
+                self.name,
+            )
+            for case in cases
+        ]
+
+
+@pytest.fixture
+def config() -> GateConfig:
+    return parse_config(
+        {
+            "use_case": "help desk",
+            "doc_sources": [{"type": "local", "path": "docs"}],
+            "evaluation": {"num_prompts": 2, "passages": 2},
+        }
+    )
+
+
+def services(
+    books: Books, *, model: Any = None, referee: Any = None, shelf: Any = None, prompts: Any = None
+) -> Services:
+    return Services(model or Model(), referee or Referee(), Lines(), shelf or Shelf(), books, prompts)
+
+
+def test_a_whole_run(config: GateConfig) -> None:
+    books, shelf, referee = Books(), Shelf(), Referee()
+    begun: list[tuple[str, tuple[str, ...]]] = []
+
+    run = evaluate(
+        config,
+        services(books, shelf=shelf, referee=referee),
+        on_stage=lambda name, state: begun.append((name, state.written)),
+    )
+
+    assert begun == [(name, tuple(KEYS[:number])) for number, name in enumerate(NAMES)]
+    assert [claim.id for claim in run.state.claims] == ["p1.c1", "p1.c2", "p2.c1", "p2.c2"]
+    assert shelf.asked == ["True.", "False.", "True.", "False."]
+    # Both searches find the passage on returns, in first and in second place: it comes before the other one's first.
+    assert [[passage.chunk.id for passage in case.passages] for case in referee.cases] == [["c1", "c2"]] * 4
+    assert (run.score.risk, run.decision) == (0.5, "block")
+    assert (run.summary.status, run.summary.decision, run.summary.unsupported) == ("finished", "block", 2)
+    assert run.summary.evidence_digest == "d1"
+
+
+def test_the_trail_is_complete_and_reads_back(config: GateConfig) -> None:
+    books = Books()
+    run = evaluate(config, services(books))
+
+    kinds = [event.kind for event in books.events(run.run_id)]
+    stages = [event.body["name"] for event in books.events(run.run_id) if event.kind == "stage"]
+    again = read_run(run.run_id, books)
+
+    assert kinds == ["started", *["stage"] * 6, "finished"]
+    assert stages == NAMES
+    assert again.summary == run.summary == books.summaries[run.run_id]
+    assert all(again.state.read(key) == run.state.read(key) for key in KEYS)
+    assert again.state.config.digest == config.digest
+
+
+def test_given_prompts_are_asked_in_place_of_written_ones(config: GateConfig) -> None:
+    model = Model()
+    prompts = (Prompt("mine", "Is it so?"),)
+
+    run = evaluate(config, services(Books(), model=model, prompts=prompts))
+
+    assert model.asked == ["Is it so?"]
+    assert run.state.prompts == prompts
+
+
+def test_a_failed_run_is_recorded_and_told_by_its_stage(config: GateConfig) -> None:
+    books = Books()
+
+    with pytest.raises(GateError, match=r"^run_model: no answer to p2$") as caught:
+        evaluate(config, services(books, model=Model(GateError("no answer to p2"))))
+
+    (summary,) = books.runs()
+    assert caught.value.stage == "run_model"
+    assert (summary.status, summary.error) == ("failed", "run_model: no answer to p2")
+    assert [event.kind for event in books.events(summary.run_id)] == ["started", "stage", "failed"]
+
+
+def test_what_a_foreign_exception_says_is_not_repeated(config: GateConfig) -> None:
+    books = Books()
+
+    with pytest.raises(GateError, match=r"^verify_claims: KeyError was raised$") as caught:
+        evaluate(config, services(books, referee=Referee(KeyError("the secret answer"))))
+
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert "secret" not in books.runs()[0].error
+
+
+def test_an_interrupted_run_is_recorded_and_the_interruption_goes_on(config: GateConfig) -> None:
+    books = Books()
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(config, services(books, model=Model(KeyboardInterrupt())))
+
+    assert books.runs()[0].status == "interrupted"
+
+
+def test_nothing_runs_that_cannot_be_recorded(config: GateConfig) -> None:
+    model = Model()
+
+    with pytest.raises(StoreError, match="the disk is full"):
+        evaluate(config, services(Books("started"), model=model))
+
+    assert model.asked == []
+
+
+def test_a_failure_that_cannot_be_recorded_is_told_with_its_reason(config: GateConfig) -> None:
+    books = Books("failed")
+
+    with pytest.raises(GateError, match=r"run_model: gone; and it could not be recorded: the disk is full"):
+        evaluate(config, services(books, model=Model(GateError("gone"))))
+
+
+def test_resuming_takes_over_what_is_done(config: GateConfig) -> None:
+    books = Books()
+    first, second = Model(), Model()
+    with pytest.raises(GateError):
+        evaluate(config, services(books, model=first, referee=Referee(GateError("no"))))
+    failed = books.runs()[0].run_id
+
+    run = evaluate(config, services(books, model=second), resume=failed)
+
+    assert run.run_id == failed
+    assert (first.asked != [], second.asked) == (True, [])
+    assert run.summary.status == "finished"
+    assert run.summary.error == ""
+    kinds = [event.kind for event in books.events(failed)]
+    assert kinds == ["started", *["stage"] * 4, "failed", "resumed", "stage", "stage", "finished"]
+
+
+def test_what_cannot_be_resumed(config: GateConfig) -> None:
+    books, shelf = Books(), Shelf()
+    finished = evaluate(config, services(books)).run_id
+    with pytest.raises(GateError):
+        evaluate(config, services(books, referee=Referee(GateError("no"))))
+    failed = books.runs()[0].run_id
+    shelf.state = "d2"
+
+    with pytest.raises(GateError, match="is finished; there is nothing to resume"):
+        evaluate(config, services(books), resume=finished)
+    with pytest.raises(GateError, match="there is no run 'nobody' in the records"):
+        evaluate(config, services(books), resume="nobody")
+    with pytest.raises(GateError, match="began with another configuration"):
+        evaluate(config.model_copy(update={"use_case": "other"}), services(books), resume=failed)
+    with pytest.raises(GateError, match="the documents have changed since"):
+        evaluate(config, services(books, shelf=shelf), resume=failed)
+
+
+def test_a_stage_of_ones_own_writes_a_key_of_its_own(config: GateConfig) -> None:
+    def classify_claims(state: GateState, services: Services) -> None:
+        state.write("topics", {claim.id: claim.text.casefold() for claim in state.claims})
+
+    books = Books()
+    stages = [*STAGES[:3], classify_claims, *STAGES[3:]]
+
+    run = evaluate(config, services(books), stages=stages)
+
+    assert run.state.read("topics")["p1.c1"] == "true."
+    assert read_run(run.run_id, books).state.read("topics") == run.state.read("topics")
+
+
+def test_a_stage_that_overwrites_an_earlier_one_fails_the_run(config: GateConfig) -> None:
+    def rewrite(state: GateState, services: Services) -> None:
+        state.prompts = ()
+
+    with pytest.raises(GateError, match=r"^rewrite: the state is append-only: 'prompts' is already written"):
+        evaluate(config, services(Books()), stages=[*STAGES[:2], rewrite])
+
+
+class Mute(Model):
+    def respond(self, prompts: Sequence[Prompt]) -> list[str]:
+        return []
+
+
+def test_a_target_that_answers_too_little(config: GateConfig) -> None:
+    with pytest.raises(GateError, match="run_model: test:model gave 0 answers to 2 prompts"):
+        evaluate(config, services(Books(), model=Mute()))
+
+
+class Forgetful(Referee):
+    def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:
+        return super().verify(cases)[:-1]
+
+
+def test_a_judge_that_forgets_a_claim(config: GateConfig) -> None:
+    with pytest.raises(GateError, match="verify_claims: test:judge did not give one verdict a claim"):
+        evaluate(config, services(Books(), referee=Forgetful()))
+
+
+def test_equal_prompts_have_equal_digests(config: GateConfig) -> None:
+    books = Books()
+    one = evaluate(config, services(books)).summary
+    two = evaluate(config, services(books)).summary
+    other = evaluate(config, services(books, prompts=(Prompt("p1", "Something else?"),))).summary
+
+    assert one.run_id != two.run_id
+    assert one.prompts_digest == two.prompts_digest != other.prompts_digest
