@@ -92,10 +92,12 @@ class GateError(AgentGuardError):
 
     Attributes:
         stage: the name of the stage that failed; empty where it was none.
+        run_id: of the run that failed, by which the records have it; empty where it was none.
     """
 
-    def __init__(self, message: str, stage: str = "") -> None:
+    def __init__(self, message: str, stage: str = "", run_id: str = "") -> None:
         self.stage = stage
+        self.run_id = run_id
         super().__init__(f"{stage}: {message}" if stage else message)
 
 

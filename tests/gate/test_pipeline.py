@@ -151,7 +151,7 @@ def test_a_whole_run(config: GateConfig) -> None:
     run = evaluate(
         config,
         services(books, shelf=shelf, referee=referee),
-        on_stage=lambda name, state: begun.append((name, state.written)),
+        on_stage=lambda name, run: begun.append((name, run.state.written)),
     )
 
     assert begun == [(name, tuple(KEYS[:number])) for number, name in enumerate(NAMES)]
@@ -196,7 +196,7 @@ def test_a_failed_run_is_recorded_and_told_by_its_stage(config: GateConfig) -> N
         evaluate(config, services(books, model=Model(GateError("no answer to p2"))))
 
     (summary,) = books.runs()
-    assert caught.value.stage == "run_model"
+    assert (caught.value.stage, caught.value.run_id) == ("run_model", summary.run_id)
     assert (summary.status, summary.error) == ("failed", "run_model: no answer to p2")
     assert [event.kind for event in books.events(summary.run_id)] == ["started", "stage", "failed"]
 

@@ -24,7 +24,6 @@ from agentguard.gate.types import Decision, Prompt, Score
 
 __all__ = ["GateRun", "evaluate", "read_run"]
 
-OnStage = Callable[[str, GateState], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,10 @@ class GateRun:
         return self.state.score.decision
 
 
+OnStage = Callable[[str, GateRun], None]
+"""Takes the name of a stage that begins, and the run so far."""
+
+
 def evaluate(
     config: GateConfig,
     services: Services,
@@ -75,7 +78,7 @@ def evaluate(
         services: what ``open_services`` opened.
         resume: a run that was interrupted or failed: what its stages wrote is taken over, and the others are run.
         stages: in place of the six; a stage of one's own writes keys of its own.
-        on_stage: called with the name of each stage before it begins, and the state so far.
+        on_stage: called with the name of each stage before it begins, and the run so far.
 
     Raises:
         GateError: naming the stage that failed; what the stages before it wrote is in the records.
@@ -89,7 +92,7 @@ def evaluate(
             if stage_name in recorder.done:
                 continue
             if on_stage is not None:
-                on_stage(stage_name, recorder.state)
+                on_stage(stage_name, recorder.run)
             before = len(recorder.state.written)
             stage(recorder.state, services)
             recorder.stage(stage_name, recorder.state.written[before:])
@@ -97,7 +100,7 @@ def evaluate(
     except Exception as error:
         # What a foreign exception says may quote documents and answers: its class tells enough, and it is chained.
         said = str(error) if isinstance(error, AgentGuardError) else f"{type(error).__name__} was raised"
-        failure = GateError(said, stage_name)
+        failure = GateError(said, stage_name, recorder.run.run_id)
         recorder.ended("failed", str(failure))
         raise failure from error
     except BaseException as error:
@@ -129,7 +132,8 @@ class _Recorder:
     """Writes a run's trail and summary as it goes."""
 
     def __init__(self, run: GateRun, done: Iterable[str], services: Services) -> None:
-        self.run_id, self.state, self._summary = run.run_id, run.state, run.summary
+        self.run = run
+        self.state = run.state
         self.done: Final = frozenset(done)
         self._services = services
         self._records = services.records
@@ -191,7 +195,7 @@ class _Recorder:
             weakly_supported=score.weakly_supported,
             unsupported=score.unsupported,
         )
-        return GateRun(self.run_id, self.state, self._summary)
+        return self.run
 
     def ended(self, kind: Any, error: str) -> None:
         """Notes an end before the end; where even this fails, the reason for the end must still be told."""
@@ -202,11 +206,11 @@ class _Recorder:
             raise GateError(f"{error}; and it could not be recorded: {failure}") from failure
 
     def _append(self, kind: str, body: dict[str, Any]) -> None:
-        self._records.append(self.run_id, Event(kind, time.time(), body))
+        self._records.append(self.run.run_id, Event(kind, time.time(), body))
 
     def _save(self, **changes: Any) -> None:
-        self._summary = replace(self._summary, **changes)
-        self._records.save(self._summary)
+        self.run = replace(self.run, summary=replace(self.run.summary, **changes))
+        self._records.save(self.run.summary)
 
 
 def _runs_here(process: str) -> bool:

@@ -1,0 +1,118 @@
+"""``agentguard serve``: the reliability gate over HTTP, on this machine unless told otherwise."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from agentguard.errors import ConfigurationError
+
+from .exits import Exit
+
+__all__ = ["serve"]
+
+
+def serve(
+    root: Annotated[Path, typer.Option("--root", metavar="DIR", help="Folder that configurations lie in.")] = Path("."),
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes one that is free.")] = 8321,
+    allow_remote: Annotated[
+        bool,
+        typer.Option(
+            "--allow-remote", help="Listen at an address that other machines reach; put a proxy with TLS before it."
+        ),
+    ] = False,
+    config: Annotated[
+        str | None,
+        typer.Option("--config", metavar="FILE", help="Where a request names none; .llm-reliability.yaml below DIR."),
+    ] = None,
+    max_running: Annotated[
+        int, typer.Option("--max-running", min=1, max=32, metavar="N", help="Runs under way at once.")
+    ] = 2,
+    grace: Annotated[
+        int,
+        typer.Option(
+            "--grace", min=0, max=86_400, metavar="SECONDS", help="How long requests may take to end after SIGTERM."
+        ),
+    ] = 30,
+) -> None:
+    """Serve POST /evaluate, GET /runs/ID, /history and /healthz; requests bring the key of AGENTGUARD_API_KEY.
+
+    SIGTERM and SIGINT end it: a run under way ends before its next stage, and is recorded as interrupted.
+    """
+    if not allow_remote and not _is_loopback(host):
+        raise ConfigurationError(
+            f"{host!r} can be reached from other machines; --allow-remote says that this is meant, 127.0.0.1 is not"
+        )
+    # A server, with all that it loads, is for who asks for one.
+    from agentguard.gate.api import create_app
+    from agentguard.gate.config_file import CONFIG_NAME
+
+    app = create_app(root, config_name=CONFIG_NAME if config is None else config, max_running=max_running)
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise ConfigurationError("agentguard serve needs uvicorn; pip install 'agentguard[serve]'") from error
+
+    class Server(uvicorn.Server):
+        """Tells the gate of a signal; and ends with 0, where its parent would let the signal end the process."""
+
+        interrupted = False
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            typer.echo(f"agentguard serves {root} at {_address(listening)}")
+            sys.stdout.flush()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.gate.stop()
+            self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
+            self.should_exit = True
+            self.interrupted = sig == signal.SIGINT
+
+    settings = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # its lines have the query; the door writes lines of its own
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=grace,
+    )
+    with _listen(host, port) as listening:
+        logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        for name in ("agentguard", "uvicorn"):  # not those of clients, which would tell what is asked of whom
+            logging.getLogger(name).setLevel(logging.INFO)
+        server = Server(settings)
+        server.run(sockets=[listening])
+    if server.interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own. Of names only ``localhost``: what others mean is not ours to say."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if listening.family == socket.AF_INET6 else f"http://{host}:{port}"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(f"cannot listen at {host}:{port}: {error}") from None

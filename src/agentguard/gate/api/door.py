@@ -1,0 +1,185 @@
+"""What stands before every operation: the key, the size and the kind of the body, and the last resort.
+
+It stands before routing and before a byte of the body is read, so that an operation added later is behind it too, and
+whoever has no key learns nothing, not even which addresses there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import time
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from agentguard.errors import ConfigurationError
+from agentguard.gate.api.problems import make_problem, problem_response
+
+__all__ = ["KEY_HEADER", "KEY_VARIABLE", "MIN_KEY", "Door", "ServiceKey"]
+
+KEY_HEADER: Final = "X-API-Key"
+KEY_VARIABLE: Final = "AGENTGUARD_API_KEY"
+#: Characters. 16 of an alphabet of 64 are 96 bits, which nobody guesses over a network.
+MIN_KEY: Final = 16
+
+_SECURITY_HEADERS: Final = (
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+)
+_log = logging.getLogger("agentguard.gate.api")
+
+
+class ServiceKey:
+    """The key that requests must bring, kept as its digest: neither a log nor a debugger finds it here.
+
+    >>> ServiceKey("zH0x1VxgIWLZ9sFq").opens([(b"x-api-key", b"zH0x1VxgIWLZ9sFq")])
+    True
+    """
+
+    __slots__ = ("_digest",)
+
+    def __init__(self, key: str | None) -> None:
+        make = "make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
+        if not key:
+            raise ConfigurationError(f"the gate's API needs a key in {KEY_VARIABLE}; {make}")
+        if not (key.isascii() and key.isprintable() and key == key.strip()):
+            raise ConfigurationError(f"{KEY_VARIABLE} has characters that no header can carry; {make}")
+        if len(key) < MIN_KEY:
+            raise ConfigurationError(f"{KEY_VARIABLE} must have {MIN_KEY} characters or more; {make}")
+        self._digest = _digest(key.encode())
+
+    def opens(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether a request's headers have the key, once; takes the same time whatever is wrong with it."""
+        name = KEY_HEADER.lower().encode()
+        given = [value for header, value in headers if header == name]
+        # Digests are of one length, so that not even the key's length shows.
+        return hmac.compare_digest(_digest(given[0] if len(given) == 1 else b""), self._digest)
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
+
+
+class Door:
+    """An ASGI application in front of another.
+
+    Args:
+        app: what is behind it.
+        key: what opens it.
+        max_body_bytes: of a request, counted as they come.
+        public: paths that need no key.
+        json_at: methods and paths that take a JSON body.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        key: ServiceKey,
+        max_body_bytes: int,
+        public: frozenset[str],
+        json_at: frozenset[tuple[str, str]],
+    ) -> None:
+        self._app = app
+        self._key = key
+        self._max_body_bytes = max_body_bytes
+        self._public = public
+        self._json_at = json_at
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
+        answer = _Answer(send)
+        try:
+            refused, body = self._refused(scope), b""
+            if refused is None:
+                body, refused = await self._read(receive)
+            await (refused or self._app)(scope, _replayed(body, receive), answer)
+        except Exception as error:
+            # Neither message nor traceback: they may quote documents, answers, or the request.
+            _log.error("%s in %s %s", type(error).__name__, scope["method"], _place(scope))
+            if answer.status == 0:
+                failed = problem_response(make_problem(500, "", "the server failed; its log tells what was raised"))
+                await failed(scope, receive, answer)
+        took = 1000 * (time.perf_counter() - began)
+        _log.info("%s %s %d %.0f ms", scope["method"], _place(scope), answer.status, took)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        """The answer to a request that can be refused by its headers."""
+        method, path = scope["method"], scope["path"]
+        if path not in self._public and not self._key.opens(scope["headers"]):
+            problem = make_problem(401, "key", f"this needs the header {KEY_HEADER} with the server's key")
+            return problem_response(problem, {"WWW-Authenticate": f'ApiKey header="{KEY_HEADER}"'})
+        headers = Headers(scope=scope)
+        if (method, path) in self._json_at:
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                return problem_response(make_problem(415, "", "the body must be declared as application/json"))
+        length = headers.get("content-length", "")
+        if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body_bytes):
+            return self._too_large()
+        return None
+
+    async def _read(self, receive: Receive) -> tuple[bytes, Response | None]:
+        """The whole body, which is small or refused; a length that was declared is not relied on."""
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":  # the client has gone
+                return bytes(body), None
+            body += message.get("body", b"")
+            if len(body) > self._max_body_bytes:
+                return b"", self._too_large()
+            if not message.get("more_body", False):
+                return bytes(body), None
+
+    def _too_large(self) -> Response:
+        said = f"a body has at most {self._max_body_bytes} bytes"
+        # What is left of the body is not read, so the connection cannot be used again.
+        return problem_response(make_problem(413, "too-large", said), {"Connection": "close"})
+
+
+class _Answer:
+    """Sends, adds headers, and knows the status that was sent; 0 before."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in _SECURITY_HEADERS:
+                headers[name] = value
+        await self._send(message)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Gives a body that was read already, then what comes after it."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def _place(scope: Scope) -> str:
+    """The path for a log line: without the query, and nothing in it that could end the line."""
+    return quote(scope["path"][:200], safe="/")

@@ -1,0 +1,228 @@
+"""All that the ``EvidenceIndex`` protocol says, as one test class to subclass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import pytest
+
+from agentguard.errors import ConfigurationError, StoreError
+from agentguard.gate.evidence.base import EvidenceIndex
+from agentguard.gate.evidence.digest import evidence_digest
+from agentguard.gate.types import Chunk, Document
+
+from .finding import FindingConformance
+from .searching import EAST, NORTH, UP, IndexOpener, put, texts
+
+__all__ = ["EvidenceConformance"]
+
+CALLS: Final[dict[str, Callable[[EvidenceIndex], Any]]] = {
+    "documents": lambda index: index.documents(),
+    "replace": lambda index: put(index, "a.md", "The warranty lasts two years."),
+    "remove": lambda index: index.remove(["a.md"]),
+    "keyword": lambda index: index.keyword("warranty", 5),
+    "vector": lambda index: index.vector(EAST, 5),
+    "chunk": lambda index: index.chunk("a.md#0"),
+    "digest": lambda index: index.digest(),
+}
+
+
+class EvidenceConformance(FindingConformance):
+    """Holds an index to the ``EvidenceIndex`` protocol: subclass it in a file of tests, and say how yours is opened.
+
+    ::
+
+        from agentguard.gate.conformance import EvidenceConformance
+
+
+        class TestMyIndex(EvidenceConformance):
+            def open(self, place, embedder):
+                return MyIndex(place, embedder=embedder)
+
+    ``place`` is a folder of the test's own; a fixture ``place`` of your class gives something else, as the name of an
+    index on a server. Tests open the same place twice to see what is there for the next. Vectors have four components.
+    """
+
+    def test_an_empty_index_has_nothing(self, index: EvidenceIndex) -> None:
+        assert dict(index.documents()) == {}
+        assert index.keyword("warranty", 5) == []
+        assert index.vector(EAST, 5) == []
+        assert index.chunk("a.md#0") is None
+
+    def test_a_chunk_comes_back_as_it_was(self, index: EvidenceIndex) -> None:
+        text = "Zwei Jahre Garantie: „auf alles“.\n\n  | a | b |\t<b>&amp;</b> \\ ' \" 🙂\x00"
+        chunk = Chunk("1f2e#7", "docs/ä b.md", "Über uns", "Handbuch > Garantie", text, 17, 17 + len(text))
+        index.replace(Document("docs/ä b.md", "Über uns", "x" * 17 + text, "ff00"), [chunk], [EAST])
+
+        assert index.chunk("1f2e#7") == chunk
+        assert [passage.chunk for passage in index.keyword("Garantie", 5)] == [chunk]
+        assert [passage.chunk for passage in index.vector(EAST, 5)] == [chunk]
+
+    def test_documents_are_known_by_their_digests(self, index: EvidenceIndex) -> None:
+        put(index, "a.md", "The warranty lasts two years.", digest="1f")
+        put(index, "b.md", digest="2e")  # nothing of it can be searched for
+
+        assert dict(index.documents()) == {"a.md": "1f", "b.md": "2e"}
+
+    def test_a_document_takes_the_place_of_the_one_before(self, index: EvidenceIndex) -> None:
+        put(index, "a.md", ("The warranty lasts two years.", EAST), ("Returns take a week.", NORTH), digest="1f")
+        put(index, "a.md", ("Shipping is free.", UP), digest="2e")
+
+        assert dict(index.documents()) == {"a.md": "2e"}
+        assert index.keyword("warranty returns", 5) == []
+        assert texts(index.keyword("shipping", 5)) == ["Shipping is free."]
+        assert texts(index.vector(EAST, 5)) == ["Shipping is free."]
+        assert index.chunk("a.md#1") is None
+
+    def test_the_same_document_again_changes_nothing(self, index: EvidenceIndex) -> None:
+        put(index, "a.md", "The warranty lasts two years.")
+        put(index, "a.md", "The warranty lasts two years.")
+
+        assert len(index.keyword("warranty", 5)) == len(index.vector(EAST, 5)) == 1
+
+    def test_what_is_removed_is_gone(self, index: EvidenceIndex) -> None:
+        put(index, "a.md", "The warranty lasts two years.")
+        put(index, "b.md", "The warranty of parts lasts one year.")
+        index.remove(uri for uri in ("a.md", "unknown.md"))
+
+        assert list(index.documents()) == ["b.md"]
+        assert [passage.chunk.document for passage in index.keyword("warranty", 5)] == ["b.md"]
+        assert [passage.chunk.document for passage in index.vector(EAST, 5)] == ["b.md"]
+        assert index.chunk("a.md#0") is None
+
+    def test_to_remove_nothing_is_no_error(self, index: EvidenceIndex) -> None:
+        put(index, "a.md", "The warranty lasts two years.")
+        index.remove([])
+
+        assert list(index.documents()) == ["a.md"]
+
+    def test_many_documents_are_removed_at_once(self, index: EvidenceIndex) -> None:
+        for number in range(30):
+            put(index, f"{number}.md", "The warranty lasts two years.")
+        index.remove(f"{number}.md" for number in range(1, 2_000))
+
+        assert list(index.documents()) == ["0.md"]
+
+    # --- Who made the vectors
+
+    def test_vectors_of_another_embedder_are_neither_written_nor_searched(self, opened: IndexOpener) -> None:
+        put(opened("compass"), "a.md", "The warranty lasts two years.")
+        other = opened("sextant")
+        with pytest.raises(ConfigurationError, match=r"compass.*sextant|sextant.*compass"):
+            put(other, "b.md", "Shipping is free.")
+        with pytest.raises(ConfigurationError, match=r"compass.*sextant|sextant.*compass"):
+            other.vector(EAST, 5)
+
+        assert list(other.documents()) == ["a.md"]
+        assert texts(other.keyword("warranty", 5)) == ["The warranty lasts two years."]
+        assert other.chunk("a.md#0") is not None
+
+    def test_an_emptied_index_takes_another_embedder(self, opened: IndexOpener) -> None:
+        put(opened("compass"), "a.md", "The warranty lasts two years.")
+        other = opened("sextant")
+        other.remove(list(other.documents()))
+        put(other, "a.md", ("Shipping is free.", (1.0, 0.0)))
+
+        assert texts(other.vector((1.0, 0.0), 5)) == ["Shipping is free."]
+        with pytest.raises(ConfigurationError):
+            put(opened("compass"), "b.md", "The warranty lasts two years.")
+
+    # --- The digest
+
+    def test_the_digest_is_of_what_is_indexed(self, opened: IndexOpener) -> None:
+        index = opened("compass")
+        put(index, "b.md", "Shipping is free.", digest="2e")
+        put(index, "a.md", "The warranty lasts two years.", digest="1f")
+
+        assert index.digest() == evidence_digest("compass", {"a.md": "1f", "b.md": "2e"})
+        assert opened("sextant").digest() == index.digest()  # the vectors are still those of the compass
+
+    def test_the_digest_follows_every_change(self, index: EvidenceIndex) -> None:
+        seen = [index.digest()]
+        put(index, "a.md", "The warranty lasts two years.", digest="1f")
+        seen.append(index.digest())
+        put(index, "a.md", "The warranty lasts three years.", digest="2e")
+        seen.append(index.digest())
+        index.remove(["a.md"])
+
+        assert len(set(seen)) == 3
+        assert index.digest() == seen[0]
+
+    # --- Several at once
+
+    def test_what_one_writes_the_other_finds(self, opened: IndexOpener) -> None:
+        one, other = opened(), opened()
+        assert other.vector(EAST, 5) == []
+        put(one, "a.md", ("The warranty lasts two years.", EAST))
+        assert texts(other.vector(EAST, 5)) == texts(other.keyword("warranty", 5)) == ["The warranty lasts two years."]
+        put(one, "a.md", ("Shipping is free.", NORTH))
+        assert texts(other.vector(EAST, 5)) == texts(other.keyword("shipping", 5)) == ["Shipping is free."]
+        one.remove(["a.md"])
+
+        assert other.vector(EAST, 5) == other.keyword("shipping", 5) == []
+
+    def test_an_index_outlives_its_closing(self, opened: IndexOpener) -> None:
+        first = opened()
+        put(first, "a.md", "The warranty lasts two years.")
+        first.close()
+        again = opened()
+
+        assert texts(again.keyword("warranty", 5)) == texts(again.vector(EAST, 5)) == ["The warranty lasts two years."]
+
+    def test_nobody_sees_half_a_document(self, opened: IndexOpener) -> None:
+        writer = opened()
+        versions = [[(f"camera {name} {part}", EAST) for part in range(4)] for name in ("old", "new")]
+        put(writer, "a.md", *versions[0])
+        whole = [[text for text, _ in version] for version in versions]
+        done = False
+
+        def read(search: Callable[[EvidenceIndex], list[str]]) -> list[list[str]]:
+            mine, seen = opened(), []
+            while not done:
+                seen.append(sorted(search(mine)))
+            return seen
+
+        with ThreadPoolExecutor(2) as pool:
+            readers = [
+                pool.submit(read, lambda index: texts(index.keyword("camera", 9))),
+                pool.submit(read, lambda index: texts(index.vector(EAST, 9))),
+            ]
+            try:
+                for turn in range(1, 21):
+                    put(writer, "a.md", *versions[turn % 2])
+            finally:
+                done = True
+            seen = [found for reader in readers for found in reader.result(timeout=60)]
+
+        assert [found for found in seen if found not in [sorted(version) for version in whole]] == []
+
+    def test_threads_may_share_an_index(self, index: EvidenceIndex) -> None:
+        def work(number: int) -> int:
+            for turn in range(5):
+                put(index, f"{number}.md", f"The warranty of part {number} lasts {turn} years.", digest=str(turn))
+                index.keyword("warranty", 3)
+                index.vector(EAST, 3)
+            return len(index.keyword(f"warranty {number}", 3))
+
+        with ThreadPoolExecutor(6) as pool:
+            found = list(pool.map(work, range(6), timeout=60))
+
+        assert all(found)
+        assert dict(index.documents()) == {f"{number}.md": "4" for number in range(6)}
+        assert len(index.vector(EAST, 100)) == 6
+
+    # --- The end
+
+    @pytest.mark.parametrize("call", CALLS)
+    def test_a_closed_index_refuses(self, index: EvidenceIndex, call: str) -> None:
+        CALLS[call](index)
+        index.close()
+
+        with pytest.raises(StoreError, match="closed"):
+            CALLS[call](index)
+
+    def test_an_index_may_be_closed_twice(self, index: EvidenceIndex) -> None:
+        index.close()
+        index.close()

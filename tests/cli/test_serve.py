@@ -1,0 +1,227 @@
+"""``agentguard serve``: the process, from its first line to the signal that ends it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agentguard.cli import app
+from agentguard.gate.config_file import load_config
+from agentguard.gate.ingest.ingesting import ingest
+from agentguard.gate.records.opening import open_records
+from agentguard.gate.services import open_services
+
+PROGRAM = Path(sys.executable).with_name("agentguard")
+KEY = "test-key-0123456789"
+
+# A gate whose model under test says when it is asked, and answers when it gets a line.
+WAITING = """
+import sys
+from functools import partial
+from agentguard.gate.api import runs
+from agentguard.cli import main
+
+def answer(prompt):
+    print("asked", flush=True)
+    sys.stdin.readline()
+    return "The warranty lasts 24 months."
+
+runs.open_services = partial(runs.open_services, target=answer)
+main()
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "warranty.md").write_text("# Warranty\n\nThe warranty lasts 24 months.\n")
+    (tmp_path / "prompts.txt").write_text("How long is the warranty?\n")
+    config = tmp_path / ".llm-reliability.yaml"
+    config.write_text(
+        "use_case: help desk\nevaluation: {prompts: prompts.txt}\ndoc_sources: [{type: local, path: docs}]\n"
+    )
+    configured = load_config(config)
+    with open_services(configured, target=lambda prompt: "") as services:
+        ingest(configured, services)
+    return tmp_path
+
+
+@pytest.fixture
+def start(root: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(program: list[str], *options: str) -> tuple[subprocess.Popen[str], str]:
+        server = subprocess.Popen(
+            [*program, "serve", "--root", str(root), "--port", "0", *options],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "AGENTGUARD_API_KEY": KEY},
+        )  # fmt: skip
+        started.append(server)
+        watch = threading.Timer(120, server.kill)  # whoever waits for a server that hangs is let go
+        watch.daemon = True
+        watch.start()
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        assert "http://" in line, server.communicate()[1]
+        return server, line.split()[-1]
+
+    yield start
+    for server in started:
+        server.kill()
+        server.communicate()
+
+
+def ask(url: str, body: object = None, key: str = KEY) -> tuple[int, dict[str, Any]]:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(  # noqa: S310 - the address is that of the server just started
+        url, data, {"X-API-Key": key, "Content-Type": "application/json"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - likewise
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def records_of(root: Path) -> list[tuple[str, str]]:
+    records = open_records(load_config(root / ".llm-reliability.yaml"))
+    try:
+        return [(run.run_id, run.status) for run in records.runs()]
+    finally:
+        records.close()
+
+
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_it_serves_until_a_signal_ends_it(
+    start: Callable[..., tuple[subprocess.Popen[str], str]], ending: signal.Signals, code: int
+) -> None:
+    server, url = start([str(PROGRAM)])
+
+    assert url.startswith("http://127.0.0.1:")
+    assert ask(f"{url}/healthz", key="") == (200, {"status": "ok"})
+    assert ask(f"{url}/history?use_case=confidential") == (200, {"runs": []})
+    assert ask(f"{url}/history", key="wrong")[0] == 401
+    server.send_signal(ending)
+    out, err = server.communicate(timeout=60)
+
+    assert (server.returncode, out) == (code, "")
+    assert "GET /history 200" in err
+    assert "GET /history 401" in err
+    assert "confidential" not in err
+    assert KEY not in err
+    assert "Traceback" not in err
+
+
+def test_a_run_under_way_is_recorded_as_interrupted(
+    root: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
+) -> None:
+    server, url = start([sys.executable, "-c", WAITING])
+    assert server.stdin is not None
+    assert server.stdout is not None
+    assert server.stderr is not None
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask, f"{url}/evaluate", {})
+        assert server.stdout.readline() == "asked\n"
+
+        server.send_signal(signal.SIGTERM)
+        assert any("Shutting down" in line for line in server.stderr)
+        server.stdin.write("\n")
+        server.stdin.flush()
+        status, problem = answer.result(60)
+    server.communicate(timeout=60)
+
+    assert server.returncode == 0
+    assert (status, problem["stage"]) == (503, "extract_claims")
+    assert records_of(root) == [(problem["run_id"], "interrupted")]
+
+
+def test_a_run_that_outlives_the_grace_is_recorded_all_the_same(
+    root: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
+) -> None:
+    server, url = start([sys.executable, "-c", WAITING], "--grace", "0")
+    assert server.stdin is not None
+    assert server.stdout is not None
+    assert server.stderr is not None
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask, f"{url}/evaluate", {})
+        assert server.stdout.readline() == "asked\n"
+
+        server.send_signal(signal.SIGTERM)
+        assert any("timeout graceful shutdown exceeded" in line for line in server.stderr)
+        err = server.communicate("\n", timeout=60)[1]
+        assert answer.exception(60) is not None
+
+    assert server.returncode == 0, err
+    assert [status for _, status in records_of(root)] == ["interrupted"]
+
+
+# --- What it refuses to begin ---
+
+runner = CliRunner()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", "localhost.example.org", ""])  # noqa: S104 - refused
+def test_an_address_that_others_reach_must_be_meant(tmp_path: Path, host: str) -> None:
+    run = runner.invoke(app, ["serve", "--root", str(tmp_path), "--host", host], env={"AGENTGUARD_API_KEY": KEY})
+
+    assert run.exit_code == 3
+    assert "--allow-remote" in run.stderr
+
+
+@pytest.mark.parametrize("key", ["", "short"])
+def test_without_a_key_nothing_is_served(tmp_path: Path, key: str) -> None:
+    run = runner.invoke(app, ["serve", "--root", str(tmp_path)], env={"AGENTGUARD_API_KEY": key})
+
+    assert run.exit_code == 3
+    assert "AGENTGUARD_API_KEY" in run.stderr
+
+
+def test_the_key_is_no_option() -> None:
+    assert "--key" not in runner.invoke(app, ["serve", "--help"]).stdout
+    assert runner.invoke(app, ["serve", "--api-key", KEY]).exit_code == 3
+
+
+def test_a_port_in_use_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        run = runner.invoke(
+            app, ["serve", "--root", str(tmp_path), "--port", str(port)], env={"AGENTGUARD_API_KEY": KEY}
+        )
+
+    assert run.exit_code == 3
+    assert f"cannot listen at 127.0.0.1:{port}" in run.stderr
+
+
+def test_a_root_that_is_none(tmp_path: Path) -> None:
+    run = runner.invoke(app, ["serve", "--root", str(tmp_path / "missing")], env={"AGENTGUARD_API_KEY": KEY})
+
+    assert run.exit_code == 3
+    assert "must be a folder" in run.stderr
+
+
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
+def test_a_library_that_is_missing_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("agentguard.gate.api")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+
+    run = runner.invoke(app, ["serve", "--root", str(tmp_path)], env={"AGENTGUARD_API_KEY": KEY})
+
+    assert run.exit_code == 3
+    assert "pip install 'agentguard[serve]'" in run.stderr
+    assert missing in run.stderr
