@@ -173,6 +173,11 @@ def test_an_http_source_needs_an_address() -> None:
     assert source.addresses == ("http://a/", "https://b/")
 
 
+def test_chunks_that_cannot_be() -> None:
+    with pytest.raises(FileProblems, match="chunking: must be: overlap_least <= overlap_most < least <= most"):
+        parse_config({**SMALL, "chunking": {"least": 50, "overlap_most": 50}})
+
+
 def test_the_digest_is_of_what_is_declared_and_not_of_where(tmp_path: Path) -> None:
     here, there = tmp_path / "a", tmp_path / "b"
     here.mkdir()

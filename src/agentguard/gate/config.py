@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 __all__ = [
     "CATEGORIES",
+    "ChunkingConfig",
     "ElasticsearchConfig",
     "EmbeddedConfig",
     "EmbeddingsConfig",
@@ -36,6 +37,9 @@ _SECRET = re.compile(r"api_?key|secret|password|credential|access_?token|session
 
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Risk = Annotated[float, Field(ge=0.0, le=1.0, strict=True, allow_inf_nan=False)]
+
+
+Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
 class _Section(BaseModel):
@@ -220,6 +224,26 @@ class EmbeddingsConfig(_Section):
         return f"{self.provider}:{self.model_id}"
 
 
+class ChunkingConfig(_Section):
+    """How documents are cut into pieces, in tokens of four characters.
+
+    Attributes:
+        least, most: a piece has at least, and at most, so many, but for the last of its document.
+        overlap_least, overlap_most: how much of a piece the next one repeats.
+    """
+
+    least: Tokens = 500
+    most: Tokens = 1000
+    overlap_least: Tokens = 50
+    overlap_most: Tokens = 100
+
+    @model_validator(mode="after")
+    def _possible(self) -> ChunkingConfig:
+        if not self.overlap_least <= self.overlap_most < self.least <= self.most:
+            raise ValueError("must be: overlap_least <= overlap_most < least <= most")
+        return self
+
+
 class ElasticsearchConfig(_Section):
     """A cluster that holds documents, audit trail and history.
 
@@ -264,6 +288,7 @@ class GateConfig(_Section):
         embeddings: None: lexical vectors.
         elasticsearch: None: the embedded index.
         embedded: where that is kept.
+        chunking: how documents are cut.
     """
 
     use_case: Text
@@ -275,6 +300,7 @@ class GateConfig(_Section):
     embeddings: EmbeddingsConfig | None = None
     elasticsearch: ElasticsearchConfig | None = None
     embedded: EmbeddedConfig = EmbeddedConfig()
+    chunking: ChunkingConfig = ChunkingConfig()
     folder: Path = Field(default=Path(), exclude=True, repr=False)
 
     @model_validator(mode="after")

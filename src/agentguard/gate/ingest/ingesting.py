@@ -1,0 +1,261 @@
+"""Trusted documents into an index: what is new or has changed is read, the rest is left alone.
+
+Documents are written one after the other, each as a whole: an ingest that is interrupted has lost nothing, and the next
+one goes on where it stopped. One document is held in memory at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, Protocol
+
+from agentguard.errors import AgentGuardError, ConfigurationError, DataError, GateError
+from agentguard.gate.config import GateConfig, Source
+from agentguard.gate.evidence.base import Embeddings, EvidenceIndex, Vector
+from agentguard.gate.ingest.apart import Reader
+from agentguard.gate.ingest.chunking import Chunking, chunk_document
+from agentguard.gate.ingest.cleaning import clean, kind_of_document
+from agentguard.gate.ingest.found import Found
+from agentguard.gate.ingest.sources import holds, list_source, name_of
+from agentguard.gate.types import Document
+
+__all__ = ["IngestReport", "IngestServices", "IngestStep", "ingest"]
+
+Outcome = Literal["added", "changed", "unchanged", "removed", "failed"]
+
+#: Raised when cleaning or chunking changes what it makes of the same bytes, so that every document is read again.
+_VERSION: Final = 1
+#: How many chunks are embedded in one request.
+_BATCH: Final = 64
+
+
+class IngestServices(Protocol):
+    """What an ingest needs of the gate's services."""
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """Makes the vectors."""
+
+    @property
+    def evidence(self) -> EvidenceIndex:
+        """Takes the documents."""
+
+
+class IngestStep(NamedTuple):
+    """One document is done.
+
+    Attributes:
+        done, total: how many of how many; the first step of an ingest, with an empty uri, is the listing itself.
+        uri: the document.
+        outcome: what became of it; ``failed`` where it could not be read, and what was indexed of it stays.
+    """
+
+    done: int
+    total: int
+    uri: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest has done.
+
+    Attributes:
+        added, changed, unchanged, removed: how many documents.
+        chunks: how many were written.
+        problems: what somebody should look at, as (uri, message): what could not be read or listed (what is indexed
+            of it was left alone), and what was read with doubts.
+        skipped: what no document is made of by a rule: hidden files, links to folders, kinds that are not read.
+    """
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    chunks: int = 0
+    problems: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+class _Listed(NamedTuple):
+    documents: dict[str, Found]
+    incomplete: list[Source]
+    problems: list[tuple[str, str]]
+    skipped: list[tuple[str, str]]
+
+
+def ingest(
+    config: GateConfig,
+    services: IngestServices,
+    *,
+    progress: Callable[[IngestStep], None] | None = None,
+    roots: Sequence[Path] = (),
+) -> IngestReport:
+    """Bring the index in line with the documents that a configuration trusts.
+
+    A document is read again where its bytes, the way of cutting it, or the model of its vectors have changed. It is
+    removed where no source lists it any longer; a source that could not be listed completely loses none. A document
+    that is listed and cannot be read keeps what was indexed of it; one that holds no text any longer does not.
+
+    Args:
+        config: the sources, their folder, and how documents are cut.
+        services: the index, and the vectors' maker.
+        progress: called after each document.
+        roots: folders beside the configuration's that local documents may lie in.
+
+    Raises:
+        ConfigurationError: where no source holds a document, one must not be read, or a library is missing.
+        GateError: where no document at all could be read, or vectors could not be had.
+        StoreError: where the index cannot be written.
+    """
+    chunking = Chunking(**config.chunking.model_dump())
+    folder = config.folder.absolute()
+    listed = _list(config, folder, [Path(root).absolute() for root in roots])
+    indexed = dict(services.evidence.documents())
+    left = {uri for uri, _ in listed.problems}
+    gone = [
+        uri
+        for uri in indexed
+        if not (uri in listed.documents or uri in left or any(holds(at, folder, uri) for at in listed.incomplete))
+    ]
+    tell = progress or (lambda step: None)
+    tell(IngestStep(0, len(listed.documents) + len(gone), "", "unchanged"))
+    problems, outcomes, chunks = listed.problems, Counter[Outcome](), 0
+    embedder = _embedder(config, services.embeddings)
+    # An index holds the vectors of one model. Those of another go when the first document with new ones is ready.
+    foreign = [uri for uri, digest in indexed.items() if not digest.endswith(embedder)]
+    written: set[str] = set()
+    with Reader() as reader:
+        worker = _Worker(services, reader, chunking, embedder, list(foreign))
+        for number, found in enumerate(listed.documents.values(), 1):
+            taken = worker.take(found, indexed.get(found.uri))
+            outcomes[taken.outcome] += 1
+            chunks += taken.chunks
+            problems += [(found.uri, note) for note in taken.notes]
+            if taken.chunks:
+                written.add(found.uri)
+            if taken.empty and found.uri in indexed:
+                gone.append(found.uri)
+            tell(IngestStep(number, len(listed.documents) + len(gone), found.uri, taken.outcome))
+    if outcomes.total() == outcomes["failed"]:
+        _refuse(config, listed)
+    lost = [] if worker.foreign else [uri for uri in foreign if uri not in written and uri not in gone]
+    problems += [(uri, "is removed: its vectors were another model's, and it could not be read again") for uri in lost]
+    gone += lost
+    for number, uri in enumerate(gone, len(listed.documents) + 1):
+        services.evidence.remove([uri])
+        outcomes["removed"] += 1
+        tell(IngestStep(number, len(listed.documents) + len(gone), uri, "removed"))
+    return IngestReport(
+        added=outcomes["added"],
+        changed=outcomes["changed"],
+        unchanged=outcomes["unchanged"],
+        removed=outcomes["removed"],
+        chunks=chunks,
+        problems=tuple(problems),
+        skipped=tuple(listed.skipped),
+    )
+
+
+def _list(config: GateConfig, folder: Path, roots: Sequence[Path]) -> _Listed:
+    listed = _Listed({}, [], [], [])
+    for source in config.doc_sources:
+        complete = True
+        for found in list_source(source, folder, roots):
+            if isinstance(found, Found):
+                listed.documents.setdefault(found.uri, found)
+                continue
+            complete = complete and found.kind != "unlisted"
+            (listed.skipped if found.kind == "skipped" else listed.problems).append((found.uri, found.reason))
+        if not complete:
+            listed.incomplete.append(source)
+    return listed
+
+
+def _refuse(config: GateConfig, listed: _Listed) -> None:
+    """Nothing was read: the index stays as it is, rather than being emptied by a wrong path."""
+    sources = "; ".join(name_of(source) for source in config.doc_sources)
+    if listed.problems:
+        reasons = "\n  ".join(f"{uri}: {reason}" for uri, reason in listed.problems[:5])
+        more = len(listed.problems) - 5
+        raise GateError(
+            f"no trusted document could be read from {sources}:\n  {reasons}" + (f"\n  and {more} more" * (more > 0))
+        )
+    hint = f" ({len(listed.skipped)} files were skipped: {listed.skipped[0][0]} {listed.skipped[0][1]})"
+    raise ConfigurationError(
+        f"there is no trusted document in {sources}{hint * bool(listed.skipped)}: put documents there, or mend "
+        "doc_sources (path, include, prefix); what is indexed was left alone"
+    )
+
+
+def _embedder(config: GateConfig, embeddings: Embeddings) -> str:
+    """The end of a digest, by which it is known whose vectors the index holds of a document."""
+    kind = type(embeddings)
+    said = [getattr(embeddings, name, None) for name in ("name", "model", "model_id", "model_name", "dimensions")]
+    names = [str(value) for value in said if isinstance(value, (str, int))]
+    declared = "" if config.embeddings is None else config.embeddings.name
+    name = "\0".join((declared, kind.__module__, kind.__qualname__, *names))
+    return hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
+
+
+class _Taken(NamedTuple):
+    outcome: Outcome
+    chunks: int = 0
+    notes: tuple[str, ...] = ()
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    services: IngestServices
+    reader: Reader
+    chunking: Chunking
+    embedder: str
+    foreign: list[str]
+
+    def take(self, found: Found, before: str | None) -> _Taken:
+        """Read a document and, unless its digest is the one before, index it."""
+        try:
+            raw = found.read()
+            kind = kind_of_document(found.name, raw, found.chosen)
+            # All that decides, beside its bytes, what becomes of it in the index.
+            recipe = f"{_VERSION}\0{self.chunking}\0{kind}\0{raw.charset}\0".encode()
+            digest = hashlib.blake2b(recipe + raw.data, digest_size=16).hexdigest() + self.embedder
+            if digest == before:
+                return _Taken("unchanged")
+            cleaned = clean(kind, raw, self.reader)
+        except DataError as error:
+            return _Taken("failed", 0, (str(error),))
+        del raw
+        document = Document(found.uri, cleaned.title or found.name, cleaned.text, digest)
+        chunks = chunk_document(document, self.chunking)
+        if not chunks:
+            return _Taken("failed", 0, (*cleaned.notes, "holds no text"), empty=True)
+        vectors = self._vectors([chunk.text for chunk in chunks], found.uri)
+        if self.foreign:
+            self.services.evidence.remove(self.foreign)
+            self.foreign.clear()
+        self.services.evidence.replace(document, chunks, vectors)
+        return _Taken("added" if before is None else "changed", len(chunks), cleaned.notes)
+
+    def _vectors(self, texts: list[str], uri: str) -> list[Vector]:
+        vectors: list[Vector] = []
+        for at in range(0, len(texts), _BATCH):
+            batch = texts[at : at + _BATCH]
+            try:
+                made = self.services.embeddings.embed_documents(batch)
+            except AgentGuardError:
+                raise
+            except Exception as error:  # every provider's client has errors of its own
+                raise GateError(
+                    f"no vectors for {uri}: {type(error).__name__}: {str(error)[:300]}; what was indexed so far is "
+                    "kept, and the next ingest goes on from there"
+                ) from error
+            if len(made) != len(batch):
+                raise GateError(f"the embeddings made {len(made)} vectors of {len(batch)} texts of {uri}")
+            vectors += made
+        return vectors

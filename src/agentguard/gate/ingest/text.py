@@ -1,0 +1,112 @@
+"""Bytes into text, and text into one form: what every kind of document goes through."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from typing import Final, NamedTuple
+
+import re2
+
+from agentguard.errors import DataError
+
+__all__ = ["MAX_CHARACTERS", "Cleaned", "clean_text", "decode", "normalise"]
+
+#: A document with more text than this (some 5,000 pages) is not taken: it is indexed as a whole or not at all.
+MAX_CHARACTERS = 10_000_000
+
+#: The longer marks first: that of UTF-32 begins with that of UTF-16.
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+#: What a sender may name: encodings of text. Python knows others, some of which take the square of the length.
+_ENCODINGS: Final = (
+    *("ascii", "big5", "cp", "euc_", "gb", "iso2022", "iso8859", "koi8", "mac-", "shift_jis", "utf-16", "utf-32"),
+    *("utf-8", "tis-620"),
+)
+_LINE_ENDS: Final = re.compile("\r\n?|[\x85\u2028]")
+_PAGE_ENDS: Final = re.compile("[\x0b\x0c\u2029]")
+#: Controls, soft hyphens, zero-width spaces, marks of writing direction, tags: none of them shows, all hide text from
+#: a search. Joiners stay, for scripts need them.
+_INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_SPACES: Final = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+#: Marks on one letter are put in order by a sort that takes the square of their number; text has a few of them.
+_MARKS_ON_A_LETTER: Final = r"(\p{M}{30})\p{M}+"
+_GAPS: Final = re.compile(r"\n{3,}")
+
+
+class Cleaned(NamedTuple):
+    """The text of a document.
+
+    Attributes:
+        title: what the document calls itself; empty where it has no title.
+        text: see ``Document.text``.
+        notes: what a person should know of how it was read.
+    """
+
+    title: str
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def decode(data: bytes, charset: str = "") -> tuple[str, str]:
+    r"""The text of bytes, and a note where its encoding had to be guessed.
+
+    A byte order mark decides; then what the sender named; then it is UTF-8 if it can be, else Windows-1252.
+
+    >>> decode("Größe".encode("utf-16")), decode(b"Gr\xf6\xdfe")
+    (('Größe', ''), ('Größe', 'is not UTF-8 and names no encoding: read as Windows-1252'))
+
+    Raises:
+        DataError: where it is no text: it holds null characters.
+    """
+    text, note = _decoded(data, charset)
+    # A few stray ones occur in text that was once in a fixed-width file; binary data is full of them.
+    if text.count("\0") > len(text) // 1000:
+        raise DataError("is no text: it holds null characters")
+    return text, note
+
+
+def _decoded(data: bytes, charset: str) -> tuple[str, str]:
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace"), ""
+    for name in (charset, "utf-8"):
+        try:
+            if codecs.lookup(name).name.startswith(_ENCODINGS):
+                return data.decode(name), ""
+        except (LookupError, ValueError):  # UnicodeDecodeError is a ValueError, and so is a null character in a name
+            continue
+    said = f"not in the encoding that its sender names, {charset[:40]!r}" if charset else "names no encoding"
+    return data.decode("cp1252", "replace"), f"is not UTF-8 and {said}: read as Windows-1252"
+
+
+def normalise(text: str) -> str:
+    r"""NFC, lines apart by ``\n``, paragraphs by one blank line, one kind of space, nothing that does not show.
+
+    >>> normalise("Cafe\u0301\r\nopen\u200b daily\xa0 \f\n\n\nclosed")
+    'Café\nopen daily\n\nclosed'
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", re2.sub(_MARKS_ON_A_LETTER, r"\1", text))
+        text = _SPACES.sub(" ", text)
+    text = _PAGE_ENDS.sub("\n\n", _LINE_ENDS.sub("\n", text))
+    text = "\n".join(line.rstrip(" ") for line in _INVISIBLE.sub("", text.expandtabs(4)).split("\n"))
+    return _GAPS.sub("\n\n", text).strip("\n")
+
+
+def clean_text(data: bytes, charset: str = "") -> Cleaned:
+    """A document that is plain text, all of which is kept; its title is in none of its lines.
+
+    Raises:
+        DataError: where it is no text.
+    """
+    text, note = decode(data, charset)
+    return Cleaned("", normalise(text), (note,) if note else ())
