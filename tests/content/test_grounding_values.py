@@ -163,6 +163,21 @@ def test_units_convert_through_their_base():
     assert 212 * fahrenheit.factor + fahrenheit.offset == pytest.approx(100 * celsius.factor + celsius.offset)
 
 
+def test_a_month_of_a_year():
+    (stated,) = read("in 2020-01").moments
+    assert [(moment.year, moment.month, moment.day) for moment in stated.readings] == [(2020, 1, None)]
+
+
+@pytest.mark.parametrize("text", ["1e400 x", "9,999e308", "1.5e308 million", "0e400"])
+def test_a_number_that_no_float_holds_has_no_reading(text):
+    assert [quantity.readings for quantity in read(text).quantities] == [()]
+
+
+def test_a_number_too_small_for_a_float_is_nothing():
+    (quantity,) = read("1e-400 x").quantities
+    assert [reading.value for reading in quantity.readings] == [0.0]
+
+
 @given(st.text(max_size=300) | st.text(alphabet="0123456789.,-/:$%#@ aeT\n\"'", max_size=300))
 def test_any_text_is_read_and_places_lie_inside_it(text):
     found = read(text)

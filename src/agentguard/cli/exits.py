@@ -1,4 +1,7 @@
-"""Exit codes. Verdicts have the first three, so nothing else may end with 1 or 2: not a typing error, not a bug."""
+"""Exit codes. Verdicts have the first three, so nothing else may end with 1 or 2: not a typing error, not a bug.
+
+``agentguard gate run`` ends with 0 where the decision is deploy or warn, and with 1 where it is block.
+"""
 
 from __future__ import annotations
 

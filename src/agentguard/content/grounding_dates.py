@@ -117,6 +117,8 @@ def _dates(day: str) -> list[tuple[int | None, int | None, int | None]]:
         month = _MONTH[name]
         year = next((number for number in numbers if number > 31), None)
         return [(year, month, next((number for number in numbers if number <= 31), None))]
+    if len(numbers) < 3:  # a year and a month, 2020-01
+        return [(max(numbers), min(numbers), None)]
     first, second, third = numbers[:3]
     if _YEAR_FIRST.match(day):
         return [(first, second, third)]

@@ -204,6 +204,7 @@ def _quantity(text: str, start: int, token: str) -> Quantity:
         for scale in scales
         for value, step in readings
         for unit in ((units or (None,)) if scale == scales[-1] else (None,))
+        if math.isfinite(value * scale)
     ]
     digits = len(core.split("e")[0].strip(f"0., {_QUOTE}\u00a0\u202f").replace(".", "").replace(",", "")) or 1
     before = _APPROXIMATE.search(text, max(0, start - 24), start)
@@ -213,7 +214,9 @@ def _quantity(text: str, start: int, token: str) -> Quantity:
 def _cores(core: str) -> Iterator[tuple[float, float]]:
     """Value and last digit's worth: first the usual reading, then the other that commas and points allow."""
     mantissa, _, exponent = core.casefold().partition("e")
-    power = 10.0 ** int(exponent) if exponent else 1.0
+    power = float(f"1e{exponent}") if exponent else 1.0  # inf where no float is so large
+    if math.isinf(power):
+        return
     grouped = _GROUPED.match(mantissa)
     whole, fraction = mantissa, ""
     if grouped:

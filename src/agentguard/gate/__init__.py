@@ -9,7 +9,7 @@ from agentguard.gate.config_file import load_config, parse_config
 from agentguard.gate.ingest.ingesting import IngestReport, ingest
 from agentguard.gate.judging import Case, Judge, Target
 from agentguard.gate.pipeline import GateRun, evaluate, read_run
-from agentguard.gate.services import Services, open_services
+from agentguard.gate.services import Services, open_library, open_services
 from agentguard.gate.types import (
     Chunk,
     Claim,
@@ -44,6 +44,7 @@ __all__ = [
     "evaluate",
     "ingest",
     "load_config",
+    "open_library",
     "open_services",
     "parse_config",
     "read_run",

@@ -16,7 +16,7 @@ from agentguard.gate.records.opening import open_records
 from agentguard.gate.rules.judge import RuleJudge
 from agentguard.gate.types import Prompt
 
-__all__ = ["Services", "open_services"]
+__all__ = ["Library", "Services", "open_library", "open_services"]
 
 
 class Services(NamedTuple):
@@ -37,6 +37,28 @@ class Services(NamedTuple):
     evidence: EvidenceIndex
     records: RunRecords
     prompts: tuple[Prompt, ...] | None = None
+
+
+class Library(NamedTuple):
+    """The trusted documents alone: all that an ingest works with."""
+
+    embeddings: Embeddings
+    evidence: EvidenceIndex
+
+
+@contextmanager
+def open_library(config: GateConfig, *, embeddings: Embeddings | None = None) -> Iterator[Library]:
+    """Open the evidence that a configuration names, without any model but that of its vectors; close it in the end.
+
+    Raises:
+        ConfigurationError, StoreError: as ``open_services``.
+    """
+    vectors, name = _embeddings(config, embeddings)
+    evidence = open_evidence(config, name)
+    try:
+        yield Library(vectors, evidence)
+    finally:
+        evidence.close()
 
 
 @contextmanager
@@ -60,9 +82,7 @@ def open_services(
         StoreError: where evidence or records cannot be read.
     """
     with ExitStack() as stack:
-        vectors, name = _embeddings(config, embeddings)
-        evidence = open_evidence(config, name)
-        stack.callback(evidence.close)
+        vectors, evidence = stack.enter_context(open_library(config, embeddings=embeddings))
         records = open_records(config)
         stack.callback(records.close)
         tested, prompts = _target(config, target)

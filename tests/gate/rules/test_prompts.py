@@ -1,0 +1,95 @@
+"""Prompts written from documents: as many as asked, of every category, always the same."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
+
+from agentguard.errors import GateError
+from agentguard.gate.config import CATEGORIES
+from agentguard.gate.rules import RuleJudge
+from agentguard.gate.types import Chunk, Document, Passage
+
+CHUNKS = (
+    Chunk("a", "docs/returns.md", "Returns", "Returns > Time limits", "Items can be returned within 30 days.", 0, 37),
+    Chunk("b", "docs/shipping.md", "Shipping", "Shipping", "Standard shipping is free for orders over $50.", 0, 46),
+    Chunk("c", "docs/faq.md", "FAQ", "", "The support team answers within 24 hours.", 0, 41),
+)
+
+
+class Index:
+    """An index that finds the chunks that share a word with the query."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = chunks
+
+    def documents(self) -> Mapping[str, str]:
+        return {chunk.document: "0" for chunk in self._chunks}
+
+    def keyword(self, query: str, limit: int) -> list[Passage]:
+        wanted = set(query.casefold().split())
+        found = [
+            chunk
+            for chunk in self._chunks
+            if wanted & set(f"{chunk.title} {chunk.heading} {chunk.text}".casefold().replace(".", "").split())
+        ]
+        return [Passage(chunk, 1.0) for chunk in found[:limit]]
+
+    def replace(self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Sequence[float]]) -> None:
+        raise NotImplementedError
+
+    def remove(self, uris: Iterable[str]) -> None:
+        raise NotImplementedError
+
+    def vector(self, query: Sequence[float], limit: int) -> list[Passage]:
+        raise NotImplementedError
+
+    def chunk(self, chunk_id: str) -> Chunk | None:
+        raise NotImplementedError
+
+    def digest(self) -> str:
+        return "0"
+
+    def close(self) -> None:
+        return None
+
+
+def test_the_number_asked_for_spread_over_the_categories() -> None:
+    prompts = RuleJudge(Index(CHUNKS)).write_prompts("shop support", CATEGORIES, 10)
+    assert [prompt.id for prompt in prompts] == [f"p{number}" for number in range(1, 11)]
+    assert [prompt.category for prompt in prompts[:4]] == list(CATEGORIES)
+    counts = [sum(prompt.category == category for prompt in prompts) for category in CATEGORIES]
+    assert sorted(counts) == [2, 2, 3, 3]
+    assert len({prompt.text for prompt in prompts}) == 10
+
+
+def test_prompts_speak_of_what_the_documents_speak_of() -> None:
+    prompts = RuleJudge(Index(CHUNKS)).write_prompts("shop support", ("factual_recall",), 9)
+    text = " ".join(prompt.text for prompt in prompts)
+    assert "time limits" in text
+    assert "standard shipping" in text
+    assert "the support team" in text
+
+
+def test_the_same_documents_give_the_same_prompts() -> None:
+    first, second = (RuleJudge(Index(CHUNKS)).write_prompts("shop", CATEGORIES, 12) for _ in range(2))
+    assert first == second
+
+
+def test_a_category_of_ones_own_is_named_in_its_prompts() -> None:
+    prompts = RuleJudge(Index(CHUNKS)).write_prompts("shop", ("legal_risks",), 3)
+    assert all(prompt.category == "legal_risks" and "legal risks" in prompt.text for prompt in prompts)
+
+
+def test_a_use_case_that_shares_no_word_with_the_documents_still_finds_them() -> None:
+    assert len(RuleJudge(Index(CHUNKS)).write_prompts("zzz", CATEGORIES, 5)) == 5
+
+
+@pytest.mark.parametrize("judge", [RuleJudge(), RuleJudge(Index(()))])
+def test_without_documents_the_error_says_what_to_do(judge: RuleJudge) -> None:
+    with pytest.raises(GateError, match="ingest"):
+        judge.write_prompts("shop", CATEGORIES, 5)
+
+
+def test_more_prompts_than_the_documents_give_rise_to_is_an_error_with_the_number() -> None:
+    with pytest.raises(GateError, match=r"\d+ different questions, not 10000"):
+        RuleJudge(Index(CHUNKS)).write_prompts("shop", CATEGORIES, 10_000)

@@ -1,0 +1,249 @@
+"""Verdicts of the rule judge on a small policy written for these tests, and the grounds it gives."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentguard.errors import ConfigurationError
+from agentguard.gate.judging import Case
+from agentguard.gate.rules import RuleJudge
+from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage
+
+POLICY = (
+    "Items can be returned within 30 days of delivery for a full refund. Gift cards cannot be returned. Refunds are "
+    "issued to the original payment method within 5 to 7 business days.",
+    "Standard shipping is free for orders over $50. Express shipping costs $12.99 and takes two business days. We ship "
+    "to the United States and Canada only.",
+    "Support is available Monday to Friday, 9 am to 5 pm. Premium customers can call us at any time. The office was "
+    "opened in March 2015 by Anna Lind. A battery weighs 1.2 kg.",
+)
+
+
+def passages(*texts: str) -> tuple[Passage, ...]:
+    return tuple(
+        Passage(Chunk(f"chunk{number}", "policy.md", "Policy", "", text, 0, len(text)), 1.0 / (number + 1))
+        for number, text in enumerate(texts)
+    )
+
+
+def judged(claim: str, *texts: str) -> ClaimVerdict:
+    return RuleJudge().verify([Case(Claim("p1.c1", "p1", claim), passages(*(texts or POLICY)))])[0]
+
+
+@pytest.mark.parametrize(
+    ("claim", "chunk"),
+    [
+        ("Items may be returned within 30 days.", "chunk0"),
+        ("The return policy allows returns within 30 days of delivery.", "chunk0"),
+        ("You can return items within thirty days.", "chunk0"),
+        ("Gift cards are not returnable.", "chunk0"),
+        ("Refunds take 5 to 7 business days.", "chunk0"),
+        ("Customers get a full refund if they return items within 30 days.", "chunk0"),
+        ("Shipping is free for orders over $50.", "chunk1"),
+        ("Express shipping takes 2 business days.", "chunk1"),
+        ("Premium customers can call at any time.", "chunk2"),
+        ("The office opened in March 2015.", "chunk2"),
+        ("A battery weighs 1,200 grams.", "chunk2"),
+    ],
+)
+def test_what_a_passage_says_is_supported(claim: str, chunk: str) -> None:
+    verdict = judged(claim)
+    assert (verdict.label, verdict.chunk_id, verdict.judge) == ("supported", chunk, "rules")
+    assert verdict.quote in POLICY[int(chunk[-1])]
+    assert verdict.quote
+    assert verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind", "said", "found"),
+    [
+        ("Items may be returned within 45 days.", "number", "45 days", "30 days"),
+        ("Shipping is free for orders over $25.", "number", "$25", "$50"),
+        ("A battery weighs 2 kg.", "number", "2 kg", "1.2 kg"),
+        ("The office was opened in March 2016 by Anna Lind.", "date", "March 2016", "March 2015"),
+        ("Items can be returned after 30 days.", "limit", "30 days", "30 days"),
+        ("Orders under $50 ship free.", "limit", "$50", "$50"),
+        ("Gift cards can be returned.", "negation", "", "cannot be returned"),
+        ("Items cannot be returned.", "negation", "cannot be returned", "returned within 30 days"),
+        ("The office was opened by Peter Lind.", "name", "Peter", "Anna"),
+        ("A restocking fee of 15% applies.", "number", "15%", ""),
+    ],
+)
+def test_a_contradiction_is_unsupported_and_names_both_sides(claim: str, kind: str, said: str, found: str) -> None:
+    verdict = judged(claim)
+    assert verdict.label == "unsupported"
+    reason = next(reason for reason in verdict.reasons if reason.kind == kind)
+    assert reason.said == said
+    assert found in reason.found
+    assert verdict.reasons[0].kind == kind
+    if said and found:
+        assert said in reason.detail or found in reason.detail
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The moon is made of cheese.",
+        "We ship worldwide, including to Germany.",
+        "Support is available on weekends.",
+        "Refunds are issued as store credit.",
+        "Shipping to Mexico is available.",
+    ],
+)
+def test_what_no_passage_says_is_unsupported(claim: str) -> None:
+    assert judged(claim).label == "unsupported"
+
+
+def test_what_is_said_of_another_is_at_most_weakly_supported() -> None:
+    verdict = judged("Standard customers can call at any time.")
+    assert verdict.label == "weakly_supported"
+    assert any(reason.said == "Standard" for reason in verdict.reasons)
+
+
+RETENTION = """# Backups
+
+Backups run every six hours. They are encrypted with AES-256. Deleted projects can be restored by an administrator.
+
+| Plan | Price | Seats | Support |
+|---|---|---|---|
+| Team | $12 | 25 | E-mail |
+| Enterprise | $49 | unlimited | Phone |
+"""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Team: Price $12",
+        "The Team plan costs $12.",
+        "Enterprise: Seats unlimited",
+        "Backups are encrypted with AES-256.",
+    ],
+)
+def test_headings_and_heads_of_tables_go_with_what_stands_below(claim: str) -> None:
+    assert judged(claim, RETENTION).label == "supported"
+
+
+def test_a_figure_of_another_row_is_no_support() -> None:
+    verdict = judged("The Team plan costs $49.", RETENTION)
+    assert verdict.label == "unsupported"
+    assert (verdict.reasons[0].kind, verdict.reasons[0].said, verdict.reasons[0].found) == ("elsewhere", "$49", "$12")
+
+
+def test_what_holds_for_some_is_no_support_for_all() -> None:
+    verdict = judged("Any user can restore deleted projects.", RETENTION)
+    assert verdict.label == "weakly_supported"
+    assert any(reason.kind == "scope" for reason in verdict.reasons)
+
+
+def test_the_headings_of_a_chunk_and_its_title_count_as_said() -> None:
+    text = "They are made every six hours."
+    chunk = Chunk("chunk0", "d.md", "Operations", "Operations > Backups", text, 0, len(text))
+    case = Case(Claim("p1.c1", "p1", "Backups are made every 6 hours."), (Passage(chunk, 1.0),))
+    assert RuleJudge().verify([case])[0].label == "supported"
+
+
+def test_a_claim_without_passages_is_unsupported_for_that_reason() -> None:
+    verdict = RuleJudge().verify([Case(Claim("p1.c1", "p1", "Returns are free."), ())])[0]
+    assert (verdict.label, verdict.chunk_id, verdict.quote) == ("unsupported", None, "")
+    assert "no passage" in verdict.reasons[0].detail
+
+
+def test_opposites_exclude_each_other() -> None:
+    verdict = judged("A password is optional for every account.", "A password is required for every account.")
+    assert verdict.label == "unsupported"
+    assert (verdict.reasons[0].kind, verdict.reasons[0].said, verdict.reasons[0].found) == (
+        "opposite",
+        "optional",
+        "required",
+    )
+
+
+def test_a_paraphrase_by_synonyms_is_supported() -> None:
+    assert judged("Clients can purchase the software.", "Customers can buy the software.").label == "supported"
+
+
+def test_figures_are_compared_in_other_units_and_other_words() -> None:
+    passage = "The tank holds 3.5 litres and the trial lasts two weeks. About 1, 056 people came."
+    assert judged("The tank holds 3,500 ml.", passage).label == "supported"
+    assert judged("The trial lasts 14 days.", passage).label == "supported"
+    assert judged("The trial lasts 15 days.", passage).label == "unsupported"
+    assert judged("1,056 people came.", passage).label == "supported"
+
+
+def test_the_best_passage_decides_wherever_it_stands() -> None:
+    claim = "Shipping is free for orders over $50."
+    for order in (POLICY, POLICY[::-1]):
+        verdict = judged(claim, *order)
+        assert verdict.label == "supported"
+        assert verdict.chunk_id == f"chunk{order.index(POLICY[1])}"
+
+
+def test_the_thresholds_part_the_labels() -> None:
+    case = Case(Claim("p1.c1", "p1", "Items may be returned within 30 days."), passages(*POLICY))
+    assert RuleJudge(supported_from=0.99).verify([case])[0].label == "weakly_supported"
+    assert RuleJudge(supported_from=0.99, weak_from=0.98).verify([case])[0].label == "unsupported"
+    with pytest.raises(ConfigurationError, match="weak_from"):
+        RuleJudge(supported_from=0.2, weak_from=0.3)
+
+
+def test_verdicts_do_not_depend_on_what_was_judged_before() -> None:
+    claims = ["Items may be returned within 45 days.", "Gift cards can be returned.", "The moon is made of cheese."]
+    cases = [Case(Claim(f"p1.c{number}", "p1", text), passages(*POLICY)) for number, text in enumerate(claims)]
+    judge = RuleJudge()
+    together = judge.verify(cases)
+    assert [judge.verify([case])[0] for case in reversed(cases)] == together[::-1]
+    assert [RuleJudge().verify([case])[0] for case in cases] == together
+
+
+WORDS = st.sampled_from(
+    ["returns", "Anna", "30", "days", "not", "within", "$5", "1,056", "3 March 2020", ".", "\n", "|", "cannot", "free",
+     "1e400", "2020-01", "9" * 50, "\ud800", "at least", "or more", "0", "-", "%", "No", "-5", "12:30"]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map(" ".join))
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=3))
+@settings(deadline=None)
+def test_any_claim_and_passages_give_a_verdict_that_quotes_its_passage(claim: str, texts: list[str]) -> None:
+    verdict = RuleJudge().verify([Case(Claim("p1.c1", "p1", claim), passages(*texts))])[0]
+    assert verdict.label in {"supported", "weakly_supported", "unsupported"}
+    assert verdict.reasons
+    if verdict.chunk_id is None:
+        assert verdict.label == "unsupported"
+    else:
+        text = texts[int(verdict.chunk_id[5:])]
+        assert verdict.quote in text.encode("utf-8", "replace").decode()
+
+
+@given(
+    st.lists(st.sampled_from("refunds take five days orders ship free customers call".split()), min_size=3, max_size=8)
+)
+@settings(deadline=None)
+def test_words_that_no_passage_says_never_help(words: list[str]) -> None:
+    judge, text = RuleJudge(), "Refunds take five days. Orders ship free. Customers call."
+
+    def support(said: list[str]) -> float:
+        return judge.weigh(Case(Claim("c", "p", " ".join(said)), passages(text))).support
+
+    assert support([*words, "zebras"]) <= support(words) + 1e-9
+    assert support([*words, "77"]) <= support(words) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "part", ["not ", "30 days ", "Anna ", "a", "1,", "2020-01-01 ", "word. ", "\n", "|", "x" * 70 + " "]
+)
+def test_texts_made_to_be_slow_are_judged(part: str) -> None:
+    text = part * (100_000 // len(part))
+    assert judged(text, text, text).reasons
+
+
+def test_a_denial_is_found_in_the_sentence_that_says_it() -> None:
+    passage = (
+        "Acme ships to all countries of the European Union. We do not ship to Chad or Mali; dealers are listed there."
+    )
+
+    assert "negation" not in {reason.kind for reason in judged("Acme does not ship to Chad or Mali.", passage).reasons}
+    assert "negation" in {
+        reason.kind for reason in judged("Acme does not ship to the European Union.", passage).reasons
+    }
