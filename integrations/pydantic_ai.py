@@ -17,7 +17,7 @@ from agentguard.verification import VerificationEngine
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
-    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, Instrumentation
     from pydantic_ai.exceptions import SkipToolExecution, ToolFailed
     from pydantic_ai.messages import ToolCallPart, ToolReturn
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
@@ -92,8 +92,8 @@ class GuardCapability(AbstractCapability[Any]):
         """None: an engine cannot be written into an agent's spec."""
 
     def get_ordering(self) -> CapabilityOrdering:
-        """The guard sees what all other capabilities made of a result."""
-        return CapabilityOrdering(position="outermost")
+        """The guard sees what all other capabilities made of a result, within the span of the call."""
+        return CapabilityOrdering(position="outermost", wrapped_by=[Instrumentation])
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
         """The toolset with a stopwatch at each tool, inside of all other capabilities."""

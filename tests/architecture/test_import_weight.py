@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = {
     "boto3", "bs4", "diskcache", "elasticsearch", "fastapi", "httpx", "langchain", "langchain_core", "langgraph",
-    "lxml", "numpy", "pypdf", "redis", "scipy",
+    "lxml", "numpy", "opentelemetry", "prometheus_client", "pypdf", "redis", "scipy",
 }  # fmt: skip
 
 
@@ -19,7 +19,9 @@ HEAVY = {
         "agentguard.convergence",
         "agentguard.gate",
         "agentguard.health",
+        "agentguard.report",
         "agentguard.stores",
+        "agentguard.telemetry",
         "agentguard.verification",
     ],
 )

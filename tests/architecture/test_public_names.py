@@ -6,7 +6,15 @@ from types import ModuleType
 
 import pytest
 
-FACES = ["agentguard", "agentguard.convergence", "agentguard.gate", "agentguard.health", "agentguard.verification"]
+FACES = [
+    "agentguard",
+    "agentguard.convergence",
+    "agentguard.gate",
+    "agentguard.health",
+    "agentguard.report",
+    "agentguard.telemetry",
+    "agentguard.verification",
+]
 
 
 def public_names(module: ModuleType) -> list[str]:

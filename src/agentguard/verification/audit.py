@@ -153,6 +153,11 @@ class Audit:
             if len(self._calls) > MAX_REMEMBERED_CALLS:
                 self._calls.popitem(last=False)
 
+    @property
+    def waiting(self) -> int:
+        """How many records wait for the store to be back."""
+        return len(self._waiting)
+
     def flush(self) -> None:
         """Write what is waiting.
 

@@ -27,7 +27,7 @@ from .case import Case
 from .checks.content import CONTENT, at_least, to_redact
 from .document import read
 from .method import Check, Decision, Method
-from .persistence import Persistence
+from .persistence import Backlog, Persistence
 from .profile import ToolProfile, parse_profile
 from .profile_loading import profiles_in
 from .reference import Reference
@@ -177,7 +177,7 @@ class VerificationEngine:
         signals: dict[str, SignalResult] = {}
         failed: list[str] = []
         decision = Decision("accept", prior, {}, None)
-        tier = VerificationTier.TIER_0
+        tier, early = VerificationTier.TIER_0, prior < case.settings.block_at
         asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
         for tier, checks in self._method.tiers:
             for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
@@ -186,8 +186,7 @@ class VerificationEngine:
                 except Exception as error:
                     signals[check.name] = self._failed(check, case, error)
                     failed.append(check.name)
-            early = tier is VerificationTier.TIER_0 and prior < case.settings.block_at
-            if early and not any(map(_fired, signals.values())):
+            if early and tier is VerificationTier.TIER_0 and not any(map(_fired, signals.values())):
                 continue  # nothing speaks against the call yet: tier 0 cannot end it
             try:
                 decision = self._method.decide(case, prior, signals)
@@ -262,16 +261,14 @@ class VerificationEngine:
     ) -> VerificationEngine:
         """Change the thresholds in force, for one tool or (without a name) for all; returns the engine.
 
-        What is set for a tool stands over what is set for all. Likelihood ratios are at the document's reference
-        point and given by signal name, in (0, inf).
+        What is set for a tool stands over what is set for all. Likelihood ratios are given by signal name, in (0, inf).
 
         Raises:
             ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
         """
         known = {check.name for checks in (CONTENT, *(checks for _, checks in self._method.tiers)) for check in checks}
-        for name in likelihood_ratios or {}:
-            if name not in known:
-                raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
+        for name in set(likelihood_ratios or ()) - known:
+            raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
         changes = {
             "prior": prior, "accept_below": accept_below, "block_at": block_at,
             "max_false_block_rate": max_false_block_rate, "likelihood_ratios": likelihood_ratios,
@@ -279,8 +276,12 @@ class VerificationEngine:
         self._tools.configure(tool, {name: value for name, value in changes.items() if value is not None})
         return self
 
+    def backlog(self) -> Backlog | None:
+        """How far the store is behind; None where nothing is written behind: no store, one in memory, once closed."""
+        return self._persistence.backlog()
+
     def flush(self) -> None:
-        """Hand over to the store what was learned since the last time, as a thread does every second with most stores.
+        """Hand over to the store what was learned since the last time; with most stores a thread does so every second.
 
         Raises:
             StoreError: where the store cannot be used; what was learned stays in memory.

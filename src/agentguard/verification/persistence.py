@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
@@ -26,7 +26,7 @@ from .method import Method
 from .registry import Registry, ToolState
 from .snapshot import encode, restore
 
-__all__ = ["FEEDBACK", "VERSION", "Persistence", "document_name", "label_of", "learned_in"]
+__all__ = ["FEEDBACK", "VERSION", "Backlog", "Persistence", "document_name", "label_of", "learned_in"]
 
 FEEDBACK = "feedback"
 VERSION = 1
@@ -59,6 +59,20 @@ def learned_in(document: Mapping[str, Any]) -> Any:
 def document_name(mode: str, tool: str | None = None) -> str:
     """The name of a tool's document, or (without a tool) of what all tools of a mode have in common."""
     return mode if tool is None else f"{mode}:{sayable(tool)}"
+
+
+class Backlog(NamedTuple):
+    """How far a store is behind the engine that writes to it.
+
+    Attributes:
+        flushes: how many went through since the engine was built; in sound order one more every ``flush_seconds``.
+        waiting: audit records that wait for the store.
+        failing: the store could not be used when it was last tried.
+    """
+
+    flushes: int
+    waiting: int
+    failing: bool
 
 
 class Persistence:
@@ -146,6 +160,12 @@ class Persistence:
         """
         with self._lock:
             self._flush(whole=True)
+
+    def backlog(self) -> Backlog | None:
+        """How far the store is behind; None where nothing is written behind (no store, one in memory, closed)."""
+        if self._flusher is None:
+            return None
+        return Backlog(self._flushes, self._audit.waiting, self._failing)
 
     def flush_quietly(self) -> None:
         """The same from the write-behind thread: a failure is logged once, and so is its end."""

@@ -1,0 +1,31 @@
+"""Verdicts as traces, metrics and log lines, for the systems that watch over a service.
+
+>>> from agentguard.telemetry import LogObserver, observe
+>>> from agentguard.verification import VerificationEngine
+>>> engine = observe(VerificationEngine(), LogObserver())
+>>> engine.verify("add", args={"a": 1, "b": 2}, result=3).verdict
+'accept'
+
+An observed engine takes the place of the engine wherever one is asked for. OpenTelemetry and Prometheus are optional:
+they are imported when their observer is built, and an engine without observers is not wrapped at all.
+"""
+
+from agentguard.telemetry.grafana import dashboard
+from agentguard.telemetry.log import LogObserver
+from agentguard.telemetry.observation import Observation, Observer
+from agentguard.telemetry.observed import ObservedEngine, observe
+from agentguard.telemetry.opentelemetry import OpenTelemetryObserver
+from agentguard.telemetry.prometheus import MetricsText, PrometheusObserver, metrics_text
+
+__all__ = [
+    "LogObserver",
+    "MetricsText",
+    "Observation",
+    "ObservedEngine",
+    "Observer",
+    "OpenTelemetryObserver",
+    "PrometheusObserver",
+    "dashboard",
+    "metrics_text",
+    "observe",
+]
