@@ -14,7 +14,7 @@ LOWEST_STAMP := $(LOWEST)/.agentguard-installed
 COMPILED_STAMP := $(COMPILED)/.agentguard-installed
 WHEEL_SOURCES := $(shell find src/agentguard integrations profiles -name '*.py' -o -name '*.yaml')
 # The suites that reach into what is installed: the frameworks, and the libraries under engine and command line.
-LOWEST_SUITES := $(addprefix tests/,integrations convergence engine golden cli calibration stores traces)
+LOWEST_SUITES := $(addprefix tests/,integrations convergence engine golden cli calibration stores traces gate)
 # The suites that call compiled code. No folder of sources is among them: its modules would stand before the wheel's.
 COMPILED_SUITES := $(addprefix tests/,packaging/test_installed.py verification engine contract property golden reference \
   traces integrations)
@@ -37,6 +37,8 @@ demo: $(STAMP) ## Guard several hundred real tool calls with faults among them
 
 test: $(STAMP) ## Run all tests, the doctests and the code blocks of the documents
 	@tests/stores/redis/ensure_server.sh
+	@tests/gate/elasticsearch/ensure_server.sh
+	@tests/report/ensure_browser.sh
 	$(BIN)/python -m pytest -q
 
 test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest

@@ -22,11 +22,14 @@ from agentguard.errors import AgentGuardError, FileProblems
 from .calibrate import calibrate
 from .demo import demo
 from .exits import Exit
+from .gate import gate
 from .learn import learn
 from .output import console, show, write_json
 from .profiles import profiles
 from .replay import replay
+from .report import report
 from .scan import scan
+from .serve import serve
 from .state import state
 from .verify import verify
 
@@ -100,8 +103,11 @@ app.command("demo")(demo)
 app.command("verify")(verify)
 app.command("replay")(replay)
 app.command("learn")(learn)
+app.command("report")(report)
 app.command("scan")(scan)
 app.command("calibrate")(calibrate)
+app.command("serve")(serve)
+app.add_typer(gate, name="gate")
 app.add_typer(profiles, name="profiles")
 app.add_typer(state, name="state")
 

@@ -1,0 +1,18 @@
+"""A report as one file of HTML: what was judged, what was learned, what drifted.
+
+>>> from agentguard.verification import VerificationEngine
+>>> from agentguard.verification.types import ToolCall
+>>> builder, engine = ReportBuilder(), VerificationEngine()
+>>> call = ToolCall("add", {"a": 1, "b": 2}, 3)
+>>> builder.add(call, engine.verify(call.tool, args=call.args, result=call.result))
+>>> page = html_of(builder.data(title="One call", source="by hand"))
+>>> "<script" in page, page.count("<h1>")
+(False, 1)
+"""
+
+from agentguard.report.build import ReportBuilder
+from agentguard.report.html import html_of
+from agentguard.report.records import ReportData
+from agentguard.report.stored import ReviewedCall, report_of_store
+
+__all__ = ["ReportBuilder", "ReportData", "ReviewedCall", "html_of", "report_of_store"]

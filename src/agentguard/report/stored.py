@@ -1,0 +1,212 @@
+"""A report of what lies in a store: audit records, labels, counts by hour, and what was learned of each tool.
+
+A store holds no call as such. Of accepted calls a sample is on record, each of which counts for as many as it stands
+for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from typing import Any, Final, NamedTuple
+
+from agentguard.stores import Store
+from agentguard.stores.base import Record
+from agentguard.verification.audit import AUDIT
+from agentguard.verification.state import Overview, overview, sayable
+from agentguard.verification.types import Verdict
+
+from .build import MAX_DETAIL, MAX_NAME, tool_rank
+from .records import Counts, ReportData, ToolReport, WorstCall
+from .stored_tool import kept_of
+from .tallies import PLACES, LabelTally, Posteriors, by_hour
+from .worst import Worst, steps_of
+
+__all__ = ["ReviewedCall", "report_of_store"]
+
+MOST_WEIGHT: Final = 200.0  # calls that one record may stand for
+VERDICTS: Final = tuple(PLACES)
+NAMES: Final = ("fabricated", "genuine")
+HOUR: Final = 3_600.0
+MAX_SIGNALS: Final = 100
+
+
+class ReviewedCall(NamedTuple):
+    """A label of a store's log: the posterior that was given, and what the reviewer found."""
+
+    tool: str
+    posterior: float
+    fabricated: bool
+    weight: float = 1.0
+    call_id: str = ""
+    verdict: str | None = None
+
+
+class _Recorded(NamedTuple):
+    """An audit record that can be used."""
+
+    at: float
+    tool: str
+    verdict: Verdict
+    prior: float
+    posterior: float
+    weight: float
+    nats: Mapping[str, float]
+    event: Mapping[str, Any]
+
+
+class _Tool:
+    """What the audit records say of one tool."""
+
+    __slots__ = ("posteriors", "verdicts")
+
+    def __init__(self) -> None:
+        self.verdicts = [0.0, 0.0, 0.0]
+        self.posteriors = Posteriors()
+
+
+def report_of_store(
+    store: Store,
+    reviewed: tuple[ReviewedCall, ...] = (),
+    *,
+    title: str,
+    source: str,
+    made: str = "",
+    version: str = "",
+    accept_below: float = 0.2,
+    block_at: float = 0.5,
+    worst: int = 10,
+    most_tools: int = 30,
+) -> ReportData:
+    """The report of what a store holds now; nothing is written to it.
+
+    Args:
+        store: whose content it is.
+        reviewed: the labels of its log, the last word on each call.
+        title: of the page.
+        source: the store's address, as it may be shown.
+        made: when, as text.
+        version: of agentguard.
+        accept_below: the threshold that is drawn.
+        block_at: the other one.
+        worst: how many calls to open up.
+        most_tools: how many tools to show.
+
+    Raises:
+        StoreError: where the store cannot be read.
+    """
+    known = overview(store)
+    words = {(call.tool, call.call_id): NAMES[not call.fabricated] for call in reviewed if call.call_id}
+    kept, tools = Worst(worst), dict[str, _Tool]()
+    posteriors, hours = Posteriors(), _hours_of(known)
+    for number, record in enumerate(_recorded(store), 1):
+        tool = tools.setdefault(sayable(record.tool), _Tool())
+        tool.verdicts[PLACES[record.verdict]] += record.weight
+        tool.posteriors.push(record.posterior, record.weight)
+        posteriors.push(record.posterior, record.weight)
+        if record.verdict != "accept":
+            hours.setdefault(int(record.at // HOUR), [0, 0, 0])[PLACES[record.verdict]] += 1
+        kept.push(record.verdict, record.posterior, number, lambda: _opened(record, number, words))  # noqa: B023 - at once
+    counted = {tool.tool: tool.counted.calls for tool in known.tools}
+    counts = {name: _counts(tools.get(name), counted.get(name, 0)) for name in {*counted, *tools}}
+    ranked = sorted(counts.items(), key=lambda item: tool_rank(*item))
+    return ReportData(
+        title, source, "store", "", made, version, accept_below, block_at,
+        Counts(*(sum(each[k] for each in counts.values()) for k in range(3))), _by_label(reviewed),
+        by_hour({hour: Counts(max(calls - bad - worse, 0), bad, worse) for hour, (calls, bad, worse) in hours.items()}),
+        posteriors.histogram(), _reliability(reviewed), kept.calls(),
+        tuple(_tool(store, name, each, tools.get(name)) for name, each in ranked[:most_tools]),
+        max(len(ranked) - most_tools, 0), tuple(_notes(known)),
+    )  # fmt: skip
+
+
+def _recorded(store: Store) -> Iterator[_Recorded]:
+    for record in store.events(AUDIT):
+        found = _read(record)
+        if found is not None:
+            yield found
+
+
+def _read(record: Record) -> _Recorded | None:
+    event = record.event
+    try:
+        verdict, prior, posterior = event["verdict"], float(event["prior"]), float(event["posterior"])
+        propensity = float(event["propensity"])
+        nats = {str(name)[:MAX_NAME]: float(added) for name, added in list(dict(event["nats"]).items())[:MAX_SIGNALS]}
+        tool = str(event["tool"])
+    except (KeyError, TypeError, ValueError):
+        return None  # as the engine does that reads on in its log
+    usable = verdict in PLACES and 0.0 <= prior <= 1.0 and 0.0 <= posterior <= 1.0 and propensity > 0.0
+    if not usable or not all(map(math.isfinite, (record.at, *nats.values()))):
+        return None
+    return _Recorded(record.at, tool, verdict, prior, posterior, min(1.0 / propensity, MOST_WEIGHT), nats, event)
+
+
+def _opened(record: _Recorded, number: int, words: Mapping[tuple[str, str], str]) -> WorstCall:
+    event, call_id = record.event, str(record.event.get("call_id") or "")
+    steps, remainder = steps_of(record.prior, record.posterior, record.nats, {})
+    p = event.get("false_block_p")
+    moved = "; ".join(f"{step.signal} {step.nats:+.2f}" for step in sorted(steps, key=lambda step: -abs(step.nats))[:2])
+    said = f"{record.verdict}: P(fabricated) {record.posterior:.3f}, prior {record.prior:.3f}"
+    return WorstCall(
+        number, _time(record.at), record.tool[:MAX_NAME], call_id[:MAX_NAME],
+        str(event.get("session_id") or "")[:MAX_NAME], record.verdict, record.prior, record.posterior,
+        p if isinstance(p, float) else None, steps, remainder, (), f"{said}. {moved}"[:MAX_DETAIL] if moved else said,
+        words.get((record.tool, call_id), ""), None,
+    )  # fmt: skip
+
+
+def _hours_of(known: Overview) -> dict[int, list[int]]:
+    """Calls, flagged and blocked by hour; the latter two are counted by records."""
+    hours: dict[int, list[int]] = {}
+    for tool in known.tools:
+        for hour, (calls, _) in tool.counted.hours.items():
+            hours.setdefault(hour, [0, 0, 0])[0] += calls
+    return hours
+
+
+def _counts(tool: _Tool | None, calls: int) -> Counts:
+    """Calls were counted; where they were not, accepted ones are as many as their records stand for."""
+    if tool is None:
+        return Counts(calls)
+    accepted, flagged, blocked = (round(weight) for weight in tool.verdicts)
+    return Counts(max(calls - flagged - blocked, 0) if calls else accepted, flagged, blocked)
+
+
+def _by_label(reviewed: tuple[ReviewedCall, ...]) -> tuple[tuple[str, Counts], ...]:
+    found = {name: [0, 0, 0] for name in NAMES}
+    for call in reviewed:
+        if call.verdict in VERDICTS:
+            found[NAMES[not call.fabricated]][VERDICTS.index(call.verdict)] += 1
+    return tuple((name, Counts(*counts)) for name, counts in found.items() if any(counts))
+
+
+def _reliability(reviewed: tuple[ReviewedCall, ...]) -> Any:
+    tally = LabelTally()
+    for call in reviewed:
+        tally.push(call.posterior, fabricated=call.fabricated, weight=call.weight)
+    return tally.reliability()
+
+
+def _tool(store: Store, name: str, counts: Counts, audited: _Tool | None) -> ToolReport:
+    posteriors = Posteriors() if audited is None else audited.posteriors
+    mean = posteriors.mean if counts.accept == 0 or (audited is not None and audited.verdicts[0]) else None
+    kept = kept_of(store, name)
+    return ToolReport(
+        name[:MAX_NAME], counts, mean, posteriors.histogram(), kept.charts, kept.drifted, kept.learned, ()
+    )
+
+
+def _notes(known: Overview) -> Iterator[str]:
+    if known.damaged:
+        yield f"{len(known.damaged):,} documents were put aside as damaged."
+    if known.unreadable:
+        yield f"{known.unreadable:,} events of the feedback log are no label."
+
+
+def _time(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return ""  # of a clock that was far off

@@ -1,0 +1,234 @@
+"""The page as a reader has it: in Chromium, on a phone and on a wide screen, in light and in dark, by keyboard."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentguard.report import ReportData, html_of, report_of_store
+from agentguard.stores import MemoryStore
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+CHROMIUM = shutil.which("chromium")
+AXE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "agentguard", "axe-core-4.14.1.tgz")
+SWITCHES = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+WIDTHS = (360, 1280)
+SCHEMES = ("light", "dark")
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+RULES = {"runOnly": [*WCAG, "best-practice"]}
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no chromium: tests/report/ensure_browser.sh installs it"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        # A folder of its own for what it keeps: launch makes a fresh one and removes it.
+        running = driver.chromium.launch(executable_path=CHROMIUM, headless=True, args=SWITCHES)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def pages(shop: ReportData, hostile: ReportData, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of reports: of a log, of one that attacks, and of a store with nothing in it."""
+    folder = tmp_path_factory.mktemp("pages")
+    reports = {"shop": shop, "hostile": hostile, "empty": report_of_store(MemoryStore(), title="Nothing", source="s")}
+    for name, report in reports.items():
+        Path(folder, f"{name}.html").write_text(html_of(report), encoding="utf-8")
+    return {name: Path(folder, f"{name}.html") for name in reports}
+
+
+class Look:
+    """One look at a page, and what went on meanwhile."""
+
+    def __init__(self, browser: Any, file: Path, width: int, scheme: str) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.requests: list[str] = []
+        self.said: list[str] = []
+        self.context.route("**/*", self._routed)
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.goto(file.as_uri())
+
+    def _routed(self, route: Any) -> None:
+        self.requests.append(route.request.url)
+        if len(self.requests) > 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    def open_all(self) -> None:
+        self.page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+
+
+@pytest.fixture
+def look(browser: Any, pages: dict[str, Path]) -> Iterator[Any]:
+    looks: list[Look] = []
+
+    def at(name: str, width: int = 1280, scheme: str = "light") -> Look:
+        looks.append(Look(browser, pages[name], width, scheme))
+        return looks[-1]
+
+    yield at
+    for each in looks:
+        each.context.close()
+
+
+@pytest.mark.parametrize("name", ["shop", "hostile", "empty"])
+def test_the_page_asks_for_itself_and_nothing_else(look: Any, pages: dict[str, Path], name: str) -> None:
+    seen = look(name)
+    seen.open_all()
+    seen.page.wait_for_load_state("networkidle")
+
+    assert seen.requests == [pages[name].as_uri()]
+    assert seen.said == []  # nor did the policy have anything to refuse
+
+
+def test_the_style_sheet_is_in_force(look: Any) -> None:
+    page = look("shop").page
+
+    assert page.evaluate("getComputedStyle(document.querySelector('svg .block')).fill") == "rgb(163, 18, 59)"
+    dark = look("shop", scheme="dark").page
+    assert dark.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)"
+
+
+def test_a_planted_script_does_not_run(look: Any) -> None:
+    seen = look("hostile")
+    seen.open_all()
+
+    assert seen.page.evaluate("window.ran") is None
+    assert seen.page.evaluate("document.scripts.length") == 0
+    assert "<script>window.ran=1</script>" in seen.page.inner_text("body")
+
+
+def test_the_policy_would_stop_a_script_that_were_there(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
+    text = pages["shop"].read_text(encoding="utf-8")
+    Path(tmp_path, "planted.html").write_text(
+        text.replace("</main>", "<script>window.ran=1</script><img src=x onerror='window.ran=1'></main>"), "utf-8"
+    )
+    seen = Look(browser, Path(tmp_path, "planted.html"), 1280, "light")
+
+    assert seen.page.evaluate("document.scripts.length") == 1
+    assert seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in said for said in seen.said)
+    seen.context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [
+        *(("shop", width, scheme) for width in WIDTHS for scheme in SCHEMES),
+        ("hostile", 360, "dark"), ("hostile", 1280, "light"), ("empty", 360, "light"),
+    ],
+)  # fmt: skip
+def test_the_page_is_accessible(look: Any, name: str, width: int, scheme: str) -> None:
+    if not AXE.exists():
+        pytest.skip(f"there is no {AXE}: tests/report/ensure_browser.sh fetches it")
+    seen = look(name, width, scheme)
+    seen.open_all()
+    with tarfile.open(AXE) as archive:
+        script = archive.extractfile("package/axe.min.js")
+        assert script is not None
+        seen.page.evaluate(script.read().decode())
+    found = seen.page.evaluate("rules => axe.run(document, rules)", RULES)
+
+    assert [(rule["id"], [node["html"][:200] for node in rule["nodes"][:3]]) for rule in found["violations"]] == []
+    assert len(found["passes"]) >= 15
+
+
+@pytest.mark.parametrize("name", ["shop", "hostile", "empty"])
+def test_a_phone_needs_no_sideways_scrolling(look: Any, name: str) -> None:
+    seen = look(name, 360)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 360
+    seen.open_all()
+
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 360
+    wide = seen.page.evaluate(
+        """() => [...document.querySelectorAll('figure svg.body, figure svg.under, svg.fixed')]
+             .filter(each => each.getBoundingClientRect().right > innerWidth).length"""
+    )
+    assert wide == 0
+
+
+def test_text_in_pictures_keeps_its_size(look: Any) -> None:
+    for width in WIDTHS:
+        page = look("shop", width).page
+        heights = page.evaluate(
+            "[...document.querySelectorAll('.plot svg text')].map(each => each.getBoundingClientRect().height)"
+        )
+        assert min(heights) >= 11.0
+        assert max(heights) <= 24.0
+
+
+def test_the_keyboard_reaches_every_disclosure_and_opens_it(look: Any) -> None:
+    page = look("shop").page
+    summaries = page.evaluate("document.querySelectorAll('summary').length")
+    page.evaluate("for (const each of document.querySelectorAll('details:not([open])')) each.dataset.closed = 1")
+    reached = 0
+    for _ in range(10 * summaries):
+        page.keyboard.press("Tab")
+        at = page.evaluate(
+            """() => { const at = document.activeElement;
+                       return [at.tagName, at.matches('[data-closed] > summary'), at === document.body]; }"""
+        )
+        if at[2]:
+            break
+        if at[0] == "SUMMARY":
+            reached += 1
+            if at[1]:
+                page.keyboard.press("Enter")
+
+    assert reached == page.evaluate("document.querySelectorAll('summary').length")
+    assert page.evaluate("document.querySelectorAll('details:not([open])').length") == 0
+
+
+def test_focus_can_be_seen(look: Any) -> None:
+    page = look("shop").page
+    page.keyboard.press("Tab")
+
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the findings"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#findings"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_there_is_something_to_see(look: Any, width: int, scheme: str) -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    taken = look("shop", width, scheme).page.screenshot(full_page=True)
+    with image.open(io.BytesIO(taken)) as picture:
+        assert picture.width == width
+        colours = picture.convert("RGB").getcolors(maxcolors=1 << 24)
+
+    number = sum(count for count, _ in colours)
+    paper = max(colours)
+    assert paper[1] == ((253, 253, 252) if scheme == "light" else (20, 22, 26))
+    assert 0.5 < paper[0] / number < 0.985
+    block = (163, 18, 59) if scheme == "light" else (255, 124, 149)
+    assert any(colour == block for _, colour in colours)
+
+
+def test_what_is_printed_is_light_and_open(look: Any) -> None:
+    page = look("shop", scheme="dark").page
+    page.emulate_media(media="print", color_scheme="dark")
+
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(253, 253, 252)"
+    closed = page.locator("details:not([open]) .opened").first
+    assert closed.evaluate("each => each.getBoundingClientRect().height") > 100
