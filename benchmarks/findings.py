@@ -117,4 +117,12 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "Close to chance on labelled answers: of the document's four signals only new names carry any, and true "
         "answers have new names too. It is there because it was asked for, and says what it is.",
     ),
+    (
+        "Claims against summarised documents",
+        "What is false there differs from what is true by a word or two, and what is true is told in other words: to "
+        "tell the two apart takes knowing which words mean the same. The judge knows the synonyms that it was given, "
+        "and its list was written with the documents in view that are not held out; in the others it takes true "
+        "retellings for unsupported, most of all where a dialogue is retold. A model as judge is what the gate has "
+        "for such claims.",
+    ),
 )

@@ -19,6 +19,7 @@ import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
 from document import document
+from gate import claims
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from workload import SIZES
@@ -48,7 +49,12 @@ def main(
     console = Console(stderr=True)
     outcomes = _detection(script, data, console)
     standings = _speed(console)
-    sections = [detection.measured(console, output.parent), content.measured(console, data), growth.section(console)]
+    sections = [
+        detection.measured(console, output.parent),
+        content.measured(console, data),
+        claims.section(data),
+        growth.section(console),
+    ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}
     output.parent.mkdir(parents=True, exist_ok=True)
     text = document(machine(), COMMAND, commands, outcomes, standings, sections)
