@@ -94,7 +94,17 @@ def test_a_calibrated_ratio_is_in_force() -> None:
     after = guarded.verify("search", result="<secrets>", learn=False)
     assert before.signals["secret_found"].likelihood_ratio == 2.0
     assert after.signals["secret_found"].likelihood_ratio == 40.0
-    assert after.verdict == "block"
+    assert after.posterior > before.posterior
+
+
+def test_what_is_to_be_flagged_does_not_lift_the_bound_on_false_blocks() -> None:
+    guarded = engine("calibrated", content={"secrets": "flag"})
+    guarded.calibrate(likelihood_ratios={"secret_found": 40.0})
+    verdict = guarded.verify("search", result="<secrets>", learn=False)
+    assert verdict.posterior > 0.5
+    assert verdict.false_block_p is not None
+    assert verdict.false_block_p > 0.01
+    assert verdict.verdict == "flag"
 
 
 @pytest.mark.parametrize("declared", [{"injections": "block"}, {"pii": "hide"}, ["pii"], {"": "flag"}])

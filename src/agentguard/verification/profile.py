@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import re2
 from pydantic import (
@@ -58,7 +58,7 @@ class ToolProfile(BaseModel):
     (50.0, 30000.0)
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: Annotated[str, Field(min_length=1, description="The tool's name; `*` makes it a pattern.")]
     aliases: Names = Field(default=(), description="Other names of the same tool; `*` makes one a pattern.")
