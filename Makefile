@@ -21,12 +21,12 @@ COMPILED_SUITES := $(addprefix tests/,packaging/test_installed.py verification e
 # The package as a wheel holds it, by links: where mypy finds agentguard.integrations, which is a folder at the top.
 LAYOUT := .layout/agentguard
 # What mypy checks; tests/typing is the public API as its users' type checkers see it.
-TYPED := $(LAYOUT) $(wildcard tests/typing)
+TYPED := $(LAYOUT) $(wildcard tests/typing docs/generate)
 # pydantic-ai has no release for Python 3.10.
 UNTYPED_ON_310 := integrations/pydantic_ai.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-compiled lint format bench measure scale clean
+.PHONY: help demo docs test test-lowest test-compiled lint format bench measure scale clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -68,8 +68,11 @@ measure: $(STAMP) $(COMPILED_STAMP) ## Measure speed, and detection where record
 scale: $(STAMP) $(COMPILED_STAMP) ## Measure replay on processes and Spark, and workers on one Redis, into docs/scale.md
 	$(BIN)/python benchmarks/scale.py
 
+docs: $(STAMP) ## Build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(COMPILED) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout
+	rm -rf $(VENV) $(LOWEST) $(COMPILED) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
 
 $(STAMP): pyproject.toml setup.py constraints.txt
 	$(call install,$(VENV),constraints.txt,-e '.[dev]')

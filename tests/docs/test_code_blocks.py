@@ -1,40 +1,21 @@
-"""Every ```python block of the README and of docs/ runs as it is printed, in an empty folder."""
+"""Every ```python block of the documents runs as it is printed, in an empty folder; data blocks are read."""
 
+from __future__ import annotations
+
+import json
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
-from markdown_it import MarkdownIt
+import yaml
 
-ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+from .blocks import DOCUMENTS, OTHERS, ROOT, Block, blocks, blocks_in, included
 
-
-class Block(NamedTuple):
-    """A fenced block of Python; ``line`` is the line of its opening fence, from 1."""
-
-    path: Path
-    line: int
-    code: str
-
-    def __str__(self) -> str:
-        return f"{self.path.name}:{self.line}"
+PYTHON = blocks_in("python")
+RUN_HERE = [block for block in PYTHON if not block.title]
+EXAMPLES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
 
 
-def python_blocks(path: Path) -> list[Block]:
-    tokens = MarkdownIt().parse(path.read_text(encoding="utf-8"))
-    return [
-        Block(path, token.map[0] + 1, token.content)
-        for token in tokens
-        if token.type == "fence" and token.info.strip() == "python" and token.map
-    ]
-
-
-DOCUMENTS = [path for path in (README, *sorted((ROOT / "docs").glob("*.md"))) if path.exists()]
-BLOCKS = [block for path in DOCUMENTS for block in python_blocks(path)]
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=str)
+@pytest.mark.parametrize("block", RUN_HERE, ids=str)
 def test_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # Blank lines before the code make a traceback name the document's own line.
@@ -43,12 +24,41 @@ def test_block_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     exec(code, {"__name__": "__main__"})
 
 
-def test_readme_has_a_python_block() -> None:
-    assert python_blocks(README)
+def test_included_programs_are_the_examples_which_run_as_tests_of_their_own() -> None:
+    assert sorted(included()) == EXAMPLES
+
+
+def test_only_the_quick_start_has_programs_that_are_run_as_files() -> None:
+    assert {block.path.name for block in PYTHON if block.title} == {"quick-start.md"}
+
+
+@pytest.mark.parametrize("block", blocks_in("yaml"), ids=str)
+def test_yaml_is_yaml(block: Block) -> None:
+    assert yaml.safe_load(block.code) is not None
+
+
+@pytest.mark.parametrize("block", blocks_in("json"), ids=str)
+def test_json_is_json(block: Block) -> None:
+    json.loads(block.code)
+
+
+def test_the_readme_has_an_example_of_ten_lines_or_about() -> None:
+    first = blocks(OTHERS[0])[0]
+
+    assert first.language == "python"
+    assert len(first.code.splitlines()) <= 12
+
+
+def test_every_block_says_its_language() -> None:
+    assert [str(block) for path in DOCUMENTS for block in blocks(path) if not block.language] == []
 
 
 def test_blocks_are_found_by_language_and_line(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
-    document.write_text("# Page\n\n```console\n$ ls\n```\n\n- item\n\n  ```python\n  x = 1\n  ```\n", encoding="utf-8")
+    text = '# Page\n\n```console\n$ ls\n```\n\n- item\n\n  ```python title="a.py"\n  x = 1\n  ```\n'
+    document.write_text(text, encoding="utf-8")
 
-    assert python_blocks(document) == [Block(document, 9, "x = 1\n")]
+    assert blocks(document) == [
+        Block(document, 3, "$ ls\n", "console"),
+        Block(document, 9, "x = 1\n", "python", "a.py"),
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -43,11 +43,16 @@ Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
 class RiskTolerance(_Section):
-    """The risk up to which a model is deployed, and the risk up to which it is deployed with a warning."""
+    """How much risk is tolerated, in [0, 1].
+
+    Attributes:
+        deploy_threshold: up to this risk a model is deployed.
+        warn_threshold: up to this one with a warning; above it, it is blocked.
+    """
 
     deploy_threshold: Risk = 0.10
     warn_threshold: Risk = 0.25

@@ -1,0 +1,60 @@
+"""Commands that the documents show exist, with the options they are shown with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .blocks import DOCS, Block, blocks_in
+from .commands import Shown, declared_extras, faults, shown_in
+
+COMMANDS = [
+    pytest.param(shown.text, id=f"{block.path.name}:{shown.line}")
+    for block in blocks_in("console")
+    for shown in shown_in(block)
+]
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_command_exists(text: str) -> None:
+    assert faults(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("agentguard replay log.jsonl --fail-on block  # a comment", None),
+        ("AGENTGUARD_STORE=state agentguard state inspect", None),
+        ("agentguard rehearse log.jsonl", "agentguard has no command rehearse"),
+        ("agentguard replay log.jsonl --fail-at block", "agentguard replay: No such option: --fail-at"),
+        ("agentguard replay", "agentguard replay needs traces"),
+        ("agentguard state", "agentguard state needs a command"),
+        ("agentguard profiles list && agentguard profiles lost", "agentguard profiles has no command lost"),
+        ("make test PYTHON=python3.12", None),
+        ("make tests", "make has no target tests"),
+        ("pip install 'agentguard[redis,langchain]'", None),
+        ("pip install 'agentguard[rediss]'", "no extra rediss"),
+        ("python benchmarks/scale.py", None),
+        ("python benchmarks/scales.py", "no file benchmarks/scales.py"),
+        ("curl http://127.0.0.1:8321/healthz", None),
+    ],
+)
+def test_what_is_wrong_is_told(text: str, fault: str | None) -> None:
+    said = faults(text)
+
+    assert [one.split(" (Possible")[0].split(" Did you mean")[0].rstrip(".") for one in said] == (
+        [fault] if fault else []
+    )
+
+
+def test_commands_are_taken_from_a_block() -> None:
+    block = Block(Path("a.md"), 10, "$ one \\\n    --two\nprinted\n\n$ three\n", "console")
+
+    assert shown_in(block) == [Shown(11, "one --two", ("printed", "")), Shown(15, "three")]
+
+
+def test_every_extra_is_described() -> None:
+    described = (DOCS / "operations.md").read_text(encoding="utf-8")
+
+    assert [extra for extra in sorted(declared_extras() - {"dev", "test"}) if f"`{extra}`" not in described] == []

@@ -1,0 +1,41 @@
+"""Figures that pages quote in their own sentences are those of the measurements."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from .blocks import DOCS
+
+MEASUREMENTS = (DOCS / "measurements.md").read_text(encoding="utf-8")
+
+#: The page, what it says (with {} for the figure), the row of the measurements, and how the figure is written.
+QUOTED = [
+    ("threat-model.md", "Recall on `invented` is {}", r"^\| invented \| +\| \d+ \| (0\.\d+)", "{:.2f}"),
+    ("threat-model.md", "on `scaled` {} at 1% false alarms", r"^\| scaled \| +\| \d+ \| (0\.\d+)", "{:.2f}"),
+    (
+        "threat-model.md",
+        "{}% of recorded attack templates with trigger phrases",
+        r"^\| flagged, templates with trigger phrases \|.*?\|.*?\| (0\.\d+)",
+        "{:.1%}",
+    ),
+    ("threat-model.md", "and {}% without", r"^\| flagged, templates without \|.*?\|.*?\| (0\.\d+)", "{:.1%}"),
+    (
+        "threat-model.md",
+        "fell by {} points at worst (agentdojo, swapped tools)",
+        r"^\| agentdojo \| swapped_tool \| 0\.\d+ \| 0\.\d+ \| -([\d.]+) points",
+        "{:.1f}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "said", "row", "form"), QUOTED, ids=[said for _, said, _, _ in QUOTED])
+def test_quoted_figure_is_the_measured_one(page: str, said: str, row: str, form: str) -> None:
+    measured = re.search(row, MEASUREMENTS, re.MULTILINE)
+    assert measured is not None
+    figure = form.format(float(measured[1])).removesuffix("%").removeprefix("0")
+
+    text = " ".join((DOCS / page).read_text(encoding="utf-8").split())
+
+    assert said.format(figure) in text
