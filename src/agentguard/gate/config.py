@@ -7,12 +7,14 @@ documents that are trusted, the model under test. Secrets are never part of it: 
 from __future__ import annotations
 
 import hashlib
-import re
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-from urllib.parse import urlsplit
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from agentguard.gate.config_models import EmbeddingsConfig, JudgeConfig, ModelConfig
+from agentguard.gate.config_section import Section, Text, check_url
+from agentguard.gate.config_sources import HttpSource, LocalSource, S3Source, Source
 
 __all__ = [
     "CATEGORIES",
@@ -33,20 +35,11 @@ __all__ = [
 
 CATEGORIES = ("factual_recall", "edge_cases", "policy_boundaries", "ambiguous_queries")
 
-_SECRET = re.compile(r"api_?key|secret|password|credential|access_?token|session_?token|authorization", re.IGNORECASE)
-
-Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Risk = Annotated[float, Field(ge=0.0, le=1.0, strict=True, allow_inf_nan=False)]
-
-
 Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
-class _Section(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
-
-
-class RiskTolerance(_Section):
+class RiskTolerance(Section):
     """How much risk is tolerated, in [0, 1].
 
     Attributes:
@@ -67,7 +60,7 @@ class RiskTolerance(_Section):
         return self
 
 
-class EvaluationConfig(_Section):
+class EvaluationConfig(Section):
     """What the model under test is asked, and how its answers are held against the documents.
 
     Attributes:
@@ -95,141 +88,7 @@ class EvaluationConfig(_Section):
         return self
 
 
-class LocalSource(_Section):
-    """A file, or a folder with all below it.
-
-    Attributes:
-        path: relative to the configuration's folder, and inside of it unless ``--root`` allows more.
-        include: glob patterns of the files taken; all kinds that can be read where there are none.
-    """
-
-    type: Literal["local"]
-    path: Text
-    include: tuple[Text, ...] = ()
-
-
-class HttpSource(_Section):
-    """Pages, by their addresses.
-
-    Attributes:
-        url, urls: one address or several; nothing they link to is followed.
-        allow_private: whether addresses of a private network may be asked.
-    """
-
-    type: Literal["http", "https", "url"]
-    url: Text | None = None
-    urls: tuple[Text, ...] = ()
-    allow_private: Annotated[bool, Field(strict=True)] = False
-
-    @model_validator(mode="after")
-    def _addressed(self) -> HttpSource:
-        if not self.addresses:
-            raise ValueError("needs a url, or urls")
-        for address in self.addresses:
-            _check_url(address)
-        return self
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """All addresses, in their order."""
-        return (*(() if self.url is None else (self.url,)), *self.urls)
-
-
-class S3Source(_Section):
-    """The objects of a bucket whose keys begin with a prefix.
-
-    Attributes:
-        bucket, prefix: which objects.
-        region, endpoint_url: where the bucket is, where that is not what the environment says.
-    """
-
-    type: Literal["s3"]
-    bucket: Text
-    prefix: str = ""
-    region: Text | None = None
-    endpoint_url: Text | None = None
-
-
-Source = Annotated[LocalSource | HttpSource | S3Source, Field(discriminator="type")]
-
-
-class ModelConfig(_Section):
-    """A chat model, as ``langchain.chat_models.init_chat_model`` opens it.
-
-    Attributes:
-        provider: ``bedrock``, ``ollama``, ``openai``, or any provider that langchain knows.
-        model_id: the provider's name of the model.
-        base_url: where it is served, where that is not the provider's own address.
-        temperature: 0 where nothing is said.
-        max_tokens: the most tokens of an answer.
-        timeout_seconds: after which a request has failed.
-        max_retries: of a request that failed; none unless asked, since a retry hides what failed.
-        options: further arguments of the model's class.
-    """
-
-    provider: Text
-    model_id: Text
-    base_url: Text | None = None
-    temperature: Annotated[float, Field(ge=0.0, le=2.0, strict=True)] = 0.0
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 4096
-    timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 60.0
-    max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 0
-    options: dict[str, Any] = {}
-
-    @field_validator("base_url")
-    @classmethod
-    def _address(cls, base_url: str | None) -> str | None:
-        return None if base_url is None else _check_url(base_url)
-
-    @field_validator("options")
-    @classmethod
-    def _no_secrets(cls, options: dict[str, Any]) -> dict[str, Any]:
-        secret = sorted(name for name in options if _SECRET.search(name))
-        if secret:
-            raise ValueError(f"{', '.join(secret)}: a key is no part of the file; it comes from the environment")
-        return options
-
-    @property
-    def name(self) -> str:
-        """``provider:model_id``."""
-        return f"{self.provider}:{self.model_id}"
-
-
-class JudgeConfig(ModelConfig):
-    """The model that writes prompts, splits answers into claims and verifies them; without one, rules do all three.
-
-    Attributes:
-        allow_same_model: an explicit yes to a judge that is the model under test.
-    """
-
-    allow_same_model: Annotated[bool, Field(strict=True)] = False
-
-
-class EmbeddingsConfig(_Section):
-    """The model whose vectors the evidence is searched by; without one, hashed n-grams of characters.
-
-    Attributes:
-        provider: ``bedrock``, ``ollama``, ``openai``.
-        model_id: ``amazon.titan-embed-text-v2:0``, for example.
-        base_url: where it is served, where that is not the provider's own address.
-    """
-
-    provider: Text
-    model_id: Text
-    base_url: Text | None = None
-
-    @field_validator("base_url")
-    @classmethod
-    def _address(cls, base_url: str | None) -> str | None:
-        return None if base_url is None else _check_url(base_url)
-
-    @property
-    def name(self) -> str:
-        """``provider:model_id``."""
-        return f"{self.provider}:{self.model_id}"
-
-
-class ChunkingConfig(_Section):
+class ChunkingConfig(Section):
     """How documents are cut into pieces, in tokens of four characters.
 
     Attributes:
@@ -249,7 +108,7 @@ class ChunkingConfig(_Section):
         return self
 
 
-class ElasticsearchConfig(_Section):
+class ElasticsearchConfig(Section):
     """A cluster that holds documents, audit trail and history.
 
     They are the indices ``index``, ``index-audit`` and ``index-history``.
@@ -269,10 +128,10 @@ class ElasticsearchConfig(_Section):
     @field_validator("host")
     @classmethod
     def _address(cls, host: str) -> str:
-        return _check_url(host)
+        return check_url(host)
 
 
-class EmbeddedConfig(_Section):
+class EmbeddedConfig(Section):
     """The embedded index and records, where no cluster is declared.
 
     Attributes:
@@ -282,7 +141,7 @@ class EmbeddedConfig(_Section):
     path: Text = ".llm-reliability"
 
 
-class GateConfig(_Section):
+class GateConfig(Section):
     """One gate. ``folder`` is where its relative paths begin; it is no part of the file.
 
     Attributes:
@@ -336,16 +195,3 @@ class GateConfig(_Section):
     def digest(self) -> str:
         """Of all that the file declares, in hexadecimal; where the file lies is no part of it."""
         return hashlib.blake2b(self.model_dump_json().encode(), digest_size=16).hexdigest()
-
-
-def _check_url(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ValueError(f"{address[:200]!r} is no http:// or https:// address")
-    if parts.username is not None or parts.password is not None:
-        raise ValueError("an address must not carry a password: credentials come from the environment")
-    return address
