@@ -11,6 +11,7 @@ FACES = [
     "agentguard.convergence",
     "agentguard.gate",
     "agentguard.health",
+    "agentguard.live",
     "agentguard.report",
     "agentguard.telemetry",
     "agentguard.verification",

@@ -17,14 +17,19 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentguard.cli import app
+from agentguard.cli import app, state_place
+from agentguard.cli import serve as command
 from agentguard.gate.config_file import load_config
 from agentguard.gate.ingest.ingesting import ingest
 from agentguard.gate.records.opening import open_records
 from agentguard.gate.services import open_services
+from agentguard.stores import DiskStore, MemoryStore
+from agentguard.verification import VerificationEngine
 
 PROGRAM = Path(sys.executable).with_name("agentguard")
 KEY = "test-key-0123456789"
+
+runner = CliRunner()
 
 # A gate whose model under test says when it is asked, and answers when it gets a line.
 WAITING = """
@@ -63,8 +68,9 @@ def start(root: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str
     started: list[subprocess.Popen[str]] = []
 
     def start(program: list[str], *options: str) -> tuple[subprocess.Popen[str], str]:
+        places = [] if "--store" in options else ["--root", str(root)]
         server = subprocess.Popen(
-            [*program, "serve", "--root", str(root), "--port", "0", *options],
+            [*program, "serve", *places, "--port", "0", *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "AGENTGUARD_API_KEY": KEY},
         )  # fmt: skip
@@ -168,9 +174,100 @@ def test_a_run_that_outlives_the_grace_is_recorded_all_the_same(
     assert [status for _, status in records_of(root)] == ["interrupted"]
 
 
-# --- What it refuses to begin ---
+# --- The page over a store ---
 
-runner = CliRunner()
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with one verdict that waits for a reviewer."""
+    with DiskStore(tmp_path / "store") as kept, VerificationEngine(store=kept, audit_rate=1.0) as engine:
+        engine.verify("get_order", args={"id": "W1"}, result={"id": "W1"}, call_id="c1")
+    return tmp_path / "store"
+
+
+def test_a_store_alone_is_served_with_its_page(
+    store: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
+) -> None:
+    server, url = start([str(PROGRAM)], "--store", str(store))
+
+    state = ask(f"{url}/live/state")[1]
+    assert [verdict["call_id"] for verdict in state["verdicts"]] == ["c1"]
+    assert state["source"] == str(store)
+    assert ask(f"{url}/live/state", key="wrong")[0] == 401
+    assert ask(f"{url}/history")[0] == 404  # where there is no --root there is no gate
+    review = {"sequence": state["verdicts"][0]["sequence"], "was_hallucination": True}
+    assert ask(f"{url}/live/reviews", review)[0] == 200
+    server.send_signal(signal.SIGTERM)
+    out, err = server.communicate(timeout=60)
+
+    assert (server.returncode, out) == (0, "")
+    assert "Traceback" not in err
+    assert KEY not in err
+    with DiskStore(store) as kept:
+        assert [record.event["call_id"] for record in kept.events("feedback")] == ["c1"]
+
+
+def test_gate_and_page_are_served_together(
+    root: Path, store: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
+) -> None:
+    _, url = start([str(PROGRAM)], "--store", str(store), "--root", str(root))
+
+    assert ask(f"{url}/history") == (200, {"runs": []})
+    assert len(ask(f"{url}/live/state")[1]["verdicts"]) == 1
+    paths = ask(f"{url}/openapi.json")[1]["paths"]
+    assert set(paths) == {
+        "/evaluate", "/runs/{run_id}", "/history", "/live/state", "/live/queue", "/live/reviews", "/healthz",
+    }  # fmt: skip
+
+
+def test_listeners_do_not_keep_it_from_ending(
+    store: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
+) -> None:
+    server, url = start([str(PROGRAM)], "--store", str(store), "--grace", "600")
+    request = urllib.request.Request(f"{url}/live/events", None, {"X-API-Key": KEY})  # noqa: S310 - as above
+    with urllib.request.urlopen(request, timeout=60) as stream:  # noqa: S310 - likewise
+        assert stream.readline() == b"retry: 2000\n"
+        server.send_signal(signal.SIGTERM)
+
+        stream.read()  # to its end
+    server.communicate(timeout=60)
+
+    assert server.returncode == 0
+
+
+def test_a_password_of_a_store_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(state_place, "open_store", lambda where: MemoryStore())
+    monkeypatch.setattr(command, "_serve", lambda app, served, *_: told.append(served) or False)
+
+    run = runner.invoke(
+        app, ["serve", "--store", "redis://guard:hunter2@example:6379/0"], env={"AGENTGUARD_API_KEY": KEY}
+    )
+
+    assert (run.exit_code, told) == (0, ["redis://example:6379/0"])
+
+
+def test_the_environment_s_store_is_served_only_where_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, store: Path, root: Path
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(command, "_serve", lambda app, served, *_: told.append(served) or False)
+    monkeypatch.chdir(root)
+
+    run = runner.invoke(app, ["serve"], env={"AGENTGUARD_API_KEY": KEY, "AGENTGUARD_STORE": str(store)})
+
+    assert (run.exit_code, told) == (0, ["."])
+
+
+def test_a_store_that_is_not_there(tmp_path: Path) -> None:
+    run = runner.invoke(app, ["serve", "--store", str(tmp_path / "missing")], env={"AGENTGUARD_API_KEY": KEY})
+
+    assert run.exit_code == 3
+    assert "there is no store at" in run.stderr
+    assert not (tmp_path / "missing").exists()
+
+
+# --- What it refuses to begin ---
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", "localhost.example.org", ""])  # noqa: S104 - refused
@@ -216,7 +313,7 @@ def test_a_root_that_is_none(tmp_path: Path) -> None:
 def test_a_library_that_is_missing_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("agentguard.gate.api")]:
+    for name in [name for name in sys.modules if name.startswith(("agentguard.gate.api", "agentguard.serving"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
 

@@ -1,4 +1,4 @@
-"""``agentguard serve``: the reliability gate over HTTP, on this machine unless told otherwise."""
+"""``agentguard serve``: the reliability gate and a store's page over HTTP, on this machine unless told otherwise."""
 
 from __future__ import annotations
 
@@ -7,21 +7,44 @@ import logging
 import signal
 import socket
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentguard.errors import ConfigurationError
+from agentguard.stores import Store
 
 from .exits import Exit
+from .state_place import opened, shown
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 __all__ = ["serve"]
 
 
 def serve(
-    root: Annotated[Path, typer.Option("--root", metavar="DIR", help="Folder that configurations lie in.")] = Path("."),
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root",
+            metavar="DIR",
+            help="Serve the gate, whose configurations lie in this folder. [default: the "
+            "folder that this is called in, where there is no --store]",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR|URL",
+            help="Serve the live view of this store: a folder, or redis://…, rediss://…, "
+            "unix://…. AGENTGUARD_STORE is not looked at.",
+        ),
+    ] = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes one that is free.")] = 8321,
     allow_remote: Annotated[
@@ -44,36 +67,65 @@ def serve(
         ),
     ] = 30,
 ) -> None:
-    """Serve POST /evaluate, GET /runs/ID, /history and /healthz; requests bring the key of AGENTGUARD_API_KEY.
+    """Serve the reliability gate, a page over a store, or both; requests bring the key of AGENTGUARD_API_KEY.
 
-    SIGTERM and SIGINT end it: a run under way ends before its next stage, and is recorded as interrupted.
+    The gate: POST /evaluate, GET /runs/ID and /history. The page: /live/, to which a browser logs in with the key. Of
+    both: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run under way ends before its next stage, and is
+    recorded as interrupted.
     """
     if not allow_remote and not _is_loopback(host):
         raise ConfigurationError(
             f"{host!r} can be reached from other machines; --allow-remote says that this is meant, 127.0.0.1 is not"
         )
-    # A server, with all that it loads, is for who asks for one.
-    from agentguard.gate.api import create_app
-    from agentguard.gate.config_file import CONFIG_NAME
+    if root is None and store is None:
+        root = Path(".")
+    with ExitStack() as stack:
+        kept = None if store is None else stack.enter_context(opened(store))
+        app = _application(root, config, max_running, kept, "" if store is None else shown(store))
+        served = " and ".join(str(place) for place in (root, store and shown(store)) if place is not None)
+        interrupted = _serve(app, served, host, port, grace)
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
 
-    app = create_app(root, config_name=CONFIG_NAME if config is None else config, max_running=max_running)
+
+def _application(root: Path | None, config: str | None, max_running: int, store: Store | None, source: str) -> FastAPI:
+    # A server, with all that it loads, is for who asks for one.
+    from agentguard.serving.app import assemble
+    from agentguard.serving.key import ServiceKey
+
+    key = ServiceKey.given(None)
+    parts = []
+    if root is not None:
+        from agentguard.gate.api import gate_part
+        from agentguard.gate.config_file import CONFIG_NAME
+
+        parts.append(gate_part(root, config_name=CONFIG_NAME if config is None else config, max_running=max_running))
+    if store is not None:
+        from agentguard.live import live_part
+
+        parts.append(live_part(store, key, source=source))
+    return assemble(parts, key=key)
+
+
+def _serve(app: FastAPI, served: str, host: str, port: int, grace: int) -> bool:
+    """Serve until a signal ends it; whether that was an interrupt."""
     try:
         import uvicorn
     except ImportError as error:
         raise ConfigurationError("agentguard serve needs uvicorn; pip install 'agentguard[serve]'") from error
 
     class Server(uvicorn.Server):
-        """Tells the gate of a signal; and ends with 0, where its parent would let the signal end the process."""
+        """Tells the application of a signal; and ends with 0, where its parent would let the signal end the process."""
 
         interrupted = False
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            typer.echo(f"agentguard serves {root} at {_address(listening)}")
+            typer.echo(f"agentguard serves {served} at {_address(listening)}")
             sys.stdout.flush()
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            app.state.gate.stop()
+            app.state.stop()
             self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
             self.should_exit = True
             self.interrupted = sig == signal.SIGINT
@@ -93,8 +145,7 @@ def serve(
             logging.getLogger(name).setLevel(logging.INFO)
         server = Server(settings)
         server.run(sockets=[listening])
-    if server.interrupted:
-        raise typer.Exit(Exit.INTERRUPTED)
+    return server.interrupted
 
 
 def _is_loopback(host: str) -> bool:

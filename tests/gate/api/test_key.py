@@ -8,7 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.api import create_app, door
+from agentguard.gate.api import create_app
+from agentguard.serving import key as keys
 
 ADDRESSES = [
     ("POST", "/evaluate"),
@@ -103,7 +104,7 @@ def test_keys_are_compared_in_constant_time_and_as_digests(
         compared.append((len(one), len(other)))
         return hmac.compare_digest(one, other)
 
-    monkeypatch.setattr(door, "hmac", type("Hmac", (), {"compare_digest": staticmethod(compare_digest)}))
+    monkeypatch.setattr(keys, "hmac", type("Hmac", (), {"compare_digest": staticmethod(compare_digest)}))
 
     assert stranger.get("/history", headers={"X-API-Key": "x"}).status_code == 401
     assert stranger.get("/history").status_code == 401
@@ -118,10 +119,10 @@ def test_the_key_is_nowhere_in_the_log_or_the_application(
         client.get("/history", params={"use_case": "a secret use"})
         stranger.get(f"/history?key={key}", headers={"X-API-Key": key + "x"})
 
-    lines = [record.getMessage() for record in caplog.records if record.name == "agentguard.gate.api"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "agentguard.serving"]
     assert [line.split(" ")[:3] for line in lines] == [["GET", "/history", "200"], ["GET", "/history", "401"]]
     assert key not in "".join(lines)
     assert "secret" not in "".join(lines)
     assert key not in repr(
-        vars(door.ServiceKey(key)) if hasattr(door.ServiceKey(key), "__dict__") else door.ServiceKey(key)
+        vars(keys.ServiceKey(key)) if hasattr(keys.ServiceKey(key), "__dict__") else keys.ServiceKey(key)
     )

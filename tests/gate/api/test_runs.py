@@ -288,7 +288,7 @@ def test_a_server_that_stops_ends_a_run_before_its_next_stage(
     under_way = pool.submit(client.post, "/evaluate", json={})
     model.is_asked()
 
-    app.state.gate.stop()
+    app.state.stop()
     model.may_answer.set()
 
     problem = under_way.result(60).json()

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from agentguard.gate.api import create_app, door
+from agentguard.gate.api import create_app
+from agentguard.serving import key as keys
 
 schemathesis = pytest.importorskip("schemathesis", reason="it is one of the development tools")
 
@@ -63,7 +64,7 @@ def test_schemathesis_finds_nothing(root: Path, key: str) -> None:
 
 def test_schemathesis_would_find_an_open_door(root: Path, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     app = create_app(root, api_key=key)
-    monkeypatch.setattr(door.ServiceKey, "opens", lambda *_: True)
+    monkeypatch.setattr(keys.ServiceKey, "opens", lambda *_: True)
 
     failures, _ = find_failures(app, key)
 

@@ -1,65 +1,32 @@
-"""The operations of the gate's API, and the application that they make.
-
-The OpenAPI document is at ``/openapi.json``, behind the key like all else. There are no documentation pages: they would
-load scripts from elsewhere.
-"""
+"""The operations of the gate's API, and the application that they make."""
 
 from __future__ import annotations
 
 import os
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, FastAPI, Query, Security
-from fastapi.exceptions import RequestValidationError
-from fastapi.security import APIKeyHeader
-from starlette.exceptions import HTTPException
 
-from agentguard.errors import ConfigurationError
 from agentguard.gate.api.answers import evaluate_response, line, run_details
-from agentguard.gate.api.door import KEY_HEADER, KEY_VARIABLE, Door, ServiceKey
 from agentguard.gate.api.models import (
     ConfigQuery,
     EvaluateRequest,
     EvaluateResponse,
-    Health,
     History,
     HistoryQuery,
     RunDetails,
     RunId,
 )
-from agentguard.gate.api.problems import (
-    Fault,
-    Problem,
-    ProblemError,
-    answer_error,
-    answer_faults,
-    answer_problem,
-    documented,
-)
 from agentguard.gate.api.runs import Gate
+from agentguard.gate.api.statuses import documented
 from agentguard.gate.config_file import CONFIG_NAME
+from agentguard.serving.app import KEY_SCHEME, MAX_BODY_BYTES, Part, assemble
+from agentguard.serving.key import ServiceKey
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "gate_part"]
 
-_HEALTH: Final = "/healthz"
 _EVALUATE: Final = "/evaluate"
-# For the OpenAPI document; the door has looked at the key before.
-_KEY: Final = APIKeyHeader(name=KEY_HEADER, scheme_name="ApiKey", auto_error=False)
-
-
-class _App(FastAPI):
-    """An application whose OpenAPI document has the problems that every operation may answer."""
-
-    def openapi(self) -> dict[str, Any]:
-        document = super().openapi()
-        schemas = document.setdefault("components", {}).setdefault("schemas", {})
-        for model in (Problem, Fault):
-            made = model.model_json_schema(ref_template="#/components/schemas/{model}")
-            made.pop("$defs", None)
-            schemas[model.__name__] = made
-        return document
 
 
 def create_app(
@@ -67,10 +34,10 @@ def create_app(
     *,
     api_key: str | None = None,
     config_name: str = CONFIG_NAME,
-    max_body_bytes: int = 64 * 1024,
+    max_body_bytes: int = MAX_BODY_BYTES,
     max_running: int = 2,
 ) -> FastAPI:
-    """The gate as an ASGI application.
+    """The gate as an ASGI application; ``app.state.stop()`` begins to end it, also from a signal.
 
     Args:
         root: the folder that configurations lie in; no request reaches outside of it.
@@ -83,48 +50,29 @@ def create_app(
     Raises:
         ConfigurationError: where there is no key, or one of the arguments cannot be used.
     """
-    key = ServiceKey(os.environ.get(KEY_VARIABLE) if api_key is None else api_key)
-    if max_body_bytes < 1:
-        raise ConfigurationError(f"max_body_bytes must be at least 1, not {max_body_bytes}")
+    key = ServiceKey.given(api_key)
+    part = gate_part(root, config_name=config_name, max_running=max_running)
+    return assemble([part], key=key, max_body_bytes=max_body_bytes)
+
+
+def gate_part(root: str | os.PathLike[str], *, config_name: str = CONFIG_NAME, max_running: int = 2) -> Part:
+    """The gate as a part of an application; the arguments are those of ``create_app``.
+
+    Raises:
+        ConfigurationError: where one of them cannot be used.
+    """
     gate = Gate(Path(root), config_name, max_running)
-    app = _App(
-        title="agentguard reliability gate",
-        version=_version(),
-        description="A model's claims, held against trusted documents, before it is released.",
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        exception_handlers={
-            ProblemError: answer_problem,
-            HTTPException: answer_error,
-            RequestValidationError: answer_faults,
-        },
-    )
-    app.include_router(_operations(gate))
-    app.add_api_route(
-        _HEALTH,
-        _health,
-        methods=["GET"],
-        operation_id="health",
-        summary="Whether the server answers; needs no key",
-    )
-    app.add_middleware(
-        Door,
-        key=key,
-        max_body_bytes=max_body_bytes,
-        public=frozenset({_HEALTH}),
+    return Part(
+        "reliability gate",
+        "A model's claims, held against trusted documents, before it is released.",
+        _operations(gate),
+        gate.stop,
         json_at=frozenset({("POST", _EVALUATE)}),
     )
-    app.state.gate = gate
-    return app
-
-
-def _health() -> Health:
-    return Health()
 
 
 def _operations(gate: Gate) -> APIRouter:
-    router = APIRouter(dependencies=[Security(_KEY)])
+    router = APIRouter(dependencies=[Security(KEY_SCHEME)])
 
     # Plain functions: the framework runs each in a thread, which goes on where the client goes away.
     @router.post(
@@ -157,10 +105,3 @@ def _operations(gate: Gate) -> APIRouter:
         return History(runs=[line(run) for run in runs])
 
     return router
-
-
-def _version() -> str:
-    try:
-        return version("agentguard")
-    except PackageNotFoundError:
-        return "0"

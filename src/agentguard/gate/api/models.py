@@ -15,7 +15,6 @@ __all__ = [
     "ConfigQuery",
     "EvaluateRequest",
     "EvaluateResponse",
-    "Health",
     "History",
     "HistoryQuery",
     "Place",
@@ -147,9 +146,3 @@ class History(_Model):
     """Runs, the newest first."""
 
     runs: list[Run]
-
-
-class Health(_Model):
-    """The server answers."""
-
-    status: Annotated[str, StringConstraints(pattern="^ok$")] = "ok"

@@ -6,11 +6,9 @@ whoever has no key learns nothing, not even which addresses there are.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -18,15 +16,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agentguard.errors import ConfigurationError
-from agentguard.gate.api.problems import make_problem, problem_response
+from agentguard.serving.key import KEY_HEADER, ServiceKey
+from agentguard.serving.problems import ProblemError, make_problem, problem_response
 
-__all__ = ["KEY_HEADER", "KEY_VARIABLE", "MIN_KEY", "Door", "ServiceKey"]
+__all__ = ["Door", "Entrance"]
 
-KEY_HEADER: Final = "X-API-Key"
-KEY_VARIABLE: Final = "AGENTGUARD_API_KEY"
-#: Characters. 16 of an alphabet of 64 are 96 bits, which nobody guesses over a network.
-MIN_KEY: Final = 16
+Entrance = Callable[[Scope], bool]
+"""Whether a request without a key is let in all the same; ``ProblemError`` says why where it must not be."""
 
 _SECURITY_HEADERS: Final = (
     ("Cache-Control", "no-store"),
@@ -34,38 +30,7 @@ _SECURITY_HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),
 )
-_log = logging.getLogger("agentguard.gate.api")
-
-
-class ServiceKey:
-    """The key that requests must bring, kept as its digest: neither a log nor a debugger finds it here.
-
-    >>> ServiceKey("zH0x1VxgIWLZ9sFq").opens([(b"x-api-key", b"zH0x1VxgIWLZ9sFq")])
-    True
-    """
-
-    __slots__ = ("_digest",)
-
-    def __init__(self, key: str | None) -> None:
-        make = "make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
-        if not key:
-            raise ConfigurationError(f"the gate's API needs a key in {KEY_VARIABLE}; {make}")
-        if not (key.isascii() and key.isprintable() and key == key.strip()):
-            raise ConfigurationError(f"{KEY_VARIABLE} has characters that no header can carry; {make}")
-        if len(key) < MIN_KEY:
-            raise ConfigurationError(f"{KEY_VARIABLE} must have {MIN_KEY} characters or more; {make}")
-        self._digest = _digest(key.encode())
-
-    def opens(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        """Whether a request's headers have the key, once; takes the same time whatever is wrong with it."""
-        name = KEY_HEADER.lower().encode()
-        given = [value for header, value in headers if header == name]
-        # Digests are of one length, so that not even the key's length shows.
-        return hmac.compare_digest(_digest(given[0] if len(given) == 1 else b""), self._digest)
-
-
-def _digest(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()
+_log = logging.getLogger("agentguard.serving")
 
 
 class Door:
@@ -76,6 +41,7 @@ class Door:
         key: what opens it.
         max_body_bytes: of a request, counted as they come.
         public: paths that need no key.
+        entrances: asked in turn where there is no key.
         json_at: methods and paths that take a JSON body.
     """
 
@@ -86,12 +52,14 @@ class Door:
         key: ServiceKey,
         max_body_bytes: int,
         public: frozenset[str],
+        entrances: Sequence[Entrance] = (),
         json_at: frozenset[tuple[str, str]],
     ) -> None:
         self._app = app
         self._key = key
         self._max_body_bytes = max_body_bytes
         self._public = public
+        self._entrances = entrances
         self._json_at = json_at
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,9 +90,12 @@ class Door:
     def _refused(self, scope: Scope) -> Response | None:
         """The answer to a request that can be refused by its headers."""
         method, path = scope["method"], scope["path"]
-        if path not in self._public and not self._key.opens(scope["headers"]):
-            problem = make_problem(401, "key", f"this needs the header {KEY_HEADER} with the server's key")
-            return problem_response(problem, {"WWW-Authenticate": f'ApiKey header="{KEY_HEADER}"'})
+        try:
+            if not self._is_open(scope):
+                problem = make_problem(401, "key", f"this needs the header {KEY_HEADER} with the server's key")
+                return problem_response(problem, {"WWW-Authenticate": f'ApiKey header="{KEY_HEADER}"'})
+        except ProblemError as error:
+            return problem_response(error.problem, error.headers)
         headers = Headers(scope=scope)
         if (method, path) in self._json_at:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -134,6 +105,11 @@ class Door:
         if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body_bytes):
             return self._too_large()
         return None
+
+    def _is_open(self, scope: Scope) -> bool:
+        if scope["path"] in self._public or self._key.opens(scope["headers"]):
+            return True
+        return any(entrance(scope) for entrance in self._entrances)
 
     async def _read(self, receive: Receive) -> tuple[bytes, Response | None]:
         """The whole body, which is small or refused; a length that was declared is not relied on."""
@@ -155,7 +131,7 @@ class Door:
 
 
 class _Answer:
-    """Sends, adds headers, and knows the status that was sent; 0 before."""
+    """Sends, adds the headers that are not there, and knows the status that was sent; 0 before."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -166,7 +142,7 @@ class _Answer:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             for name, value in _SECURITY_HEADERS:
-                headers[name] = value
+                headers.setdefault(name, value)
         await self._send(message)
 
 

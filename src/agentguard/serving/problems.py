@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -28,19 +29,6 @@ PROBLEM_JSON: Final = "application/problem+json"
 TYPES: Final = "urn:agentguard:problem:"
 MAX_FAULTS: Final = 20
 
-_DESCRIPTIONS: Final[dict[int, str]] = {
-    400: "The body is no JSON.",
-    401: "The key is missing or wrong.",
-    404: "There is no such configuration, or no such run.",
-    409: "No documents are indexed, so nothing could be confirmed.",
-    413: "The body is too large.",
-    415: "The body is not declared as JSON.",
-    422: "The request is not of the form documented here, or the configuration has faults.",
-    429: "As many runs are under way as may be at once.",
-    500: "The server could not do its part: its records cannot be read or written, or it has a fault.",
-    502: "A run failed. It is recorded, and the problem has its id and the stage that failed.",
-    503: "The server is shutting down; a run that was under way is recorded as interrupted.",
-}
 _HEADERS: Final[dict[int, dict[str, Any]]] = {
     401: {"WWW-Authenticate": {"description": "The scheme.", "required": True, "schema": {"type": "string"}}},
     429: {"Retry-After": {"description": "Seconds.", "required": True, "schema": {"type": "integer", "minimum": 1}}},
@@ -97,13 +85,13 @@ def problem_response(problem: Problem, headers: dict[str, str] | None = None) ->
     )
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of these answers."""
+def documented(descriptions: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of answers with these statuses."""
     content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"description": _DESCRIPTIONS[status], "content": content}
+        status: {"description": said, "content": content}
         | ({"headers": _HEADERS[status]} if status in _HEADERS else {})
-        for status in statuses
+        for status, said in descriptions.items()
     }
 
 

@@ -1,0 +1,265 @@
+"""What the page shows, in memory: the newest verdicts and their labels, the queue, the tallies, and what has changed.
+
+A change has a position: the number of the last audit record and that of the last event of feedback that are in it.
+Both are the store's own, so that a reader goes on where it was with any server on the same store.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+from agentguard.verification.fleet import sayable
+
+from .records import Label, Recorded, ShownVerdict, shown
+from .tallies import Tallies, Tools
+
+__all__ = ["Board", "Change", "Position", "Queue"]
+
+KEPT: Final = 5_000
+CHANGES: Final = 2_000
+
+
+class Position(NamedTuple):
+    """How far the logs were read."""
+
+    audit: int = 0
+    feedback: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.audit}.{self.feedback}"
+
+    @classmethod
+    def parse(cls, text: str) -> Position | None:
+        """The position that was written so; None where none was.
+
+        >>> Position.parse("12.3"), Position.parse("12"), Position.parse("1.-3")
+        (Position(audit=12, feedback=3), None, None)
+        """
+        parts = text.split(".")
+        if len(parts) != 2 or not all(part.isascii() and part.isdecimal() and len(part) <= 18 for part in parts):
+            return None
+        return cls(int(parts[0]), int(parts[1]))
+
+
+class Change(NamedTuple):
+    """One change: a ``verdict``, a ``label``, or ``labels forgotten``; where it is, and what to say of it."""
+
+    kind: str
+    at: Position
+    what: dict[str, Any] | Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Calls that wait for a reviewer, the oldest first.
+
+    Attributes:
+        waiting: how many there are among the newest 5,000 verdicts.
+        verdicts: some of them.
+    """
+
+    waiting: int
+    verdicts: tuple[ShownVerdict, ...]
+
+
+class Board:
+    """Written by one thread, read by many.
+
+    Args:
+        kept: the newest verdicts that are kept.
+        changes: the newest changes.
+    """
+
+    def __init__(self, kept: int = KEPT, changes: int = CHANGES) -> None:
+        self._lock = Lock()
+        self._kept, self._most_changes = kept, changes
+        self._position = Position()
+        self._records: OrderedDict[int, Recorded] = OrderedDict()
+        self._named: dict[tuple[str, str], list[int]] = {}
+        self._labels: dict[int, Label] = {}
+        self._unmatched: OrderedDict[tuple[str, str], Label] = OrderedDict()  # their calls may be put on record late
+        self._waiting: OrderedDict[int, None] = OrderedDict()
+        self._changes: deque[Change] = deque()
+        self._lost = Position()  # changes up to here are not kept any more
+        self._tallies = Tallies()
+        self._version = 0
+
+    # --- Written ---
+
+    def read_on(self, audit: int, records: Iterable[Recorded], feedback: int, events: Iterable[Label | str]) -> bool:
+        """Take in what was read from both logs, the verdicts first; whether anything is new.
+
+        Args:
+            audit: the number of the last audit record that was read.
+            records: those that can be used.
+            feedback: the number of the last event of feedback that was read.
+            events: labels, and names of tools whose labels were taken back.
+        """
+        with self._lock:
+            before = self._position
+            for record in records:
+                self._add(record)
+            self._position = self._position._replace(audit=max(audit, self._position.audit))
+            for event in events:
+                if isinstance(event, str):
+                    self._take_back(event, feedback)
+                else:
+                    self._label(event)
+            self._position = self._position._replace(feedback=max(feedback, self._position.feedback))
+            news = self._position != before
+            self._version += news
+        return news
+
+    def set_calls(self, calls: dict[str, int]) -> bool:
+        """What was counted of calls; whether that is news."""
+        with self._lock:
+            news = self._tallies.set_calls(calls)
+            self._version += news
+            return news
+
+    def _add(self, record: Recorded) -> None:
+        self._position = self._position._replace(audit=record.sequence)
+        self._records[record.sequence] = record
+        self._tallies.add(record.tool, record.judged.verdict)
+        if record.call_id is not None:
+            name = record.tool, record.call_id
+            self._named.setdefault(name, []).append(record.sequence)
+            early = self._unmatched.get(name)
+            if early is not None and early.posterior in (None, record.posterior):
+                self._labels[record.sequence] = self._unmatched.pop(name)
+            else:
+                self._waiting[record.sequence] = None
+                self._tallies.add(record.tool, "waiting")
+        self._changed(Change("verdict", self._position, record))
+        while len(self._records) > self._kept:
+            self._drop()
+
+    def _drop(self) -> None:
+        sequence, record = self._records.popitem(last=False)
+        self._labels.pop(sequence, None)
+        if sequence in self._waiting:
+            del self._waiting[sequence]
+            self._tallies.add(record.tool, "waiting", -1)
+        if record.call_id is not None:
+            same = self._named[record.tool, record.call_id]
+            same.remove(sequence)
+            if not same:
+                del self._named[record.tool, record.call_id]
+
+    def _label(self, label: Label) -> None:
+        self._position = self._position._replace(feedback=label.sequence)
+        self._tallies.add(label.tool, "fabricated" if label.fabricated else "genuine")
+        of = self._verdict_of(label)
+        if of is not None:
+            self._labels[of] = label
+            if of in self._waiting:
+                del self._waiting[of]
+                self._tallies.add(label.tool, "waiting", -1)
+        elif label.call_id is not None:
+            self._unmatched[label.tool, label.call_id] = label
+            if len(self._unmatched) > self._kept:
+                self._unmatched.popitem(last=False)
+        what = {
+            "of": of, "tool": sayable(label.tool), "sequence": label.sequence, "at": label.at,
+            "was_hallucination": label.fabricated,
+        }  # fmt: skip
+        self._changed(Change("label", self._position, what))
+
+    def _verdict_of(self, label: Label) -> int | None:
+        """The verdict that a label is about: the newest of its name with its posterior, else the newest of its name."""
+        if label.call_id is None:
+            return None
+        same = self._named.get((label.tool, label.call_id), [])
+        exact = [sequence for sequence in same if self._records[sequence].posterior == label.posterior]
+        return max(exact or same, default=None)
+
+    def _take_back(self, tool: str, feedback: int) -> None:
+        self._tallies.forget_labels(tool)
+        for sequence in [each for each in self._labels if self._records[each].tool == tool]:
+            del self._labels[sequence]
+        again = [
+            sequence
+            for sequence, record in self._records.items()
+            if record.tool == tool and record.call_id is not None and sequence not in self._waiting
+        ]
+        self._tallies.add(tool, "waiting", len(again))
+        self._waiting = OrderedDict.fromkeys(sorted([*self._waiting, *again]))
+        for name in [name for name in self._unmatched if name[0] == tool]:
+            del self._unmatched[name]
+        self._changed(Change("labels forgotten", self._position._replace(feedback=feedback), {"tool": sayable(tool)}))
+
+    def _changed(self, change: Change) -> None:
+        self._changes.append(change)
+        if len(self._changes) > self._most_changes:
+            self._lost = self._changes.popleft().at
+
+    # --- Read ---
+
+    @property
+    def position(self) -> Position:
+        """How far the logs were read."""
+        with self._lock:
+            return self._position
+
+    @property
+    def version(self) -> int:
+        """Another number with every change of what there is."""
+        with self._lock:
+            return self._version
+
+    def find(self, sequence: int) -> tuple[Recorded, Label | None] | None:
+        """A verdict by its number, with the latest word on it; None where it is not among the newest."""
+        with self._lock:
+            record = self._records.get(sequence)
+            return None if record is None else (record, self._labels.get(sequence))
+
+    def newest(self, limit: int) -> tuple[ShownVerdict, ...]:
+        """The newest verdicts, the newest first."""
+        with self._lock:
+            numbers = [number for number, _ in zip(reversed(self._records), range(limit), strict=False)]
+            return tuple(self._shown(number) for number in numbers)
+
+    def queue(self, after: int, limit: int) -> Queue:
+        """Calls that wait for a reviewer, from the one after this number."""
+        with self._lock:
+            found = (number for number in self._waiting if number > after)
+            numbers = [number for number, _ in zip(found, range(limit), strict=False)]
+            return Queue(len(self._waiting), tuple(self._shown(number) for number in numbers))
+
+    def tools(self) -> Tools:
+        """The tools with most to look at."""
+        with self._lock:
+            return self._tallies.tools(len(self._waiting))
+
+    def changes_after(self, position: Position, limit: int) -> list[tuple[Change, ShownVerdict | None]] | None:
+        """What changed after a position, oldest first, at most so many; None where not all of it is kept any more.
+
+        A verdict comes as it is shown, with the label that it has by now.
+        """
+        with self._lock:
+            behind = position.audit < self._lost.audit or position.feedback < self._lost.feedback
+            if behind or position.audit > self._position.audit or position.feedback > self._position.feedback:
+                return None
+            found: list[tuple[Change, ShownVerdict | None]] = []
+            for change in self._changes:
+                if isinstance(change.what, Recorded):
+                    if change.what.sequence <= position.audit:
+                        continue
+                elif change.at.feedback <= position.feedback:
+                    continue
+                found.append((change, self._shown_change(change)))
+                if len(found) == limit:
+                    break
+            return found
+
+    def _shown_change(self, change: Change) -> ShownVerdict | None:
+        if not isinstance(change.what, Recorded):
+            return None
+        return shown(change.what, self._labels.get(change.what.sequence))
+
+    def _shown(self, sequence: int) -> ShownVerdict:
+        return shown(self._records[sequence], self._labels.get(sequence))

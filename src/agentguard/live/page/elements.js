@@ -1,0 +1,50 @@
+// Elements out of what the server tells. A string becomes text, whatever is in it: nothing here reads HTML.
+
+export function h(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+// Names come from agents and tools. Isolated, a name in another direction of writing does not turn its neighbours round.
+export const name = (text, attributes = {}) => h("bdi", attributes, text);
+
+export const share = (p) =>
+  (p > 0 && p < 0.0005) || (p < 1 && p > 0.9995) ? String(Number(p.toPrecision(4))) : p.toFixed(3);
+
+export const nats = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
+
+export function time(seconds) {
+  const at = new Date(seconds * 1000);
+  if (Number.isNaN(at.getTime())) return h("span", {}, "at an unknown time");
+  const isToday = at.toDateString() === new Date().toDateString();
+  const said = isToday ? at.toLocaleTimeString() : at.toLocaleString();
+  return h("time", { datetime: at.toISOString(), class: "number" }, said);
+}
+
+export const verdictTag = (verdict) => h("span", { class: `verdict ${verdict.verdict}` }, verdict.verdict);
+
+export function labelTag(label) {
+  const said = label.was_hallucination ? "fabricated" : "genuine";
+  return h("span", { class: `label ${said}` }, `reviewed: ${said}`);
+}
+
+export function ids(verdict) {
+  const parts = [];
+  if (verdict.call_id !== null) parts.push(h("span", {}, "call ", name(verdict.call_id)));
+  if (verdict.session_id !== null) parts.push(h("span", {}, "session ", name(verdict.session_id)));
+  return parts;
+}
+
+// What moved the log-odds, in nats; the signals that fired stand out.
+export function signals(verdict, onlyFired) {
+  const shown = verdict.signals.filter((signal) => signal.fired || !onlyFired);
+  if (shown.length === 0) return null;
+  const items = shown.map((signal) =>
+    h("li", { class: signal.fired ? "fired" : null },
+      `${signal.name}${signal.declared ? " (declared)" : ""} `, h("span", { class: "number" }, nats(signal.nats))));
+  return h("ul", { class: "signals" }, ...items);
+}

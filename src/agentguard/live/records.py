@@ -1,0 +1,166 @@
+"""Audit records and labels as a store's log has them, read with care, and as the page shows them.
+
+A log may hold what no engine wrote. What cannot be used is passed over, as engines do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from agentguard.stores.base import Record
+from agentguard.verification.audit import Judged
+from agentguard.verification.calibration import DECLARED
+from agentguard.verification.fleet import sayable
+from agentguard.verification.types import Verdict
+
+__all__ = ["Label", "Recorded", "ShownLabel", "ShownVerdict", "label_event", "read_label", "read_record", "shown"]
+
+MAX_NAME: Final = 1_000
+MAX_SIGNALS: Final = 100
+MOST_NATS: Final = 1e6
+_VERDICTS: Final = ("accept", "flag", "block")
+
+
+class Recorded(NamedTuple):
+    """An audit record: its number and time in the log, the call by its names, and what was made of it."""
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    session_id: str | None
+    posterior: float
+    false_block_p: float | None
+    judged: Judged
+
+
+class Label(NamedTuple):
+    """What somebody said of a call: the label's number and time in the log, and the call by its names."""
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    posterior: float | None
+    fabricated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSignal:
+    """What a signal added to the log-odds, in nats; ``declared`` where it fired on a broken declaration."""
+
+    name: str
+    nats: float
+    fired: bool
+    declared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLabel:
+    """The latest word on a call; times are seconds since the epoch."""
+
+    sequence: int
+    at: float
+    was_hallucination: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """An audit record for the page: no arguments, no result, for the store has none."""
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    session_id: str | None
+    verdict: Verdict
+    prior: float
+    posterior: float
+    false_block_p: float | None
+    propensity: float
+    signals: tuple[ShownSignal, ...]
+    label: ShownLabel | None
+
+
+def read_record(record: Record) -> Recorded | None:
+    """The verdict in an event of the audit log; None where there is none."""
+    event = record.event
+    try:
+        fired, nats = tuple(event["fired"]), dict(event["nats"])
+        call = Judged(event["verdict"], float(event["prior"]), fired, nats, float(event["propensity"]))
+        names = event["tool"], event["call_id"], event.get("session_id")
+        posterior, false_block_p = float(event["posterior"]), event.get("false_block_p")
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    usable = (
+        call.verdict in _VERDICTS
+        and all(_is_share(value) for value in (call.prior, posterior, call.propensity))
+        and call.propensity > 0.0
+        and isinstance(names[0], str)
+        and all(name is None or (isinstance(name, str) and len(name) <= MAX_NAME) for name in names)
+        and (false_block_p is None or _is_share(false_block_p))
+        and max(len(fired), len(nats)) <= MAX_SIGNALS
+        and all(isinstance(name, str) and len(name) <= MAX_NAME for name in (*fired, *nats))
+        and all(map(_is_number, nats.values()))
+    )
+    return Recorded(record.sequence, record.at, *names, posterior, false_block_p, call) if usable else None
+
+
+def read_label(record: Record) -> Label | None:
+    """The label in an event of the log of feedback; None where there is none."""
+    event = record.event
+    tool, call_id, fabricated = event.get("tool"), event.get("call_id"), event.get("was_hallucination")
+    if not isinstance(tool, str) or not isinstance(fabricated, bool):
+        return None
+    posterior = event.get("confidence_score")
+    return Label(
+        record.sequence,
+        record.at,
+        tool,
+        call_id if isinstance(call_id, str) else None,
+        posterior if _is_share(posterior) else None,
+        fabricated,
+    )
+
+
+def label_event(found: Recorded, *, was_hallucination: bool) -> Mapping[str, Any]:
+    """The event that ``VerificationEngine.record_feedback`` writes for this call."""
+    named = {"tool": found.tool, "confidence_score": found.posterior, "was_hallucination": was_hallucination}
+    return {**named, "call_id": found.call_id, **found.judged.as_event()}
+
+
+def shown(found: Recorded, label: Label | None) -> ShownVerdict:
+    """A record for the page, the signals that said most first; lone surrogates, which JSON lacks, are written out."""
+    call = found.judged
+    fired = {name.removeprefix(DECLARED): name.startswith(DECLARED) for name in call.fired}
+    signals = sorted(
+        (name for name in {**fired, **call.nats} if name in fired or call.nats[name]),
+        key=lambda name: -abs(call.nats.get(name, 0.0)),
+    )
+    return ShownVerdict(
+        found.sequence,
+        found.at,
+        sayable(found.tool),
+        None if found.call_id is None else sayable(found.call_id),
+        None if found.session_id is None else sayable(found.session_id),
+        call.verdict,
+        call.prior,
+        found.posterior,
+        found.false_block_p,
+        call.propensity,
+        tuple(
+            ShownSignal(sayable(name), float(call.nats.get(name, 0.0)), name in fired, fired.get(name, False))
+            for name in signals
+        ),
+        None if label is None else ShownLabel(label.sequence, label.at, label.fabricated),
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= MOST_NATS
+
+
+def _is_share(value: Any) -> TypeGuard[float]:
+    return type(value) in (int, float) and 0.0 <= value <= 1.0

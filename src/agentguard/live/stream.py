@@ -1,0 +1,132 @@
+"""Server-sent events: what changes on the board, told to one listener.
+
+Nothing is queued for anybody. A listener that reads slowly is told less often, and whoever has fallen behind what the
+board keeps is asked to begin anew: no number of slow listeners takes more memory.
+
+============ ======================================= =================================================
+event        data                                    id
+============ ======================================= =================================================
+``verdict``  a verdict, as in ``/live/state``        the position up to which the listener was told
+``label``    ``{of, tool, sequence, at,              the same
+             was_hallucination}``
+``tools``    the table of tools, whole               none
+``store``    ``{reachable}``, where that changes     none
+``anew``     ``{}``: ask for the state again         none
+============ ======================================= =================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import asdict
+from typing import Any, Final
+
+import anyio
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from .audience import Audience, Seat
+from .board import Board, Change, Position
+
+__all__ = ["HEARTBEAT", "EventStream", "event", "told"]
+
+HEARTBEAT: Final = 15.0  # seconds: below the minute after which proxies close what is silent
+AT_ONCE: Final = 100  # changes between two looks at whether the listener is still let in
+SEND_SECONDS: Final = 60.0
+RETRY: Final = b"retry: 2000\n\n"
+
+
+def event(kind: str, data: Any, position: Position | None = None) -> bytes:
+    r"""One event as it is sent: JSON in ASCII, in which no line can end.
+
+    >>> event("tools", {"tool": "a\nb"}, Position(3, 1))
+    b'id: 3.1\nevent: tools\ndata: {"tool":"a\\nb"}\n\n'
+    """
+    identity = "" if position is None else f"id: {position}\n"
+    return f"{identity}event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+
+
+async def told(
+    board: Board,
+    seat: Seat,
+    position: Position,
+    *,
+    may_listen: Callable[[], bool],
+    reaches_store: Callable[[], bool],
+    heartbeat: float = HEARTBEAT,
+) -> AsyncGenerator[bytes, None]:
+    """What a listener is told, from a position on, for as long as it may listen."""
+    version, reachable = 0, True
+    yield RETRY
+    while may_listen():
+        if reachable != reaches_store():
+            reachable = not reachable
+            yield event("store", {"reachable": reachable})
+        changes = board.changes_after(position, AT_ONCE)
+        if changes is None:
+            yield event("anew", {})
+            return
+        for change, verdict in changes:
+            if change.kind == "labels forgotten":
+                yield event("anew", {})
+                return
+            position = _beyond(position, change)
+            yield event(change.kind, change.what if verdict is None else asdict(verdict), position)
+        if version != board.version:
+            version = board.version
+            yield event("tools", asdict(board.tools()))
+        if len(changes) < AT_ONCE and not await seat.news(heartbeat):
+            yield b": listening\n\n"
+
+
+def _beyond(position: Position, change: Change) -> Position:
+    """A position that has this change too; those of another server may lie across each other."""
+    if change.kind == "verdict":
+        return position._replace(audit=max(position.audit, change.at.audit))
+    return position._replace(feedback=max(position.feedback, change.at.feedback))
+
+
+class EventStream(Response):
+    """An answer that goes on until there is nothing more to tell, or nobody listens.
+
+    Args:
+        audience: gives the listener its seat.
+        telling: what is told to whoever sits there.
+        patience: seconds; a listener that takes nothing for so long is not there any more.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        audience: Audience,
+        telling: Callable[[Seat], AsyncGenerator[bytes, None]],
+        *,
+        patience: float = SEND_SECONDS,
+    ) -> None:
+        super().__init__(headers={"X-Accel-Buffering": "no"})  # which asks nginx to pass on what comes
+        del self.headers["content-length"]
+        self._audience, self._telling, self._patience = audience, telling, patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._audience.seat() as seat:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                async with aclosing(self._telling(seat)) as chunks:
+                    async for chunk in chunks:
+                        with anyio.move_on_after(self._patience) as sending:
+                            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                        if sending.cancelled_caught:
+                            break
+                    else:
+                        await send({"type": "http.response.body", "body": b"", "more_body": False})
+                tasks.cancel_scope.cancel()
+
+
+async def _until_gone(receive: Receive, listening: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    listening.cancel()

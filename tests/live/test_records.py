@@ -1,0 +1,112 @@
+"""What a log may hold, and what of it is shown."""
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.live.records import label_event, read_label, read_record, shown
+from agentguard.stores import MemoryStore
+from agentguard.stores.base import Record
+from agentguard.verification import VerificationEngine
+
+GOOD: dict[str, Any] = {
+    "tool": "search", "call_id": "c7", "session_id": "s1", "posterior": 0.7, "false_block_p": 0.01, "verdict": "block",
+    "prior": 0.15, "fired": ["!schema_mismatch", "echo_mismatch"],
+    "nats": {"latency_anomaly": -0.2, "echo_mismatch": 1.5, "schema_mismatch": 2.0, "silent": 0.0}, "propensity": 1.0,
+}  # fmt: skip
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def test_a_record_is_shown_with_what_said_most_first() -> None:
+    found = read_record(Record(4, 100.0, GOOD))
+    assert found is not None
+
+    told = asdict(shown(found, None))
+
+    assert [(signal["name"], signal["nats"], signal["fired"], signal["declared"]) for signal in told["signals"]] == [
+        ("schema_mismatch", 2.0, True, True),
+        ("echo_mismatch", 1.5, True, False),
+        ("latency_anomaly", -0.2, False, False),
+    ]
+    assert {name: told[name] for name in ("sequence", "at", "tool", "call_id", "session_id", "verdict", "label")} == {
+        "sequence": 4, "at": 100.0, "tool": "search", "call_id": "c7", "session_id": "s1", "verdict": "block",
+        "label": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tool", 3), ("tool", None), ("tool", "x" * 1_001), ("call_id", 7), ("call_id", "x" * 1_001),
+        ("session_id", []), ("posterior", 1.1), ("posterior", math.nan), ("posterior", "high"), ("posterior", 10**400),
+        ("prior", -0.1), ("propensity", 0.0), ("verdict", "<script>"), ("verdict", []), ("false_block_p", 2),
+        ("fired", [3]), ("fired", None), ("fired", ["x"] * 101), ("nats", {"x": "1"}), ("nats", {"x": math.inf}),
+        ("nats", {"x": math.nan}), ("nats", {"x": True}), ("nats", []), ("nats", {str(n): 0.1 for n in range(101)}),
+    ],
+)  # fmt: skip
+def test_a_record_that_cannot_be_used_is_passed_over(field: str, value: Any) -> None:
+    if field == "nats" and value == []:
+        assert read_record(Record(1, 0.0, {**GOOD, "nats": value, "fired": []})) is not None  # as an empty object
+    else:
+        assert read_record(Record(1, 0.0, {**GOOD, field: value})) is None
+
+
+@pytest.mark.parametrize("field", [name for name in GOOD if name not in ("session_id", "false_block_p")])
+def test_a_record_without_a_field_is_passed_over(field: str) -> None:
+    assert read_record(Record(1, 0.0, {name: value for name, value in GOOD.items() if name != field})) is None
+
+
+@given(changes=st.dictionaries(st.sampled_from(sorted(GOOD)), JSON), more=st.dictionaries(st.text(), JSON, max_size=2))
+def test_whatever_the_log_holds_it_is_read_and_can_be_sent(changes: dict[str, Any], more: dict[str, Any]) -> None:
+    event = {**more, **GOOD, **changes}
+
+    found, label = read_record(Record(1, 0.0, event)), read_label(Record(1, 0.0, {**event, "was_hallucination": True}))
+
+    if found is not None:
+        json.dumps(asdict(shown(found, label)), allow_nan=False, ensure_ascii=False).encode()
+    if label is not None:
+        assert label.posterior is None or 0.0 <= label.posterior <= 1.0
+
+
+def test_a_lone_surrogate_is_written_out_and_the_label_has_the_name_as_it_was() -> None:
+    found = read_record(Record(1, 0.0, {**GOOD, "tool": "a\ud800"}))
+    assert found is not None
+
+    assert shown(found, None).tool == "a\\ud800"
+    assert label_event(found, was_hallucination=True)["tool"] == "a\ud800"
+
+
+@pytest.mark.parametrize("label", [True, False])
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_label_is_the_event_that_record_feedback_writes(label: bool, declared: bool) -> None:
+    store = MemoryStore()
+    engine = VerificationEngine(store=store)
+    if declared:
+        engine.register_tool_profile("search", required_fields=["hits"])
+    for n in range(30):
+        engine.verify("search", args={"q": f"q{n}"}, result={"hits": n, "q": f"q{n}"}, call_id=f"c{n}")
+    verdict = engine.verify("search", args={"q": "q99"}, result={"q": "q1"}, call_id="bad")
+    assert verdict.verdict != "accept"
+    *_, record = store.events("audit")
+    found = read_record(record)
+    assert found is not None
+
+    engine.record_feedback("search", verdict.posterior, label, call_id="bad")
+
+    (written,) = store.events("feedback")
+    assert label_event(found, was_hallucination=label) == written.event
+
+
+@pytest.mark.parametrize("event", [{}, {"tool": "x"}, {"tool": "x", "was_hallucination": 1}, {"reset": "x"}])
+def test_what_is_no_label_is_passed_over(event: dict[str, Any]) -> None:
+    assert read_label(Record(1, 0.0, event)) is None
