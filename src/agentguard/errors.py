@@ -18,7 +18,7 @@ Each message says what is wrong, where, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 __all__ = [
     "AgentGuardError",
@@ -62,10 +62,10 @@ class FileProblems(ConfigurationError):
       .llm-reliability.yaml:3: use_case: must not be empty
     """
 
-    noun = "files"
+    noun: ClassVar[str] = "files"
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        self.problems = tuple(problems)
+        self.problems: tuple[Problem, ...] = tuple(problems)
         sources = list(dict.fromkeys(problem.source for problem in self.problems))
         subject = f"{sources[0]} has" if len(sources) == 1 else f"{len(sources)} {self.noun} have"
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
@@ -80,7 +80,7 @@ class ProfileError(FileProblems):
       weather.yaml:3: min_response_length: must be at least 0
     """
 
-    noun = "profiles"
+    noun: ClassVar[str] = "profiles"
 
 
 class DataError(AgentGuardError, ValueError):

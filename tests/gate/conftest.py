@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 
@@ -9,6 +10,19 @@ import pytest
 
 from .model_server import ModelServer
 from .scripted_brain import ScriptedBrain
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _service_descriptions_are_read_once() -> Iterator[None]:
+    """Each client of AWS would read megabytes of them anew, which is most of the time that it takes to open one."""
+    try:
+        from botocore import session
+    except ImportError:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "create_loader", functools.cache(session.create_loader))
+        yield
 
 
 @pytest.fixture

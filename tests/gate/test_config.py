@@ -1,6 +1,7 @@
 """The configuration: the documented file as it is, and every fault of a bad one in one error."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,7 +104,7 @@ judge: {provider: openai, model_id: gpt, max_tokens: many, base_url: "https://u:
         "7: doc_sources.2.path: is missing",
         "8: doc_sources.3: 'file:///etc/passwd' is no http:// or https:// address",
         "10: doc_sources.4.url: is unknown",
-        "11: model.options: api_key: a key is no part of the file; it comes from the environment",
+        "11: model.options: api_key looks like a secret: secrets come from the environment",
         "12: elasticsearch.host: an address must not carry a password: credentials come from the environment",
         "12: elasticsearch.index: string should match pattern '^[a-z0-9][a-z0-9._-]{0,199}$'",
         "13: folder: is no field of the file",
@@ -154,8 +155,24 @@ def test_a_model_that_would_verify_its_own_claims_needs_an_explicit_yes() -> Non
     with pytest.raises(FileProblems, match="judge is the model under test"):
         both_roles(provider="OpenAI", temperature=0.5)  # the same model, however it is spelled or set
 
+    with pytest.raises(FileProblems, match="judge is the model under test"):
+        both_roles(base_url="https://api.openai.com/v1")  # where the other is served too, if nothing is said
+
     assert both_roles(allow_same_model=True).judge is not None
     assert both_roles(model_id="gpt-y").judge is not None
+
+
+def test_models_of_one_name_at_two_addresses_are_two() -> None:
+    model, judge = ({"provider": "openai", "model_id": "local", "base_url": f"http://{host}/v1"} for host in "ab")
+
+    assert parse_config({**SMALL, "model": model, "judge": judge}).judge is not None
+
+
+def test_bedrock_is_one_provider_under_both_names() -> None:
+    model, judge = ({"provider": name, "model_id": "claude"} for name in ("bedrock", "Bedrock-Converse"))
+
+    with pytest.raises(FileProblems, match="judge is the model under test"):
+        parse_config({**SMALL, "model": model, "judge": judge})
 
 
 def test_prompts_and_recorded_responses_exclude_each_other() -> None:
@@ -207,3 +224,39 @@ def test_any_mapping_gives_a_configuration_or_its_problems(data: dict[str, objec
         problems = error.problems
 
     assert (config is None) == bool(problems)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"temperature": 1}, "temperature is what temperature says"),
+        ({"num_predict": 1}, "num_predict is what max_tokens says"),
+        ({"max_retries": 3}, "max_retries is what max_retries says"),
+        ({"request_timeout": 3}, "request_timeout is what timeout_seconds says"),
+        ({"streaming": True}, "streaming cannot be set"),
+        ({"cache": True}, "cache cannot be set"),
+        ({"configurable_fields": "any"}, "configurable_fields cannot be set"),
+        ({"client_kwargs": {"timeout": 3}}, "client_kwargs must be a mapping without timeout"),
+        ({"client_kwargs": []}, "client_kwargs must be a mapping without timeout"),
+        ({"default_headers": {"X-Api-Key": "sk-1"}}, "default_headers.X-Api-Key looks like a secret"),
+        ({"extra_body": [{"password": "sk-1"}]}, "extra_body.0.password looks like a secret"),
+    ],
+)
+def test_options_that_say_what_is_said_elsewhere_or_nowhere(options: dict[str, Any], fault: str) -> None:
+    with pytest.raises(FileProblems) as caught:
+        parse_config({**SMALL, "model": {"provider": "openai", "model_id": "m", "options": options}})
+    assert f"model.options: {fault}" in str(caught.value)
+    assert "sk-1" not in str(caught.value)
+
+
+def test_all_faults_of_options_are_told_at_once() -> None:
+    options = {"temperature": 1, "cache": True, "headers": {"Authorization": "x"}}
+    with pytest.raises(FileProblems, match=r"temperature is .*; cache cannot .*; headers.Authorization looks"):
+        parse_config({**SMALL, "judge": {"provider": "openai", "model_id": "m", "options": options}})
+
+
+def test_the_name_of_a_profile_is_no_secret() -> None:
+    options = {"credentials_profile_name": "gate"}
+    config = parse_config({**SMALL, "judge": {"provider": "bedrock", "model_id": "m", "options": options}})
+    assert config.judge is not None
+    assert config.judge.options == options

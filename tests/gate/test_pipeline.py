@@ -9,8 +9,10 @@ from agentguard.errors import GateError, StoreError
 from agentguard.gate.config import GateConfig
 from agentguard.gate.config_file import parse_config
 from agentguard.gate.judging import Case
-from agentguard.gate.pipeline import evaluate, read_run
+from agentguard.gate.pipeline import evaluate
 from agentguard.gate.records.base import Event, RunSummary
+from agentguard.gate.records.process import this_process
+from agentguard.gate.runs import read_run
 from agentguard.gate.services import Services
 from agentguard.gate.stages import STAGES
 from agentguard.gate.state import GateState
@@ -258,7 +260,7 @@ def test_what_cannot_be_resumed(config: GateConfig) -> None:
     finished = evaluate(config, services(books)).run_id
     with pytest.raises(GateError):
         evaluate(config, services(books, referee=Referee(GateError("no"))))
-    failed = books.runs()[0].run_id
+    failed = next(run.run_id for run in books.runs() if run.status == "failed")
     shelf.state = "d2"
 
     with pytest.raises(GateError, match="is finished; there is nothing to resume"):
@@ -269,6 +271,43 @@ def test_what_cannot_be_resumed(config: GateConfig) -> None:
         evaluate(config.model_copy(update={"use_case": "other"}), services(books), resume=failed)
     with pytest.raises(GateError, match="the documents have changed since"):
         evaluate(config, services(books, shelf=shelf), resume=failed)
+
+
+def test_of_two_that_resume_a_run_at_once_one_goes_on(config: GateConfig) -> None:
+    class Overtaken(Books):
+        """Another process resumes the run while this one is about to."""
+
+        def append(self, run_id: str, event: Event) -> None:
+            if event.kind == "resumed" and not self.overtaken:
+                self.overtaken = True
+                evaluate(config, services(self), resume=run_id)
+            super().append(run_id, event)
+
+        overtaken = False
+
+    books = Overtaken()
+    with pytest.raises(GateError):
+        evaluate(config, services(books, referee=Referee(GateError("no"))))
+    failed = books.runs()[0].run_id
+    referee = Referee()
+
+    with pytest.raises(GateError, match="has just been resumed by another process"):
+        evaluate(config, services(books, referee=referee), resume=failed)
+
+    assert referee.cases == []
+    assert books.runs()[0].status == "finished"
+    assert read_run(failed, books).score.risk == 0.5
+
+
+def test_a_run_that_was_resumed_and_goes_on_is_not_resumed_again(config: GateConfig) -> None:
+    books = Books()
+    with pytest.raises(GateError):
+        evaluate(config, services(books, referee=Referee(GateError("no"))))
+    failed = books.runs()[0].run_id
+    books.append(failed, Event("resumed", 1.0, {"after": [], "process": this_process(), "taken": "1f"}))
+
+    with pytest.raises(GateError, match="is still running, as process"):
+        evaluate(config, services(books), resume=failed)
 
 
 def test_a_stage_of_ones_own_writes_a_key_of_its_own(config: GateConfig) -> None:

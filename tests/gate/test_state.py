@@ -80,6 +80,26 @@ def test_everything_reads_back_from_json(text: str, other: str, score: float) ->
     assert all(second.read(key) == first.read(key) for key in first.written)
 
 
+def test_a_passage_is_recorded_once_however_many_claims_it_was_found_for(state: GateState) -> None:
+    near, far = (Chunk(name, "d.md", "", "", f"What {name} says.", 0, 12) for name in ("k1", "k2"))
+    state.evidence = tuple(Evidence(f"p1.c{n}", (Passage(near, 1 / n), Passage(far, 0.5 / n))) for n in range(1, 1_001))
+
+    recorded = json.dumps(state.to_json("evidence"))
+
+    assert recorded.count("What k1 says.") == 1
+    again = GateState(state.config)
+    again.restore({"evidence": json.loads(recorded)})
+    assert again.evidence == state.evidence
+
+
+@pytest.mark.parametrize("place", [1, -1])
+def test_a_record_whose_passage_is_missing_is_told(state: GateState, place: int) -> None:
+    chunk = {"id": "k1", "document": "d.md", "title": "", "heading": "", "text": "It says.", "start": 0, "end": 8}
+
+    with pytest.raises(GateError, match="the record of 'evidence' cannot be read back"):
+        state.restore({"evidence": {"chunks": [chunk], "found": [["p1.c1", [[place, 1.0]]]]}})
+
+
 def test_a_damaged_record_is_told(state: GateState) -> None:
     verdict = {"claim_id": "p1.c1", "label": "maybe", "reasons": [], "chunk_id": None, "quote": "", "judge": "rules"}
 

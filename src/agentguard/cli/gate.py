@@ -111,6 +111,31 @@ def history(
     show_history(config, limit, as_json=as_json)
 
 
+@gate.command("claims")
+def claims(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="WORD", help="Of claims and prompts that have all of these.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DAY|Nd", help="Of runs since that day (UTC), or so many days ago.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DAY|Nd", help="Of runs up to the end of that day (UTC).")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="LABEL", help="List supported, weakly_supported or unsupported ones."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, max=1_000_000, metavar="N", help="How many to list.")] = 50,
+    config: ConfigOption = CONFIG_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Count and list what the model claimed in all runs of this use case: of a subject, within some days."""
+    from .gate_claims import show_claims
+
+    show_claims(config, words or [], since=since, until=until, label=label, limit=limit, as_json=as_json)
+
+
 @gate.command("compare")
 def compare(
     run_a: Annotated[str, typer.Argument(metavar="RUN_A", help=f"A finished run; '{LATEST}' is the latest.")],

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agentguard.gate.ingest.ingesting import IngestStep
-from agentguard.gate.pipeline import GateRun
+from agentguard.gate.runs import GateRun
 from agentguard.gate.stages import STAGES
 
 from .output import console, printable

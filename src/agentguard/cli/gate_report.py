@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.text import Text
 
-from agentguard.gate.pipeline import GateRun
 from agentguard.gate.reports import Explanation, Finding, Marked, findings
+from agentguard.gate.runs import GateRun
 from agentguard.gate.types import Decision, Label
 
 from .output import printable, show, table
@@ -76,6 +76,8 @@ def report_explanation(out: Console, told: Explanation) -> None:
     for reason in verdict.reasons:
         beside = f" (said: {reason.said!r}, found: {reason.found!r})" if reason.said or reason.found else ""
         out.print(show(f"  {reason.kind}: {reason.detail}{beside}", limit=_LONG), soft_wrap=True)
+    if verdict.answer:
+        out.print(show(f"  the judge answered: {verdict.answer}", limit=_LONG), soft_wrap=True)
     out.print()
     out.print(Text("passages, the best first", "bold"))
     if not told.passages:
@@ -87,7 +89,8 @@ def report_explanation(out: Console, told: Explanation) -> None:
         out.print(title, soft_wrap=True)
         out.print(Text("   ") + _marked(_around(passage.text)), soft_wrap=True)
     out.print()
-    out.print(show(f"run {told.run_id}; --json has the passages in full", "dim"))
+    more = "the passages in full" + (", and what the judge was asked" if verdict.answer else "")
+    out.print(show(f"run {told.run_id}; --json has {more}", "dim"))
 
 
 def _place(document: str, heading: str) -> str:

@@ -10,9 +10,10 @@ from agentguard.calibration import write_file
 from agentguard.errors import DataError, GateError
 from agentguard.gate.config import GateConfig
 from agentguard.gate.config_file import load_config
-from agentguard.gate.pipeline import GateRun, evaluate
+from agentguard.gate.pipeline import evaluate
 from agentguard.gate.records.interruption import mark_interrupted
 from agentguard.gate.reports import evaluation, junit_xml, markdown_summary
+from agentguard.gate.runs import GateRun
 from agentguard.gate.services import Services, open_services
 from agentguard.gate.types import Decision
 

@@ -8,7 +8,8 @@ from agentguard.gate.config import GateConfig
 from agentguard.gate.config_file import load_config, parse_config
 from agentguard.gate.ingest.ingesting import IngestReport, ingest
 from agentguard.gate.judging import Case, Judge, Target
-from agentguard.gate.pipeline import GateRun, evaluate, read_run
+from agentguard.gate.pipeline import evaluate
+from agentguard.gate.runs import GateRun, read_run
 from agentguard.gate.services import Services, open_library, open_services
 from agentguard.gate.types import (
     Chunk,

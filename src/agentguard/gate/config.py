@@ -172,13 +172,12 @@ class GateConfig(Section):
         faults = []
         if not self.doc_sources:
             faults.append("doc_sources must name at least one source of trusted documents")
-        same = (
+        if (
             self.model is not None
             and self.judge is not None
-            and self.model.name.casefold() == self.judge.name.casefold()
-            and self.model.base_url == self.judge.base_url
-        )
-        if same and self.judge is not None and not self.judge.allow_same_model:
+            and self.judge.may_be(self.model)
+            and not self.judge.allow_same_model
+        ):
             faults.append(
                 f"judge is the model under test ({self.judge.name}), which would verify its own claims: "
                 "name another judge, leave judge out so that rules verify, or say allow_same_model: true below it"

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
+from agentguard.gate.config_options import faults_of_options
 from agentguard.gate.config_section import Section, Text, check_url
 
-__all__ = ["EmbeddingsConfig", "JudgeConfig", "ModelConfig"]
+__all__ = ["EmbeddingsConfig", "JudgeConfig", "ModelConfig", "provider_key"]
 
-_SECRET = re.compile(r"api_?key|secret|password|credential|access_?token|session_?token|authorization", re.IGNORECASE)
+
+def provider_key(provider: str) -> str:
+    """A provider's one name, as langchain spells it but for ``bedrock``, however it is written.
+
+    >>> provider_key("Bedrock-Converse"), provider_key("OpenAI")
+    ('bedrock', 'openai')
+    """
+    key = provider.strip().lower().replace("-", "_")
+    return "bedrock" if key == "bedrock_converse" else key
 
 
 class ModelConfig(Section):
@@ -44,16 +52,22 @@ class ModelConfig(Section):
 
     @field_validator("options")
     @classmethod
-    def _no_secrets(cls, options: dict[str, Any]) -> dict[str, Any]:
-        secret = sorted(name for name in options if _SECRET.search(name))
-        if secret:
-            raise ValueError(f"{', '.join(secret)}: a key is no part of the file; it comes from the environment")
+    def _further(cls, options: dict[str, Any]) -> dict[str, Any]:
+        faults = faults_of_options(options)
+        if faults:
+            raise ValueError("; ".join(faults))
         return options
 
     @property
     def name(self) -> str:
         """``provider:model_id``."""
         return f"{self.provider}:{self.model_id}"
+
+    def may_be(self, other: ModelConfig) -> bool:
+        """Whether both may be the same model: of one name, unless they are served at different addresses."""
+        ours, theirs = ((provider_key(each.provider), each.model_id.casefold()) for each in (self, other))
+        addresses = {each.base_url.rstrip("/") for each in (self, other) if each.base_url is not None}
+        return ours == theirs and len(addresses) < 2
 
 
 class JudgeConfig(ModelConfig):

@@ -203,6 +203,7 @@ _ADVICE: Final = {
     "locked": "another process has been writing all the time; try again",
     "full": "the disk is full; free some room and try again",
     "no space": "the disk is full; free some room and try again",
+    "read-only": "it may not be written; let this user write it, or use another folder",
     "readonly": "it may not be written; let this user write it, or use another folder",
     "permission": "it may not be written; let this user write it, or use another folder",
     "unable to open": "its folder may not be written, or is gone; let this user write it, or use another folder",

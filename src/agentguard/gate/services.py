@@ -9,6 +9,7 @@ from typing import NamedTuple
 from agentguard.errors import ConfigurationError
 from agentguard.gate.config import GateConfig
 from agentguard.gate.evidence.base import Embeddings, EvidenceIndex
+from agentguard.gate.evidence.embedder import embedder_name
 from agentguard.gate.evidence.opening import open_evidence
 from agentguard.gate.judging import Judge, Target
 from agentguard.gate.records.base import RunRecords
@@ -53,8 +54,8 @@ def open_library(config: GateConfig, *, embeddings: Embeddings | None = None) ->
     Raises:
         ConfigurationError, StoreError: as ``open_services``.
     """
-    vectors, name = _embeddings(config, embeddings)
-    evidence = open_evidence(config, name)
+    vectors = embeddings or _embeddings(config)
+    evidence = open_evidence(config, embedder_name(vectors))
     try:
         yield Library(vectors, evidence)
     finally:
@@ -125,14 +126,11 @@ def _judge(config: GateConfig, evidence: EvidenceIndex) -> Judge:
     return ModelJudge(open_chat_model(config.judge, "judge", max_concurrency=most), config.judge.name, most)
 
 
-def _embeddings(config: GateConfig, given: Embeddings | None) -> tuple[Embeddings, str]:
-    """What makes vectors, and the name by which an index knows whose vectors it holds."""
-    if given is not None:
-        return given, f"{type(given).__module__}.{type(given).__qualname__}"
-    from agentguard.gate.evidence.lexical import LexicalEmbeddings
-
+def _embeddings(config: GateConfig) -> Embeddings:
     if config.embeddings is None:
-        return LexicalEmbeddings(), "lexical"
+        from agentguard.gate.evidence.lexical import LexicalEmbeddings
+
+        return LexicalEmbeddings()
     from agentguard.gate.models.opening import open_embeddings
 
-    return open_embeddings(config.embeddings, max_concurrency=config.evaluation.max_concurrency), config.embeddings.name
+    return open_embeddings(config.embeddings, max_concurrency=config.evaluation.max_concurrency)

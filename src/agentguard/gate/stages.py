@@ -12,7 +12,7 @@ from agentguard.gate.judging import Case
 from agentguard.gate.score import score_verdicts
 from agentguard.gate.services import Services
 from agentguard.gate.state import GateState
-from agentguard.gate.types import Evidence, Response
+from agentguard.gate.types import Chunk, Evidence, Passage, Response
 
 __all__ = [
     "STAGES",
@@ -30,6 +30,9 @@ Stage = Callable[[GateState, Services], None]
 
 #: How many more passages than asked for each search gives, so that what both find can rise.
 SEARCHED: Final = 4
+
+#: How many claims are embedded before they are searched for: the vectors of many thousands do not fit into memory.
+EMBEDDED: Final = 500
 
 
 def generate_prompts(state: GateState, services: Services) -> None:
@@ -59,14 +62,18 @@ def extract_claims(state: GateState, services: Services) -> None:
 def retrieve_evidence(state: GateState, services: Services) -> None:
     """Writes ``evidence``: for each claim what keyword and vector search find, fused by rank."""
     wished = state.config.evaluation
-    texts = [claim.text for claim in state.claims]
-    with ThreadPoolExecutor(wished.max_concurrency) as pool:
-        vectors = list(pool.map(services.embeddings.embed_query, texts))
     searched = wished.passages * SEARCHED
     found = []
-    for claim, vector in zip(state.claims, vectors, strict=True):
-        searches = [services.evidence.keyword(claim.text, searched), services.evidence.vector(vector, searched)]
-        found.append(Evidence(claim.id, tuple(reciprocal_rank(searches)[: wished.passages])))
+    chunks: dict[Chunk, Chunk] = {}  # each of them is held once, however many claims it is found for
+    with ThreadPoolExecutor(wished.max_concurrency) as pool:
+        for start in range(0, len(state.claims), EMBEDDED):
+            claims = state.claims[start : start + EMBEDDED]
+            vectors = pool.map(services.embeddings.embed_query, [claim.text for claim in claims])
+            for claim, vector in zip(claims, vectors, strict=True):
+                searches = [services.evidence.keyword(claim.text, searched), services.evidence.vector(vector, searched)]
+                best = reciprocal_rank(searches)[: wished.passages]
+                passages = (Passage(chunks.setdefault(passage.chunk, passage.chunk), passage.score) for passage in best)
+                found.append(Evidence(claim.id, tuple(passages)))
     state.evidence = tuple(found)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, TypeVar, cast, overload
 from pydantic import TypeAdapter, ValidationError
 
 from agentguard.errors import GateError
+from agentguard.gate.citations import Citations, cite, resolve
 from agentguard.gate.config import GateConfig
 from agentguard.gate.types import Claim, ClaimVerdict, Evidence, Prompt, Response, Score
 
@@ -109,6 +110,8 @@ class GateState:
     def to_json(self, key: str) -> Any:
         """A key's value as plain JSON objects."""
         value = self.read(key)
+        if key == "evidence":
+            return _CITATIONS.dump_python(cite(value), mode="json")
         return _KEYS[key].dump_python(value, mode="json") if key in _KEYS else value
 
     def restore(self, written: Mapping[str, Any]) -> None:
@@ -120,7 +123,11 @@ class GateState:
         for key, value in written.items():
             if key in _KEYS:
                 try:
-                    value = _KEYS[key].validate_json(json.dumps(value))
+                    text = json.dumps(value)
+                    if key == "evidence":
+                        value = resolve(_CITATIONS.validate_json(text))
+                    else:
+                        value = _KEYS[key].validate_json(text)
                 except (ValidationError, ValueError) as error:
                     said = _first(error) if isinstance(error, ValidationError) else str(error)
                     raise GateError(f"the record of {key!r} cannot be read back: {said}") from None
@@ -130,6 +137,7 @@ class GateState:
 _KEYS: Final[dict[str, TypeAdapter[Any]]] = {
     name: key.adapter for name, key in vars(GateState).items() if isinstance(key, _Key)
 }
+_CITATIONS: Final = TypeAdapter(Citations)
 
 
 def _names(keys: tuple[str, ...]) -> str:

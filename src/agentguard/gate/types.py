@@ -153,6 +153,8 @@ class ClaimVerdict:
         chunk_id: the passage that decided it; None where no passage bears on the claim.
         quote: the words of that passage that decided it; empty where there are none.
         judge: who decided: ``rules``, or the model's name.
+        answer: what the judging model returned, word for word, its beginning where it is very long; empty where none
+            was asked.
     """
 
     claim_id: str
@@ -161,6 +163,7 @@ class ClaimVerdict:
     chunk_id: str | None
     quote: str
     judge: str
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

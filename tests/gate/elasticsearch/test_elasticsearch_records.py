@@ -14,7 +14,7 @@ from elasticsearch import Elasticsearch
 from agentguard.gate.config import ElasticsearchConfig
 from agentguard.gate.records.base import Event, RunSummary
 from agentguard.gate.records.elasticsearch import ElasticsearchRecords
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Evidence, Passage, Prompt, Reason, Response
+from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Prompt, Reason, Response
 
 DAY = 86_400.0
 MARCH_15 = datetime(2026, 3, 15, 12, tzinfo=timezone.utc).timestamp()
@@ -44,12 +44,13 @@ def stage(at: float, key: str, *items: Any) -> Event:
 def run_of(at: float, label: Any = "unsupported") -> list[Event]:
     """The trail of a run that judges two claims of an answer; the first is judged as ``label`` says."""
     chunk = Chunk("7c", "docs/returns.md", "Returns", "", "Refunds take 14 days.", 0, 21)
+    evidence = {"chunks": [asdict(chunk)], "found": [["p1.c1", [[0, 2.5]]], ["p1.c2", []]]}
     return [
         Event("started", at - 1, {}),
         stage(at, "prompts", Prompt("p1", "When do I get my money back?", "policy_boundaries")),
         stage(at, "responses", Response("p1", "Refunds are paid within 3 days. Nobody asks why.")),
         stage(at, "claims", Claim("p1.c1", "p1", "Refunds are paid within 3 days."), Claim("p1.c2", "p1", "Ask not.")),
-        stage(at, "evidence", Evidence("p1.c1", (Passage(chunk, 2.5),)), Evidence("p1.c2", ())),
+        Event("stage", at, {"name": "stage of evidence", "wrote": {"evidence": evidence}}),
         stage(
             at,
             "verdicts",

@@ -9,6 +9,7 @@ import pytest
 from agentguard.errors import GateError
 from agentguard.gate import GateConfig, GateRun, evaluate, ingest, load_config, open_services, read_run
 from agentguard.gate.records.history import regression
+from agentguard.gate.reports import explain
 
 # What the model under test answers: of six claims four stand in the documents word for word.
 ANSWERS = {
@@ -80,7 +81,7 @@ def test_the_documented_sequence(config: GateConfig, model_server: Any, scripted
 def test_each_model_is_asked_in_its_own_role(config: GateConfig, model_server: Any, scripted_brain: Any) -> None:
     model_server.answer = scripted_brain(ANSWERS)
 
-    run_once(config)
+    run = run_once(config)
 
     asked = [(request.protocol, request.model, bool(request.system)) for request in model_server.requests]
     assert asked.count(("ollama", "lamp-model", False)) == 4
@@ -89,6 +90,12 @@ def test_each_model_is_asked_in_its_own_role(config: GateConfig, model_server: A
     verifying = [request.user for request in model_server.requests if "water damage" in request.user and request.system]
     assert verifying
     assert all("How long is the warranty?" not in user for user in verifying)
+    # What the record tells of a verdict is what was sent, to the letter, and what came back.
+    sent = {(request.system, request.user) for request in model_server.requests}
+    for claim in run.state.claims:
+        told = explain(run, claim.id).as_dict()
+        assert (told["asked"]["system"], told["asked"]["user"]) in sent
+        assert json.loads(told["answer"])["label"] == told["label"]
 
 
 def test_trail_and_history_are_in_the_cluster(config: GateConfig, model_server: Any, scripted_brain: Any) -> None:

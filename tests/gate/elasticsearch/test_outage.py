@@ -91,13 +91,19 @@ def test_a_user_with_the_documented_privileges_may_do_all(elasticsearch_url: str
     put(evidence, (1.0, 0.0, 0.0))  # as another embedder's
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_who_may_only_read_reads(elasticsearch_url: str, index_name: str, call: str) -> None:
-    evidence, records = opened(elasticsearch_url, f"sealed-{index_name}", "writer")
+@pytest.fixture(scope="module")
+def written(elasticsearch_server: ElasticsearchServer) -> str:
+    """The name of indices that hold a document, an event and a run."""
+    evidence, records = opened(elasticsearch_server.url, "sealed-written", "writer")
     put(evidence)
     records.append("r1", Event("started", 1.0, {}))
     records.save(SUMMARY)
-    evidence, records = opened(elasticsearch_url, f"sealed-{index_name}", "reader")
+    return "sealed-written"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_who_may_only_read_reads(elasticsearch_url: str, written: str, call: str) -> None:
+    evidence, records = opened(elasticsearch_url, written, "reader")
     if call in WRITES:
         assert "does not allow this user to do that" in told(call, evidence, records)
     elif call == "remove":

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config import EmbeddingsConfig, GateConfig, LocalSource
+from agentguard.gate.config import GateConfig, LocalSource
+from agentguard.gate.evidence.embedder import embedder_name
+from agentguard.gate.evidence.lexical import LexicalEmbeddings
 from agentguard.gate.evidence.opening import open_evidence
 from agentguard.gate.evidence.sqlite import SqliteEvidence
 from agentguard.gate.types import Chunk, Document
@@ -20,19 +22,18 @@ def config(tmp_path: Path) -> GateConfig:
 
 
 def test_the_embedded_index_lies_beside_the_configuration(config: GateConfig, tmp_path: Path) -> None:
-    index = open_evidence(config)
+    index = open_evidence(config, "lexical")
     index.close()
 
     assert isinstance(index, SqliteEvidence)
     assert (tmp_path / ".llm-reliability" / "evidence.sqlite").is_file()
 
 
-def test_the_index_knows_the_configured_embeddings(config: GateConfig) -> None:
-    index = open_evidence(config)
+def test_vectors_of_two_embedders_are_not_compared(config: GateConfig) -> None:
+    index = open_evidence(config, "lexical")
     index.replace(DOCUMENT, [CHUNK], [(1.0, 0.0)])
     index.close()
-    model = EmbeddingsConfig(provider="ollama", model_id="nomic-embed-text")
-    other = open_evidence(config.model_copy(update={"embeddings": model}))
+    other = open_evidence(config, "ollama:nomic-embed-text")
     with pytest.raises(ConfigurationError, match=r"'lexical', not of 'ollama:nomic-embed-text'"):
         other.vector((1.0, 0.0), 5)
     other.close()
@@ -40,3 +41,18 @@ def test_the_index_knows_the_configured_embeddings(config: GateConfig) -> None:
 
     assert len(named.vector((1.0, 0.0), 5)) == 1
     named.close()
+
+
+def test_models_of_one_class_are_told_apart() -> None:
+    class Model:
+        def __init__(self, model: str) -> None:
+            self.model = model
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0] for _ in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0]
+
+    assert embedder_name(Model("one")) == embedder_name(Model("one")) != embedder_name(Model("other"))
+    assert embedder_name(LexicalEmbeddings()) != embedder_name(LexicalEmbeddings(512))

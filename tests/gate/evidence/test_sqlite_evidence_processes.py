@@ -13,7 +13,7 @@ from agentguard.gate.evidence.sqlite import SqliteEvidence
 from agentguard.gate.types import Chunk, Document
 
 WRITER = Path(__file__).with_name("evidence_writer.py")
-KILLS = 20
+KILLS = 8
 
 
 def start(task: str, folder: Path, *rest: object) -> "subprocess.Popen[str]":

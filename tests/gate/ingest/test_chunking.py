@@ -149,3 +149,12 @@ def test_a_large_document_takes_no_longer_than_many_small_ones():
 def test_figures_that_contradict_each_other_are_refused(figures):
     with pytest.raises(ConfigurationError, match="tokens cannot overlap"):
         Chunking(*figures)
+
+
+@pytest.mark.parametrize("gap", [" ", "\n \n", "\t", "\x1c"])
+def test_a_gap_longer_than_a_chunk_is_passed_over(gap):
+    text = "Before." + gap * 9_000 + "After."
+
+    found = chunk_document(document(text))
+
+    assert [chunk.text for chunk in found] == ["Before.", "After."]

@@ -145,3 +145,9 @@ def test_more_pages_than_are_read():
     data = pdf("x").replace(b"/Kids [4 0 R] /Count 1", b"/Kids [" + b"4 0 R " * 10_001 + b"] /Count 10001")
     with pytest.raises(DataError, match="10,001 pages"):
         clean_pdf(data)
+
+
+def test_what_the_parser_does_not_expect_is_a_problem():
+    coded = pdf("x").replace(b"/Length", b"/Filter /ASCII85Decode /Length", 1)
+    with pytest.raises(DataError, match="broken one: ValueError"):
+        clean_pdf(coded)

@@ -1,6 +1,7 @@
 """What is read of a judging model's answers, and what is not."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import DataError
 from agentguard.gate.judging import Case
-from agentguard.gate.models.judge_answers import MAX_CLAIMS, read_claims, read_prompts, read_verdict
+from agentguard.gate.models.judge_answers import MAX_CLAIMS, MAX_KEPT_CHARS, read_claims, read_prompts, read_verdict
 from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage, Reason, Response
 
 FIRST = "Devices are repaired free of charge for 24 months after purchase."
@@ -27,7 +28,11 @@ CASE = Case(
 
 
 def verdict(answer: Any) -> ClaimVerdict:
-    return read_verdict(answer if isinstance(answer, str) else json.dumps(answer), CASE, "m")
+    """What is made of an answer, which is kept in it word for word."""
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    read = read_verdict(text, CASE, "m")
+    assert read.answer == text[:MAX_KEPT_CHARS]
+    return replace(read, answer="")
 
 
 def judged(label: str, passage: Any = 1, quote: Any = "free of charge for 24 months", **more: Any) -> dict[str, Any]:

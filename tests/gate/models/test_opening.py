@@ -80,41 +80,7 @@ def test_a_missing_region_is_asked_for(model_server: Any, monkeypatch: pytest.Mo
         open_chat_model(config("bedrock"))
 
 
-@pytest.mark.parametrize(
-    ("options", "fault"),
-    [
-        ({"temperature": 1}, "temperature is what temperature says"),
-        ({"num_predict": 1}, "num_predict is what max_tokens says"),
-        ({"max_retries": 3}, "max_retries is what max_retries says"),
-        ({"request_timeout": 3}, "request_timeout is what timeout_seconds says"),
-        ({"streaming": True}, "streaming cannot be set"),
-        ({"cache": True}, "cache cannot be set"),
-        ({"configurable_fields": "any"}, "configurable_fields cannot be set"),
-        ({"client_kwargs": {"timeout": 3}}, "client_kwargs must be a mapping without timeout"),
-        ({"client_kwargs": []}, "client_kwargs must be a mapping without timeout"),
-        ({"default_headers": {"X-Api-Key": "sk-1"}}, "default_headers.X-Api-Key looks like a secret"),
-        ({"extra_body": [{"password": "sk-1"}]}, "extra_body.0.password looks like a secret"),
-    ],
-)
-def test_options_that_say_what_is_said_elsewhere_or_nowhere(options: dict[str, Any], fault: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        open_chat_model(config("openai", options=options))
-    assert f"model.options: {fault}" in str(caught.value)
-    assert "sk-1" not in str(caught.value)
-
-
-def test_all_faults_of_options_are_told_at_once() -> None:
-    with pytest.raises(ConfigurationError, match=r"temperature is .*; cache cannot .*; headers.Authorization looks"):
-        open_chat_model(config("openai", options={"temperature": 1, "cache": True, "headers": {"Authorization": "x"}}))
-
-
 def test_an_option_that_the_client_does_not_take(model_server: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"^model \(openai:m\) cannot be opened: ") as caught:
         open_chat_model(config("openai", options={"n": "not a number 77"}))
     assert "77" not in str(caught.value)
-
-
-def test_without_a_configuration_vectors_are_lexical() -> None:
-    lexical = pytest.importorskip("agentguard.gate.evidence.lexical", reason="the embedded index is being built")
-
-    assert isinstance(open_embeddings(None), lexical.LexicalEmbeddings)

@@ -23,7 +23,7 @@ from agentguard.gate.records.process import has_ended
 from agentguard.gate.records.sqlite import SqliteRecords
 
 WRITER = Path(__file__).with_name("records_writer.py")
-KILLS = 20
+KILLS = 8
 SUMMARY = RunSummary("r1", "running", 1.0, "help desk", "1f", "model", "rules", "host:1")
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from agentguard.gate.config_file import parse_config
-from agentguard.gate.pipeline import GateRun
 from agentguard.gate.records.base import RunSummary
+from agentguard.gate.runs import GateRun
 from agentguard.gate.score import score_verdicts
 from agentguard.gate.state import GateState
 from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Evidence, Passage, Prompt, Reason, Response

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agentguard.errors import GateError
-from agentguard.gate.pipeline import GateRun
 from agentguard.gate.reports import evaluation, summary_as_dict
+from agentguard.gate.runs import GateRun
 from agentguard.gate.state import GateState
 
 

@@ -1,13 +1,18 @@
 """How one claim came by its verdict."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agentguard.errors import DataError
-from agentguard.gate.pipeline import GateRun
+from agentguard.gate.judging import Case
+from agentguard.gate.models.judge_questions import ask_for_verdict
 from agentguard.gate.reports import explain
+from agentguard.gate.runs import GateRun
+from agentguard.gate.state import GateState
+from agentguard.gate.types import Passage
 
 
 def test_from_the_answer_to_the_quote(run: GateRun) -> None:
@@ -34,6 +39,21 @@ def test_as_json(run: GateRun) -> None:
     start, end = passage["quote_span"]
     assert passage["text"][start:end] == "The warranty lasts\ntwo years."
     assert (passage["document"], passage["heading"]) == ("docs/warranty.md", "Warranty > How long")
+
+
+def test_what_the_judge_was_asked_and_what_it_returned(run: GateRun) -> None:
+    state = GateState(run.state.config)
+    for key in ("prompts", "responses", "claims", "evidence"):
+        state.write(key, run.state.read(key))
+    state.verdicts = tuple(replace(verdict, answer='{"label": "maybe"}') for verdict in run.state.verdicts)
+
+    told = explain(replace(run, state=state), "p1.c1")
+
+    passages = tuple(Passage(passage.chunk, passage.score) for passage in told.passages)
+    asked = ask_for_verdict(Case(told.claim, passages))
+    assert told.as_dict()["answer"] == '{"label": "maybe"}'
+    assert told.as_dict()["asked"] == {"system": asked.system, "user": asked.user}
+    assert explain(run, "p1.c1").as_dict()["asked"] is None
 
 
 def test_a_claim_without_a_place_and_without_passages(run: GateRun) -> None:

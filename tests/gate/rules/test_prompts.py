@@ -84,6 +84,14 @@ def test_a_use_case_that_shares_no_word_with_the_documents_still_finds_them() ->
     assert len(RuleJudge(Index(CHUNKS)).write_prompts("zzz", CATEGORIES, 5)) == 5
 
 
+def test_documents_that_are_named_by_numbers_are_asked_about_too() -> None:
+    numbered = Chunk("d", "s3://bucket/0017", "0017", "", "The warranty of a kettle lasts two years.", 0, 41)
+    alone = RuleJudge(Index([numbered])).write_prompts("help desk", ("factual_recall",), 2)
+    beside = RuleJudge(Index([*CHUNKS, numbered])).write_prompts("shipping", ("factual_recall",), 9)
+    for prompts in (alone, beside):
+        assert "the warranty of a kettle" in " ".join(prompt.text for prompt in prompts)
+
+
 @pytest.mark.parametrize("judge", [RuleJudge(), RuleJudge(Index(()))])
 def test_without_documents_the_error_says_what_to_do(judge: RuleJudge) -> None:
     with pytest.raises(GateError, match="ingest"):

@@ -171,6 +171,22 @@ def test_figures_are_compared_in_other_units_and_other_words() -> None:
     assert judged("1,056 people came.", passage).label == "supported"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        " ".join(f"kettle{letter}" for letter in map(chr, range(0x4E00, 0x4E00 + 148))),
+        " and ".join(str(number) for number in range(200, 240)),
+    ],
+    ids=["words", "figures"],
+)
+def test_a_claim_that_is_too_long_to_be_compared_whole_is_never_supported(said: str) -> None:
+    whole, longer = f"Lamps weigh {said}.", f"Lamps weigh {said} and 999."
+
+    assert judged(whole, whole).label == "supported"
+    assert judged(longer, longer).label == "weakly_supported"
+    assert judged(longer, longer).reasons[0].kind == "length"
+
+
 def test_the_best_passage_decides_wherever_it_stands() -> None:
     claim = "Shipping is free for orders over $50."
     for order in (POLICY, POLICY[::-1]):

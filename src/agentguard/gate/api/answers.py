@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentguard.gate.api.models import EvaluateResponse, Run, RunDetails
-from agentguard.gate.pipeline import GateRun
 from agentguard.gate.records.base import RunSummary
 from agentguard.gate.reports.as_json import evaluation, summary_as_dict
+from agentguard.gate.runs import GateRun
 
 __all__ = ["evaluate_response", "line", "run_details"]
 

@@ -17,9 +17,10 @@ from agentguard.errors import AgentGuardError, ConfigurationError, DataError, Fi
 from agentguard.gate.api.config_paths import find_config, is_config_path, open_root
 from agentguard.gate.config import GateConfig
 from agentguard.gate.config_file import load_config
-from agentguard.gate.pipeline import GateRun, evaluate, read_run
+from agentguard.gate.pipeline import evaluate
 from agentguard.gate.records.base import RunRecords, RunSummary
 from agentguard.gate.records.opening import open_records
+from agentguard.gate.runs import GateRun, read_run
 from agentguard.gate.services import open_services
 from agentguard.serving.problems import ProblemError
 

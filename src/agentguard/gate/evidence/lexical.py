@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LexicalEmbeddings"]
 
+DIMENSIONS: Final = 1024
 SHORTEST, LONGEST = 3, 5  # characters of a piece of a word
 _WORDS: Final = re.compile(r"[^\W_]+")
 _LONGEST_WORD: Final = 64
@@ -47,10 +48,15 @@ class LexicalEmbeddings:
     True
     """
 
-    def __init__(self, dimensions: int = 1024) -> None:
+    def __init__(self, dimensions: int = DIMENSIONS) -> None:
         if not 16 <= dimensions <= 65_536:
             raise ConfigurationError(f"dimensions must be from 16 to 65536, not {dimensions!r}")
         self.dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        """``lexical``, with the length of the vectors where it is another than usual."""
+        return "lexical" if self.dimensions == DIMENSIONS else f"lexical:{self.dimensions}"
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector of length 1 for each text; of zeros for a text without words."""

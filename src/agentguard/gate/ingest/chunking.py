@@ -129,6 +129,8 @@ def _spans(text: str, units: list[_Unit], starts: list[int], chunking: Chunking)
         yield start, done, stripped
         done = _skip(text, end)
         start = _overlap_start(text, starts, stripped, chunking)
+        if done >= start + most:
+            start = done  # behind so long a gap, what is repeated would leave no room for anything new
 
 
 def _skip(text: str, at: int) -> int:

@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError, GateError
 from agentguard.gate.config import GateConfig, Source
 from agentguard.gate.evidence.base import Embeddings, EvidenceIndex, Vector
+from agentguard.gate.evidence.embedder import embedder_name
 from agentguard.gate.ingest.apart import Reader
 from agentguard.gate.ingest.chunking import Chunking, chunk_document
 from agentguard.gate.ingest.cleaning import clean, kind_of_document
@@ -125,7 +126,8 @@ def ingest(
     tell = progress or (lambda step: None)
     tell(IngestStep(0, len(listed.documents) + len(gone), "", "unchanged"))
     problems, outcomes, chunks = listed.problems, Counter[Outcome](), 0
-    embedder = _embedder(config, services.embeddings)
+    # The end of a digest, by which it is known whose vectors the index holds of a document.
+    embedder = hashlib.blake2b(embedder_name(services.embeddings).encode("utf-8", "replace"), digest_size=4).hexdigest()
     # An index holds the vectors of one model. Those of another go when the first document with new ones is ready.
     foreign = [uri for uri, digest in indexed.items() if not digest.endswith(embedder)]
     written: set[str] = set()
@@ -180,26 +182,18 @@ def _refuse(config: GateConfig, listed: _Listed) -> None:
     """Nothing was read: the index stays as it is, rather than being emptied by a wrong path."""
     sources = "; ".join(name_of(source) for source in config.doc_sources)
     if listed.problems:
-        reasons = "\n  ".join(f"{uri}: {reason}" for uri, reason in listed.problems[:5])
+        reasons = "; ".join(f"{uri}: {reason}" for uri, reason in listed.problems[:5])
         more = len(listed.problems) - 5
-        raise GateError(
-            f"no trusted document could be read from {sources}:\n  {reasons}" + (f"\n  and {more} more" * (more > 0))
-        )
-    hint = f" ({len(listed.skipped)} files were skipped: {listed.skipped[0][0]} {listed.skipped[0][1]})"
+        reasons += f"; and {more} more" * (more > 0)
+        raise GateError(f"no trusted document could be read from {sources} ({reasons})")
+    hint = ""
+    if listed.skipped:
+        uri, reason = listed.skipped[0]
+        hint = f" ({len(listed.skipped)} skipped: {uri} {reason})"
     raise ConfigurationError(
-        f"there is no trusted document in {sources}{hint * bool(listed.skipped)}: put documents there, or mend "
-        "doc_sources (path, include, prefix); what is indexed was left alone"
+        f"there is no trusted document in {sources}{hint}: put documents there, or mend doc_sources (path, include, "
+        "prefix); what is indexed was left alone"
     )
-
-
-def _embedder(config: GateConfig, embeddings: Embeddings) -> str:
-    """The end of a digest, by which it is known whose vectors the index holds of a document."""
-    kind = type(embeddings)
-    said = [getattr(embeddings, name, None) for name in ("name", "model", "model_id", "model_name", "dimensions")]
-    names = [str(value) for value in said if isinstance(value, (str, int))]
-    declared = "" if config.embeddings is None else config.embeddings.name
-    name = "\0".join((declared, kind.__module__, kind.__qualname__, *names))
-    return hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
 class _Taken(NamedTuple):

@@ -47,7 +47,7 @@ def clean_pdf(data: bytes) -> Cleaned:
         title = str((reader.metadata and reader.metadata.title) or "")
         size = 0
         for number, page in enumerate(reader.pages, 1):
-            text = normalise(page.extract_text())
+            text = normalise(_unicode(page.extract_text()))
             size += len(text)
             if size > MAX_CHARACTERS:
                 raise DataError(f"has more text than {MAX_CHARACTERS:,} characters")
@@ -59,10 +59,19 @@ def clean_pdf(data: bytes) -> Cleaned:
     except PyPdfError as error:
         kind = "is no PDF, or a broken one" if isinstance(error, PdfReadError) else "is more than is read of a PDF"
         raise DataError(f"{kind}: {str(error)[:200]}") from None
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # a parser raises what it likes when it is handed what it did not expect
+        raise DataError(f"is no PDF, or a broken one: {type(error).__name__}") from None
     note = (
         f"{len(empty)} of {count} pages have no text (page {empty[0]} is the first): are they scanned?" if empty else ""
     )
-    return Cleaned(" ".join(normalise(title).split()), join_pages(pages), (note,) if note else ())
+    return Cleaned(" ".join(normalise(_unicode(title)).split()), join_pages(pages), (note,) if note else ())
+
+
+def _unicode(text: str) -> str:
+    """Fonts may map to half of a surrogate pair, which is no text."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def join_pages(pages: list[str]) -> str:

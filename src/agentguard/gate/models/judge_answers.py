@@ -20,6 +20,7 @@ MAX_CLAIMS = 200
 """Of one response. Cutting the list instead would leave claims unverified."""
 MAX_TEXT_CHARS = 10_000
 MAX_REASON_CHARS = 1_000
+MAX_KEPT_CHARS = 20_000
 LEAST_QUOTED_WORDS = 2
 """A single word is found in most passages, and shows nothing."""
 
@@ -95,15 +96,20 @@ def read_claims(answer: str, response: Response) -> list[Claim]:
 def read_verdict(answer: str, case: Case, judge: str) -> ClaimVerdict:
     """The verdict of an answer. Unless it shows the words that support the claim, it supports it weakly at best.
 
-    An answer that cannot be read, or names no known label, is ``unsupported``, and says so.
+    An answer that cannot be read, or names no known label, is ``unsupported``, and says so. The verdict has the answer.
     """
+    kept = answer[:MAX_KEPT_CHARS]
+
+    def unsupported(why: str) -> ClaimVerdict:
+        return ClaimVerdict(case.claim.id, "unsupported", (Reason("judge", why),), None, "", judge, kept)
+
     try:
         read = _read(answer, _Verdict)
     except DataError as error:
-        return _unsupported(case, judge, f"the judge's answer could not be read: {error}")
+        return unsupported(f"the judge's answer could not be read: {error}")
     label = _LABELS.get(read.label.strip())
     if label is None:
-        return _unsupported(case, judge, f"the judge gave no known label, but {_shortened(read.label, 40)!r}")
+        return unsupported(f"the judge gave no known label, but {_shortened(read.label, 40)!r}")
     reasons = [Reason("judge", _shortened(read.reason or "", MAX_REASON_CHARS) or "the judge gave no reason")]
     chunk, quote = None, ""
     if read.passage is not None and 1 <= read.passage <= len(case.passages):
@@ -123,11 +129,8 @@ def read_verdict(answer: str, case: Case, judge: str) -> ClaimVerdict:
         reasons.insert(0, Reason("judge", f"{missing}: supported counts as weakly supported"))
     elif missing:
         reasons.append(Reason("judge", missing))
-    return ClaimVerdict(case.claim.id, label, tuple(reasons), None if chunk is None else chunk.id, quote, judge)
-
-
-def _unsupported(case: Case, judge: str, why: str) -> ClaimVerdict:
-    return ClaimVerdict(case.claim.id, "unsupported", (Reason("judge", why),), None, "", judge)
+    chunk_id = None if chunk is None else chunk.id
+    return ClaimVerdict(case.claim.id, label, tuple(reasons), chunk_id, quote, judge, kept)
 
 
 def _read(answer: str, form: type[T]) -> T:

@@ -7,13 +7,13 @@ environment, where each provider's client looks for them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config import EmbeddingsConfig, ModelConfig
+from agentguard.gate.config_models import EmbeddingsConfig, ModelConfig, provider_key
 from agentguard.gate.evidence.base import Embeddings
 from agentguard.gate.models.asking import ChatModel
 from agentguard.gate.models.embedding import ModelEmbeddings
@@ -22,35 +22,10 @@ from agentguard.gate.models.failures import presentable
 __all__ = ["open_chat_model", "open_embeddings"]
 
 EMBEDDING_TIMEOUT_SECONDS = 60.0
-EXTRAS: Final = {"bedrock_converse": "bedrock", "bedrock": "bedrock", "ollama": "ollama", "openai": "openai"}
-
-# What an option must not say, since a setting of the configuration says it, or it would bring back what is left out.
-_SETTINGS: Final = {
-    "model": "model_id",
-    "model_id": "model_id",
-    "model_name": "model_id",
-    "model_provider": "provider",
-    "base_url": "base_url",
-    "endpoint_url": "base_url",
-    "openai_api_base": "base_url",
-    "temperature": "temperature",
-    "max_tokens": "max_tokens",
-    "max_completion_tokens": "max_tokens",
-    "num_predict": "max_tokens",
-    "timeout": "timeout_seconds",
-    "request_timeout": "timeout_seconds",
-    "max_retries": "max_retries",
-}
-_LEFT_OUT: Final = frozenset(
-    {"cache", "config_prefix", "configurable_fields", "disable_streaming", "stream", "streaming"}
-)
-_SECRET: Final = re.compile(
-    r"(^|[_-])(api[_-]?key|access_key|secret\w*|session_token|password|authorization)$", re.IGNORECASE
-)
+EXTRAS: Final = frozenset({"bedrock", "ollama", "openai"})
 
 _HINTS: Final = {
     "bedrock": "AWS_DEFAULT_REGION must name a region, and credentials be in the environment or a role",
-    "bedrock_converse": "AWS_DEFAULT_REGION must name a region, and credentials be in the environment or a role",
     "openai": "OPENAI_API_KEY must be set; where the server asks for no key, to any text",
 }
 
@@ -73,11 +48,9 @@ def open_chat_model(
             configured, for want of a key for example.
     """
     where = f"{role} ({config.name})"
-    _check_options(config.options, f"{role}.options")
-    provider = _key(config.provider)
-    provider = "bedrock_converse" if provider == "bedrock" else provider
+    provider = provider_key(config.provider)
     settings: dict[str, Any] = {
-        "model_provider": provider,
+        "model_provider": "bedrock_converse" if provider == "bedrock" else provider,
         "temperature": config.temperature,
         "disable_streaming": True,
         "cache": False,
@@ -95,7 +68,7 @@ def open_chat_model(
             # The client streams even where a whole answer is asked for; bound to False, it asks for one object.
             return _retried(model.bind(stream=False), config.max_retries)
         settings["max_tokens"] = config.max_tokens
-        if provider == "bedrock_converse":
+        if provider == "bedrock":
             settings["config"] = _botocore(config.timeout_seconds, config.max_retries, max_concurrency)
         else:
             settings.update(timeout=config.timeout_seconds, max_retries=config.max_retries)
@@ -104,8 +77,8 @@ def open_chat_model(
     return _opened(opened, provider, where)
 
 
-def open_embeddings(config: EmbeddingsConfig | None, *, max_concurrency: int = 8) -> Embeddings:
-    """The embeddings that a configuration names; lexical vectors where it names none.
+def open_embeddings(config: EmbeddingsConfig, *, max_concurrency: int = 8) -> Embeddings:
+    """The embeddings that a configuration names.
 
     Args:
         config: provider and model: ``bedrock`` (Titan and others), ``ollama``, ``openai``, or what else LangChain's
@@ -115,12 +88,7 @@ def open_embeddings(config: EmbeddingsConfig | None, *, max_concurrency: int = 8
     Raises:
         ConfigurationError: where the provider is unknown, its library is missing, or the model cannot be opened.
     """
-    if config is None:
-        from agentguard.gate.evidence.lexical import LexicalEmbeddings
-
-        return LexicalEmbeddings()
-    provider = _key(config.provider)
-    provider = "bedrock" if provider == "bedrock_converse" else provider
+    provider = provider_key(config.provider)
     settings: dict[str, Any] = {}
     if config.base_url is not None:
         settings["endpoint_url" if provider == "bedrock" else "base_url"] = config.base_url
@@ -139,10 +107,6 @@ def open_embeddings(config: EmbeddingsConfig | None, *, max_concurrency: int = 8
 
     model = _opened(opened, provider, f"embeddings ({config.name})")
     return ModelEmbeddings(model, config.name, max_concurrency)
-
-
-def _key(provider: str) -> str:
-    return provider.strip().lower().replace("-", "_")
 
 
 def _botocore(timeout_seconds: float, max_retries: int, max_concurrency: int) -> Any:
@@ -178,7 +142,7 @@ def _opened(opener: Callable[[], T], provider: str, where: str) -> T:
 
 def _install(provider: str, error: ImportError) -> str:
     if provider in EXTRAS:
-        return f"pip install 'agentguard[{EXTRAS[provider]}]'"
+        return f"pip install 'agentguard[{provider}]'"
     # langchain names the package of a provider that it knows.
     named = re.search(r"pip install ([\w-]+)", str(error))
     return f"pip install langchain {named[1]}" if named else f"pip install langchain ({presentable(str(error))})"
@@ -191,25 +155,3 @@ def _refusal(error: Exception) -> str:
     else:
         said = next(iter(str(error).strip().splitlines()), "")
     return presentable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
-
-
-def _check_options(options: Mapping[str, Any], where: str) -> None:
-    faults = []
-    for name, value in options.items():
-        if name in _SETTINGS:
-            faults.append(f"{name} is what {_SETTINGS[name]} says: set that")
-        elif name in _LEFT_OUT:
-            faults.append(f"{name} cannot be set: answers are neither streamed nor cached")
-        elif name == "client_kwargs" and (not isinstance(value, Mapping) or "timeout" in value):
-            faults.append("client_kwargs must be a mapping without timeout, which timeout_seconds says")
-        faults += [f"{path} looks like a secret: secrets come from the environment" for path in _secrets(name, value)]
-    if faults:
-        raise ConfigurationError(f"{where}: {'; '.join(faults)}")
-
-
-def _secrets(name: str, value: Any) -> list[str]:
-    """The paths of all that is named as secrets are."""
-    if _SECRET.search(name):
-        return [name]
-    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    return [f"{name}.{path}" for key, below in items for path in _secrets(str(key), below)]

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentguard.gate.citations import Citations
 from agentguard.gate.elastic import Template, document_id
-from agentguard.gate.types import Claim, ClaimVerdict, Evidence, Prompt, Response
+from agentguard.gate.types import Claim, ClaimVerdict, Prompt, Response
 
 from .base import Event, RunSummary
 
@@ -32,7 +33,7 @@ _WROTE: Final[dict[str, TypeAdapter[Any]]] = {
     "prompts": TypeAdapter(tuple[Prompt, ...]),
     "responses": TypeAdapter(tuple[Response, ...]),
     "claims": TypeAdapter(tuple[Claim, ...]),
-    "evidence": TypeAdapter(tuple[Evidence, ...]),
+    "evidence": TypeAdapter(Citations),
     "verdicts": TypeAdapter(tuple[ClaimVerdict, ...]),
 }
 
@@ -89,7 +90,7 @@ def verdicts_of(events: Sequence[Event]) -> dict[str, Any]:
     last = events[-1].body.get("wrote")
     if events[-1].kind != "stage" or not isinstance(last, Mapping) or "verdicts" not in last:
         return {}
-    wrote: dict[str, Any] = {key: [] for key in _WROTE}
+    wrote: dict[str, Any] = {key: [] for key in _WROTE} | {"evidence": {"chunks": [], "found": []}}
     for event in events:
         wrote.update(event.body["wrote"] if isinstance(event.body.get("wrote"), Mapping) else {})
     try:
@@ -105,7 +106,7 @@ def verdict_entries(
     prompts = {prompt.id: prompt for prompt in wrote["prompts"]}
     responses = {response.prompt_id: response.text for response in wrote["responses"]}
     claims = {claim.id: claim for claim in wrote["claims"]}
-    chunks = {passage.chunk.id: passage.chunk for found in wrote["evidence"] for passage in found.passages}
+    chunks = {chunk.id: chunk for chunk in wrote["evidence"].chunks}
     about = {"target": summary.target, "use_case": summary.use_case} if summary else {}
     for verdict in wrote["verdicts"]:
         claim = claims.get(verdict.claim_id)

@@ -10,7 +10,7 @@ from agentguard.gate.records.base import RunSummary
 from .findings import Finding, findings
 
 if TYPE_CHECKING:
-    from agentguard.gate.pipeline import GateRun
+    from agentguard.gate.runs import GateRun
 
 __all__ = ["DIGITS", "evaluation", "summary_as_dict"]
 

@@ -7,12 +7,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentguard.errors import DataError
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Prompt
+from agentguard.gate.judging import Case
+from agentguard.gate.models.judge_questions import ask_for_verdict
+from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage, Prompt
 
 from .findings import findings
 
 if TYPE_CHECKING:
-    from agentguard.gate.pipeline import GateRun
+    from agentguard.gate.runs import GateRun
 
 __all__ = ["Explanation", "Marked", "MarkedPassage", "explain"]
 
@@ -77,7 +79,11 @@ class Explanation:
     passages: tuple[MarkedPassage, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it; ``span`` and ``quote_span`` are in characters of their ``text``."""
+        """As JSON has it; ``span`` and ``quote_span`` are in characters of their ``text``.
+
+        ``asked`` is what a judging model was asked, put together anew from the claim and its passages; the record of
+        the run has the version of agentguard that did it.
+        """
         return {
             "run_id": self.run_id,
             "claim_id": self.claim.id,
@@ -86,6 +92,8 @@ class Explanation:
             "judge": self.verdict.judge,
             "reasons": [asdict(reason) for reason in self.verdict.reasons],
             "quote": self.verdict.quote,
+            "asked": self._asked(),
+            "answer": self.verdict.answer,
             "prompt": {"id": self.prompt.id, "category": self.prompt.category, "text": self.prompt.text},
             "response": {"text": self.response.text, "span": self.response.span},
             "passages": [
@@ -102,6 +110,13 @@ class Explanation:
                 for passage in self.passages
             ],
         }
+
+    def _asked(self) -> dict[str, str] | None:
+        if not self.verdict.answer:
+            return None
+        passages = tuple(Passage(each.chunk, each.score) for each in self.passages)
+        question = ask_for_verdict(Case(self.claim, passages))
+        return {"system": question.system, "user": question.user}
 
 
 def explain(run: GateRun, claim_id: str) -> Explanation:

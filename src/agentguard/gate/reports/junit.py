@@ -14,7 +14,7 @@ from xml.etree import ElementTree as Xml
 from .findings import Finding, findings
 
 if TYPE_CHECKING:
-    from agentguard.gate.pipeline import GateRun
+    from agentguard.gate.runs import GateRun
 
 __all__ = ["junit_xml"]
 

@@ -16,7 +16,7 @@ from .as_json import DIGITS
 from .findings import Finding, findings
 
 if TYPE_CHECKING:
-    from agentguard.gate.pipeline import GateRun
+    from agentguard.gate.runs import GateRun
 
 __all__ = ["escape", "markdown_summary"]
 

@@ -73,7 +73,11 @@ class RuleJudge:
         return write(self._evidence, use_case, categories, number)
 
     def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
-        """The atomic claims of each response, in the order of the text."""
+        """The atomic claims of each response, in the order of the text.
+
+        Raises:
+            GateError: for a response that is too long, or claims too much, to be verified whole.
+        """
         return [split(response) for response in responses]
 
     def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:

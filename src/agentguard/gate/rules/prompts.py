@@ -18,6 +18,7 @@ __all__ = ["write"]
 
 MAX_CHUNKS: Final = 400
 MAX_TOPICS: Final = 2_000
+_ANY: Final = "the of and to in is for with"  # words that are in nearly every English text
 _HEADING_MARK = re.compile(r"^\s*#{1,6}\s*")
 _NUMBERING = re.compile(r"^\W*(?:\d+(?:\.\d+)*\.?\s+)?")
 
@@ -71,11 +72,12 @@ class _Topic(NamedTuple):
 
 def write(evidence: EvidenceIndex | None, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
     """Different questions, ``number`` of them, over the categories in turn; the same documents, the same questions."""
-    if evidence is None or not (found := _chunks(evidence, use_case)):
+    if evidence is None or not evidence.documents():
         raise GateError(
             "there are no trusted documents to write prompts from: run `agentguard gate ingest` first, or name a file "
             "with prompts (evaluation.prompts) or recorded answers (evaluation.responses) in the configuration"
         )
+    found = _chunks(evidence, use_case)
     topics = list(_topics(found))
     kinds = list(dict.fromkeys(categories)) or ["factual_recall"]
     streams = {kind: _questions(kind, topics, shift) for shift, kind in enumerate(kinds)}
@@ -98,13 +100,17 @@ def write(evidence: EvidenceIndex | None, use_case: str, categories: Sequence[st
 
 
 def _chunks(evidence: EvidenceIndex, use_case: str) -> list[Chunk]:
-    """Chunks that fit the use case, then those that share words with the documents' names."""
+    """Chunks that fit the use case, then those that share words with the documents' names, then of others any."""
     found = {passage.chunk.id: passage.chunk for passage in evidence.keyword(use_case, MAX_CHUNKS)}
     for uri in sorted(evidence.documents())[:MAX_CHUNKS]:
         if len(found) >= MAX_CHUNKS:
             break
         name = re.sub(r"[\W_]+", " ", uri.rpartition("/")[2].rpartition(".")[0] or uri)
         for passage in evidence.keyword(name, 10):
+            found.setdefault(passage.chunk.id, passage.chunk)
+    known = {chunk.document for chunk in found.values()}
+    for passage in evidence.keyword(_ANY, MAX_CHUNKS):
+        if passage.chunk.document not in known:
             found.setdefault(passage.chunk.id, passage.chunk)
     return list(found.values())[:MAX_CHUNKS]
 

@@ -8,14 +8,15 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from agentguard.content.words import encodable, sentence_spans, trimmed
+from agentguard.errors import GateError
 from agentguard.gate.rules.grammar import PRONOUNS, SUBORDINATORS, clause, starts_predicate
-from agentguard.gate.rules.layout import Block, blocks
+from agentguard.gate.rules.layout import MAX_CHARACTERS, Block, blocks
 from agentguard.gate.rules.statements import stated
 from agentguard.gate.types import Claim, Response
 
 __all__ = ["MAX_CLAIMS", "MAX_LENGTH", "split"]
 
-MAX_CLAIMS: Final = 500  # of one answer
+MAX_CLAIMS: Final = 5_000  # of one answer
 MAX_LENGTH: Final = 2_000  # characters of a claim; a longer sentence is cut between words
 _JOINT = re.compile(r"(?P<mark>[,;])?\s+(?P<word>and|but|while|whereas|yet)\s+|;\s+", re.IGNORECASE)
 _BEGINNING = re.compile(r"\w+")
@@ -36,7 +37,10 @@ class _Part(NamedTuple):
 
 
 def split(response: Response) -> list[Claim]:
-    """The claims of an answer, in its order; at most ``MAX_CLAIMS``.
+    """The claims of an answer, in its order: all of them, since one that is left out would never be verified.
+
+    Raises:
+        GateError: where the answer is too long, or makes more than ``MAX_CLAIMS``.
 
     >>> text = "Sure! The return policy allows returns within 30 days, and shipping is free for orders over $50."
     >>> for claim in split(Response("p1", text)):
@@ -44,7 +48,17 @@ def split(response: Response) -> list[Claim]:
     p1.c1 The return policy allows returns within 30 days.
     p1.c2 Shipping is free for orders over $50.
     """
-    found = islice(_claims(encodable(response.text)), MAX_CLAIMS)
+    if len(response.text) > MAX_CHARACTERS:
+        raise GateError(
+            f"the answer to prompt {response.prompt_id} has {len(response.text):,} characters, and at most "
+            f"{MAX_CHARACTERS:,} can be verified: split it, or leave it out"
+        )
+    found = list(islice(_claims(encodable(response.text)), MAX_CLAIMS + 1))
+    if len(found) > MAX_CLAIMS:
+        raise GateError(
+            f"the answer to prompt {response.prompt_id} makes more than {MAX_CLAIMS:,} claims: split it, or leave it "
+            "out"
+        )
     return [
         Claim(f"{response.prompt_id}.c{number}", response.prompt_id, text, start, end)
         for number, (text, start, end) in enumerate(found, 1)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from agentguard.content.grounding_units import NUMBER_WORDS
 from agentguard.gate.judging import Case
 from agentguard.gate.rules.alignment import MAX_WORDS, Alignment, align, weight_of
+from agentguard.gate.rules.figures import MAX_FIGURES
 from agentguard.gate.rules.reading import Reading
 from agentguard.gate.rules.traits import (
     NEAR,
@@ -117,6 +118,9 @@ def verdict(case: Case, weighed: Weighed, thresholds: Thresholds, judge: str) ->
         f"{len(alignment.links)} words; support {weighed.support:.2f}",
     )
     quote = alignment.passage.quote(*alignment.windows[0])[:MAX_QUOTE]
+    if _is_read_in_part(alignment.claim):
+        read = f"only the first {MAX_WORDS} words and {MAX_FIGURES} figures of a claim are compared, and it has more"
+        against.insert(0, Reason("length", read))
     reasons = [overlap, *against] if label == "supported" else [*against, overlap]
     return ClaimVerdict(identifier, label, tuple(reasons[:MAX_REASONS]), weighed.passage.chunk.id, quote, judge)
 
@@ -135,7 +139,12 @@ def _label(weighed: Weighed, against: Sequence[Reason], thresholds: Thresholds) 
     scattered = short and alignment.focus < thresholds.focus
     if doubted or scattered or coverage < thresholds.coverage or weighed.support < thresholds.supported:
         return "weakly_supported"
-    return "supported"
+    return "weakly_supported" if _is_read_in_part(alignment.claim) else "supported"
+
+
+def _is_read_in_part(claim: Reading) -> bool:
+    """Whether a claim has words or figures that nothing was held against."""
+    return len(claim.tokens) > MAX_WORDS or max(len(claim.quantities), len(claim.moments)) > MAX_FIGURES
 
 
 def _against(alignment: Alignment) -> Iterator[Reason]:
