@@ -25,8 +25,12 @@ TYPED := $(LAYOUT) $(wildcard tests/typing docs/generate)
 # pydantic-ai has no release for Python 3.10.
 UNTYPED_ON_310 := integrations/pydantic_ai.py
 
+# Apart from the others: what releases are made with (tools/requirements.txt).
+RELEASE := .venv-release
+RELEASE_STAMP := $(RELEASE)/.agentguard-installed
+
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-lowest test-compiled lint format bench measure scale clean
+.PHONY: help demo docs test test-lowest test-compiled lint format bench measure scale dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -38,7 +42,7 @@ demo: $(STAMP) ## Guard several hundred real tool calls with faults among them
 test: $(STAMP) ## Run all tests, the doctests and the code blocks of the documents
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
-	@tests/report/ensure_browser.sh
+	@tests/ensure_browser.sh
 	$(BIN)/python -m pytest -q
 
 test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest
@@ -71,8 +75,26 @@ scale: $(STAMP) $(COMPILED_STAMP) ## Measure replay on processes and Spark, and 
 docs: $(STAMP) ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+dist: $(RELEASE_STAMP) ## Build the source distribution, and from it the pure wheel, into dist/, and try it in an empty environment
+	rm -rf dist build/try
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2> /dev/null || date +%s) AGENTGUARD_PURE_PYTHON=1 $(RELEASE)/bin/python -m build
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/check-wheel-contents dist
+	@$(PYTHON) -m venv --without-pip build/try
+	@$(RELEASE)/bin/python -m pip --python build/try/bin/python install --quiet -c constraints.txt dist/*.whl
+	build/try/bin/python tools/smoke.py --pure
+
+sbom: dist ## List what constraints.txt installs with the extra `all` (CycloneDX), into build/agentguard.cdx.json
+	@rm -rf build/all && $(PYTHON) -m venv --without-pip build/all
+	@$(RELEASE)/bin/python -m pip --python build/all/bin/python install --quiet -c constraints.txt "$$(ls dist/*.whl)[all]"
+	$(RELEASE)/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	  --output-format JSON --output-file build/agentguard.cdx.json build/all/bin/python
+
+audit: $(RELEASE_STAMP) ## Ask the package index whether a version in constraints.txt has a known vulnerability
+	$(RELEASE)/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(COMPILED) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
+	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
 
 $(STAMP): pyproject.toml setup.py constraints.txt
 	$(call install,$(VENV),constraints.txt,-e '.[dev]')
@@ -82,6 +104,11 @@ $(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt
 
 $(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES)
 	$(call install,$(COMPILED),constraints.txt,'.[test]')
+
+$(RELEASE_STAMP): tools/requirements.txt
+	@test -x $(RELEASE)/bin/pip || $(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip -r tools/requirements.txt
+	@touch $@
 
 # Whoever tests what is compiled wants no wheel that is not.
 $(COMPILED_STAMP) test-compiled: export AGENTGUARD_COMPILE := 1

@@ -19,6 +19,9 @@ from setuptools import find_packages, setup
 
 PACKAGES = [*find_packages("src"), "agentguard.integrations", "agentguard.profiles"]
 
+#: Of files that are no modules, those that pyproject.toml names. MANIFEST.in is for the source distribution alone.
+HELD: dict[str, Any] = {"packages": PACKAGES, "include_package_data": False}
+
 #: Every module below, the packages' faces aside, is compiled,
 COMPILED = Path("src/agentguard/verification")
 
@@ -96,7 +99,7 @@ def build_wheel() -> None:
     if not forbidden:
         try:
             with tempfile.TemporaryDirectory() as folder:
-                setup(packages=PACKAGES, ext_modules=extensions(folder), options={"build": {"build_base": folder}})
+                setup(**HELD, ext_modules=extensions(folder), options={"build": {"build_base": folder}})
             return
         except (Exception, SystemExit) as error:  # whatever stops mypyc or the C compiler, the source still runs
             if demanded:
@@ -105,11 +108,11 @@ def build_wheel() -> None:
                 f"agentguard: building a pure Python wheel, for it cannot be compiled here: {error!r}", file=sys.stderr
             )
     with tempfile.TemporaryDirectory() as folder:
-        setup(packages=PACKAGES, options={"build": {"build_base": folder}})
+        setup(**HELD, options={"build": {"build_base": folder}})
 
 
 if __name__ == "__main__":
     if "bdist_wheel" in sys.argv:  # what installers ask for but of an editable installation or a source distribution
         build_wheel()
     else:
-        setup(packages=PACKAGES)
+        setup(**HELD)

@@ -130,7 +130,7 @@ class ConvergenceNode(Runnable[Any, dict[str, Any]]):
         if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < self._config.min_rounds:
             least = self._config.min_rounds
             raise ConfigurationError(f"max_rounds must be a whole number of at least min_rounds ({least})")
-        self.name = "ConvergenceNode"
+        self.name: str | None = "ConvergenceNode"
         self._model = model
         self._panel: dict[str, Any] = {"judges": judges, "agreement": agreement}
         self._max_rounds = max_rounds

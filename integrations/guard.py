@@ -139,7 +139,7 @@ class ToolGuard:
         self, engine: VerificationEngine, policy: Policy | None = None, tools: Collection[str] | None = None
     ) -> None:
         self.engine = engine
-        self.policy = Policy() if policy is None else policy
+        self.policy: Policy = Policy() if policy is None else policy
         if isinstance(tools, str):
             raise ConfigurationError(f"tools must be a collection of names, not the text {tools!r}")
         self._tools = None if tools is None else frozenset(tools)

@@ -100,10 +100,10 @@ class GuardNode:
             raise ConfigurationError("on_flag='review' is not for GuardNode: route 'flag' to a ReviewNode")
         if policy.on_block == "end":
             raise ConfigurationError("on_block='end' is not for GuardNode: route 'block' to END by route_by_verdict")
-        self.guard = ToolGuard(engine, policy, tools)
+        self.guard: ToolGuard = ToolGuard(engine, policy, tools)
         self.require_receipts = require_receipts
         self.max_age = max_age
-        self.signer = receipt_signer() if signer is None else signer
+        self.signer: ReceiptSigner = receipt_signer() if signer is None else signer
         self.messages_key = messages_key
 
     def __call__(self, state: Any, config: RunnableConfig, writer: StreamWriter) -> dict[str, Any] | None:

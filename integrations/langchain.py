@@ -71,7 +71,7 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> None:
         super().__init__()
         signer = receipt_signer() if signer is None else signer
-        self.guard = ToolGuard(engine, Policy(on_flag, on_block, on_guard_error, shadow, max_retries), tools)
+        self.guard: ToolGuard = ToolGuard(engine, Policy(on_flag, on_block, on_guard_error, shadow, max_retries), tools)
         self._calls = GuardedCalls(self.guard, signer)
         self._review = ReviewNode(engine, signer=signer)
 

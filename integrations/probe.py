@@ -51,7 +51,7 @@ class Probe:
     def __init__(self, tool: BaseTool, clock: Callable[[], float] = perf_counter) -> None:
         self.attempts: list[Attempt] = []
         self._clock = clock
-        self.tool = tool.model_copy()
+        self.tool: BaseTool = tool.model_copy()
         # A tool is a pydantic model: its own setattr takes fields only. The methods are wrapped with their
         # signatures, which the framework inspects to see what it must inject.
         object.__setattr__(self.tool, "_run", self._around(self.tool._run))

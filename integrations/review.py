@@ -56,7 +56,7 @@ class ReviewNode:
         self, engine: VerificationEngine, *, signer: ReceiptSigner | None = None, messages_key: str = "messages"
     ) -> None:
         self.engine = engine
-        self.signer = receipt_signer() if signer is None else signer
+        self.signer: ReceiptSigner = receipt_signer() if signer is None else signer
         self.messages_key = messages_key
 
     def __call__(self, state: Any) -> dict[str, Any] | None:

@@ -98,7 +98,7 @@ def _failed(error: Exception, *, as_json: bool) -> int:
     return Exit.ERROR
 
 
-app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False)
+app: typer.Typer = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False)
 app.command("demo")(demo)
 app.command("verify")(verify)
 app.command("replay")(replay)

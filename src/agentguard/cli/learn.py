@@ -25,7 +25,7 @@ from agentguard.traces.read import STDIN
 
 from .exits import Exit
 from .options import JsonOption
-from .output import VERDICT_STYLES, console, show, table, write_json
+from .output import VERDICT_STYLES, console, counted, show, table, write_json
 
 __all__ = ["learn"]
 
@@ -85,7 +85,7 @@ def learn(
         where = (
             "nothing written: no folder given (-o)"
             if output is None
-            else f"{len(written)} profiles written to {output}"
+            else f"{counted(len(written), 'profile')} written to {output}"
         )
         console().print(show(where), soft_wrap=True)
     if interrupted:
@@ -154,7 +154,7 @@ def _report(out: Console, learner: Learner, *, interrupted: bool) -> None:
         at = f"interrupted while {_STAGES[learner.stage]}, after {learner.read_calls:,} calls; nothing is written"
         out.print(f"{at}. Learned so far:")
     state = learner.state
-    out.print(f"learned from {state.calls:,} calls of {len(state.tools.entries):,} tools")
+    out.print(f"learned from {counted(state.calls, 'call')} of {counted(len(state.tools.entries), 'tool')}")
     if state.broken:
         out.print(f"broken lines left out: {state.broken:,}", style="bold")
     out.print()

@@ -19,7 +19,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["VERDICT_STYLES", "console", "printable", "show", "table", "write_json"]
+__all__ = ["VERDICT_STYLES", "console", "counted", "printable", "show", "table", "write_json"]
 
 WIDTH_WITHOUT_TERMINAL = 120
 VERDICT_STYLES: Mapping[str, str] = {"accept": "green", "flag": "yellow", "block": "bold red"}
@@ -51,6 +51,15 @@ def show(text: str, style: str | Style = "", limit: int = 400) -> Text:
     """Text from outside, for a terminal: printable, at most ``limit`` characters, never parsed as markup."""
     clean = printable(text[: limit * 4])
     return Text(clean if len(clean) <= limit else clean[: limit - 1] + "…", style)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "tool"), counted(1200, "tool")
+    ('1 tool', '1,200 tools')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> Table:

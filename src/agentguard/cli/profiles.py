@@ -15,7 +15,7 @@ from agentguard.verification.profile_index import ProfileIndex
 
 from .exits import Exit
 from .options import SHIPPED, JsonOption
-from .output import console, printable, show, table, write_json
+from .output import console, counted, printable, show, table, write_json
 
 __all__ = ["profiles"]
 
@@ -91,7 +91,7 @@ def check(
     if as_json:
         write_json({"profiles": len(found), "problems": []})
     else:
-        console().print(f"{len(found)} profiles, no problems")
+        console().print(f"{counted(len(found), 'profile')}, no problems")
 
 
 @profiles.command("diff")

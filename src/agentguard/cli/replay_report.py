@@ -13,7 +13,7 @@ from agentguard.traces.state import State
 from agentguard.traces.tool_state import ToolState
 from agentguard.verification.census import value_of
 
-from .output import VERDICT_STYLES, console, show, table
+from .output import VERDICT_STYLES, console, counted, show, table
 
 __all__ = ["TOOLS_SHOWN", "broken_lines", "cells", "count_figures", "report", "report_counts"]
 
@@ -67,7 +67,7 @@ def report_counts(state: State, *, interrupted: bool) -> None:
         out.print(made)
         out.print()
     broken = f", {state.broken:,} broken lines left out" if state.broken else ""
-    out.print(f"{state.calls:,} calls of {len(figures):,} tools{broken}")
+    out.print(f"{state.calls:,} calls of {counted(len(figures), 'tool')}{broken}")
 
 
 def count_figures(state: State) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ class _Key(Generic[T]):
     """One key of the state, with the type of its value; assigned to once."""
 
     def __init__(self, kind: type[T]) -> None:
-        self.adapter = TypeAdapter(kind)
+        self.adapter: TypeAdapter[T] = TypeAdapter(kind)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -56,12 +56,12 @@ class GateState:
     ({'p1': 'warranty'}, ('prompts', 'topics'))
     """
 
-    prompts = _Key(tuple[Prompt, ...])
-    responses = _Key(tuple[Response, ...])
-    claims = _Key(tuple[Claim, ...])
-    evidence = _Key(tuple[Evidence, ...])
-    verdicts = _Key(tuple[ClaimVerdict, ...])
-    score = _Key(Score)
+    prompts: _Key[tuple[Prompt, ...]] = _Key(tuple[Prompt, ...])
+    responses: _Key[tuple[Response, ...]] = _Key(tuple[Response, ...])
+    claims: _Key[tuple[Claim, ...]] = _Key(tuple[Claim, ...])
+    evidence: _Key[tuple[Evidence, ...]] = _Key(tuple[Evidence, ...])
+    verdicts: _Key[tuple[ClaimVerdict, ...]] = _Key(tuple[ClaimVerdict, ...])
+    score: _Key[Score] = _Key(Score)
 
     def __init__(self, config: GateConfig) -> None:
         self._values: dict[str, Any] = {}

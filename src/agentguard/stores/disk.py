@@ -82,7 +82,7 @@ class DiskStore:
         if survives not in ("process", "power"):
             raise ConfigurationError(f"survives must be 'process' or 'power', not {survives!r}")
         self.flush_seconds = flush_seconds
-        self.folder = Path(folder).expanduser().absolute()
+        self.folder: Path = Path(folder).expanduser().absolute()
         self._max_events, self._max_names, self._max_hours = max_events, max_names, max_hours
         self._max_age, self._clock, self._pruned = max_age, clock, clock()
         self._access = Access(self.folder, timeout, survives)

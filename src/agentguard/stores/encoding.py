@@ -42,13 +42,16 @@ def encode(what: str, value: object) -> bytes:
       ...
     agentguard.errors.StoreError: an event cannot be kept as JSON: Out of range float values are not JSON compliant...
     """
-    if not isinstance(value, Mapping):
-        raise StoreError(f"{what} must be a JSON object (a dict), not {type(value).__name__}")
-    plain = value if type(value) is dict else dict(value)
     try:
-        text = _text(plain)
+        if not isinstance(value, Mapping):
+            raise StoreError(f"{what} must be a JSON object (a dict), not {type(value).__name__}")
+        text = _text(value if type(value) is dict else dict(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"{what} cannot be kept as JSON: {error}; make it plain first") from error
+    except StoreError:
+        raise
+    except Exception as error:  # of a foreign object, whose own code may fail at any question
+        raise StoreError(f"{what} cannot be kept as JSON: {type(error).__name__}; make it plain first") from error
     if len(text) > LONGEST:
         raise StoreError(f"{what} has {len(text)} bytes of JSON, and at most {LONGEST} are kept; divide it")
     return text if len(text) < COMPRESSED_FROM else zlib.compress(text, 1)

@@ -10,6 +10,7 @@ An observed engine takes the place of the engine wherever one is asked for. Open
 they are imported when their observer is built, and an engine without observers is not wrapped at all.
 """
 
+from agentguard.telemetry.call_log import CallLog
 from agentguard.telemetry.grafana import dashboard
 from agentguard.telemetry.log import LogObserver
 from agentguard.telemetry.observation import Observation, Observer
@@ -18,6 +19,7 @@ from agentguard.telemetry.opentelemetry import OpenTelemetryObserver
 from agentguard.telemetry.prometheus import MetricsText, PrometheusObserver, metrics_text
 
 __all__ = [
+    "CallLog",
     "LogObserver",
     "MetricsText",
     "Observation",

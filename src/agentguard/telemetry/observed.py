@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import ToolCall, ToolProfile, VerificationEngine, VerificationResult
@@ -56,7 +56,7 @@ class ObservedEngine(VerificationEngine):
         for each in observers:
             if not callable(each):
                 raise ConfigurationError(f"an observer is called with an Observation, and {each!r} cannot be called")
-        self.mode = engine.mode
+        self.mode: Literal["calibrated", "reference"] = engine.mode
         self._engine = engine
         self._observers = tuple([(each, isinstance(each, Observer) and each.content) for each in observers])
         self._wants_content = any(wants for _, wants in self._observers)

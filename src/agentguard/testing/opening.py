@@ -19,7 +19,7 @@ class Clock:
     """A clock that stands still until it is set; begins in the middle of an hour."""
 
     def __init__(self) -> None:
-        self.now = 500_000 * 3600.0 + 1800
+        self.now: float = 500_000 * 3600.0 + 1800
 
     def __call__(self) -> float:
         """Seconds since the epoch."""

@@ -107,7 +107,7 @@ class Tally:
     """
 
     def __init__(self, worst: int = 10, broken: int = 20) -> None:
-        self.calls = 0
+        self.calls: int = 0
         self._worst = worst
         self._named = broken
         self._nanoseconds = 0

@@ -7,30 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agentguard.verification.types import Verdict
+from agentguard.verification.verdict_counts import SEVERITY, VerdictCounts
 
 from .row import BrokenLine
 
 __all__ = ["SEVERITY", "Offender", "ReplaySummary", "ToolSummary", "VerdictCounts"]
-
-SEVERITY: Mapping[Verdict, int] = {"accept": 0, "flag": 1, "block": 2}
-
-
-class VerdictCounts(NamedTuple):
-    """How many calls got which verdict."""
-
-    accept: int = 0
-    flag: int = 0
-    block: int = 0
-
-    @property
-    def calls(self) -> int:
-        """All of them."""
-        return self.accept + self.flag + self.block
-
-    @property
-    def worst(self) -> Verdict:
-        """The gravest verdict that was given at all."""
-        return "block" if self.block else "flag" if self.flag else "accept"
 
 
 class ToolSummary(NamedTuple):
