@@ -63,7 +63,7 @@ def test_the_report_tells_counts_what_was_left_out_and_what_the_profiles_did(tra
     (held_out,) = (row for row in lines if row[:2] == ["orders", "30"])
     assert (held_out[2], held_out[4]) == (held_out[3], held_out[5])  # what is left changes no verdict
     assert "of 30 held-out calls the profiles block 0 and flag 0 that would not be without them" in run.stdout
-    assert f"1 profiles written to {tmp_path / 'learned'}" in run.stdout
+    assert f"1 profile written to {tmp_path / 'learned'}" in run.stdout
 
 
 def test_json_is_one_object_with_everything(traces: Path, tmp_path: Path) -> None:
