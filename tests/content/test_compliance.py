@@ -106,6 +106,8 @@ def test_every_rule_says_how_it_fared():
         ({"type": "length", "min_words": 9, "max_words": 2}, "a minimum is above its maximum"),
         ({"type": "length", "min_words": "3"}, r"rules\[1\]: min_?[wW]ords: "),
         ({"type": "length", "min_words": -1}, "greater than or equal to 0"),
+        ({"type": "length", "min_words": 10**5_000}, "less than or equal to 1000000000"),
+        ({"type": "length_constraints:number_paragraphs", "num_paragraphs": 10**5_000}, "less than or equal to"),
         ({"type": "include", "terms": []}, r"rules\[1\]: terms"),
         ({"type": "include", "terms": [""]}, r"rules\[1\]: terms.0"),
         ({"type": "format", "format": "xml"}, "'json', 'list', 'paragraph' or 'code'"),

@@ -180,3 +180,10 @@ def test_any_arguments_after_any_conversation_are_judged(args, messages):
 def test_an_id_is_known_exactly_where_it_was_said(token):
     assert label({"order_id": token}, [f"My order is {token}."], []) == "known"
     assert label({"order_id": token}, [f"My order is {token[:-1]}{(int(token[-1]) + 1) % 10}."], []) == "invented"
+
+
+@pytest.mark.parametrize("now", [datetime(1, 1, 1), datetime(9999, 12, 31)])
+def test_relative_dates_end_with_the_calendar(now):
+    said = "yesterday, today or tomorrow, on Monday or Sunday, next week, in 900 days or two weeks ago; in December"
+    found = check_arguments({"date": now.date().isoformat(), "until": "9999-12-31"}, [said], now=now)
+    assert ("argument", "date") in [(trace.kind, trace.path) for trace in found.supported]

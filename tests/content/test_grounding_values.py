@@ -190,3 +190,8 @@ def test_any_text_is_read_and_places_lie_inside_it(text):
 def test_any_whole_number_is_read_back(number):
     (quantity,) = read(f"is {number:,} there").quantities
     assert number in {reading.value for reading in quantity.readings}
+
+
+@pytest.mark.parametrize("text", ["0,192.168.0", "1.234,56.7", "1,234.561.234,56", "12,192.168.0 km"])
+def test_points_and_commas_in_no_order_are_no_number(text):
+    assert all(reading.value < 1e9 for quantity in read(text).quantities for reading in quantity.readings)

@@ -21,6 +21,11 @@ def test_valid_json_stays_as_it_is(value):
     assert repair(text) == (value, text, (), True)
 
 
+def test_two_halves_of_a_surrogate_pair_that_mending_brings_together_are_one_character():
+    found = repair("{a: 'x\ud8b7\udf82'")
+    assert found.value == {"a": "x\U0003df82"} == json.loads(found.text)
+
+
 # The published steps, each alone: the fault, the value that was meant, the edit.
 @pytest.mark.parametrize(
     ("broken", "value", "edit", "place"),

@@ -67,3 +67,28 @@ def test_any_json(value: Any) -> None:
         assert 0.0 <= found.score <= 1.0
         assert (found.findings > 0) == bool(found.names), kind
     assert type(redacted(value, KINDS)) is type(value) or isinstance(value, (int, str))
+
+
+def test_an_integer_that_python_refuses_to_write_is_no_text() -> None:
+    value = {"n": 10**5_000, "to": MAIL}
+    assert text_of(value) == f"n: \nto: {MAIL}"
+    assert found_in(value, ["pii"])["pii"].names == ("email",)
+    assert redacted(value, ["pii"]) == {"n": 10**5_000, "to": "<EMAIL_1>"}
+
+
+class Unasked(dict[str, Any]):
+    def values(self) -> Any:
+        raise RuntimeError("no values")
+
+
+def test_an_object_whose_own_code_fails_is_refused() -> None:
+    with pytest.raises(TypeError, match="a list holds cannot be redacted: RuntimeError"):
+        redacted([Unasked(to=MAIL)], ["pii"])
+
+
+def test_lists_that_hold_one_another_many_times_over_are_refused() -> None:
+    made: list[Any] = [MAIL]
+    for _ in range(60):  # two to the power of sixty addresses
+        made = [made, made]
+    with pytest.raises(TypeError, match="more than 1,000,000 values cannot be redacted"):
+        redacted(made, ["pii"])

@@ -197,3 +197,11 @@ def test_checks_take_any_text(data, text):
         credentials.crc32_token(candidate)
         credentials.token_like(candidate)
         credentials.password_like(candidate)
+
+
+def test_half_of_a_surrogate_pair_hides_no_secret():
+    half = "\ud83d"
+    assert found(f"password=tea4{half}two") == [("password", f"tea4{half}two")]
+    assert not found(f"password=<{half}password>")
+    assert not credentials.token_like(f"a1{half}" * 2)
+    assert credentials.token_like(f"f3Kq9vT2xLr8Wm5Z{half}")

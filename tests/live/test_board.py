@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.live.board import Board, Position
-from agentguard.live.records import Label, Recorded
-from agentguard.verification.audit import Judged
+from agentguard.live.records import Label
+from agentguard.verification.audit import AuditRecord, Judged
 
 
-def verdict(sequence: int, call_id: str | None = "", tool: str = "t", posterior: float = 0.5) -> Recorded:
+def verdict(sequence: int, call_id: str | None = "", tool: str = "t", posterior: float = 0.5) -> AuditRecord:
     name = f"c{sequence}" if call_id == "" else call_id
     call = Judged("flag", 0.15, (), {}, 1.0)
-    return Recorded(sequence, float(sequence), tool, name, None, posterior, None, call)
+    return AuditRecord(sequence, float(sequence), tool, name, None, posterior, None, call)
 
 
 def label(
@@ -23,11 +23,11 @@ def label(
     return Label(sequence, float(sequence), tool, call_id, posterior, fabricated)
 
 
-def put(board: Board, *what: Recorded | Label | str) -> None:
+def put(board: Board, *what: AuditRecord | Label | str) -> None:
     """Each by itself, in this order; a text takes a tool's labels back."""
     for each in what:
         at = board.position
-        if isinstance(each, Recorded):
+        if isinstance(each, AuditRecord):
             board.read_on(each.sequence, [each], 0, ())
         else:
             board.read_on(0, (), each.sequence if isinstance(each, Label) else at.feedback + 1, [each])

@@ -9,8 +9,7 @@ from starlette.testclient import TestClient
 
 from agentguard.live.board import Board
 from agentguard.live.metrics import store_metrics
-from agentguard.live.records import Recorded
-from agentguard.verification.audit import Judged
+from agentguard.verification.audit import AuditRecord, Judged
 
 parser = pytest.importorskip("prometheus_client.parser", reason="prometheus-client is not installed")
 
@@ -48,7 +47,7 @@ def test_it_is_the_table_of_tools(shop: Any, client: TestClient, key: str) -> No
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_name_can_be_a_label(tool: str) -> None:
     board = Board()
-    board.read_on(1, [Recorded(1, 5.0, tool, "c", None, 0.5, None, Judged("flag", 0.15, (), {}, 1.0))], 0, ())
+    board.read_on(1, [AuditRecord(1, 5.0, tool, "c", None, 0.5, None, Judged("flag", 0.15, (), {}, 1.0))], 0, ())
     board.set_calls({tool: 3})
 
     found = samples(store_metrics(board, reaches_store=False))

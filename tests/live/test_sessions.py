@@ -212,6 +212,48 @@ def test_after_logging_out_the_cookie_opens_nothing(browser: TestClient, key: st
     assert browser.get("/live/").headers["location"] == "login"
 
 
+def test_who_logs_in_again_leaves_no_session_behind(browser: TestClient, key: str) -> None:
+    log_in(browser, key)
+    former = browser.cookies[COOKIE]
+    log_in(browser, key)
+    assert browser.cookies[COOKIE] != former
+
+    browser.cookies.set(COOKIE, former)
+    assert browser.get("/live/state").status_code == 401
+
+
+def test_what_a_browser_brings_along_never_becomes_its_session(browser: TestClient, key: str) -> None:
+    planted = {"Cookie": f"{COOKIE}=planted"}
+
+    (morsel,) = SimpleCookie(
+        browser.post("/live/login", data={"key": key}, headers=planted).headers["set-cookie"]
+    ).values()
+
+    assert morsel.value != "planted"
+    browser.cookies.clear()
+    assert browser.get("/live/state", headers=planted).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("localhost:8321", f"{COOKIE}_8321"), ("[::1]:8321", f"{COOKIE}_8321"), ("guard.example", COOKIE),
+        ("[::1]", COOKIE), ("x:80;y", COOKIE), ("x:123456", COOKIE), ("x:", COOKIE),
+    ],
+)  # fmt: skip
+def test_servers_at_two_ports_do_not_take_each_other_s_session(
+    browser: TestClient, key: str, host: str, name: str
+) -> None:
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    cookie = browser.post("/live/login", data={"key": key}, headers=headers).headers["set-cookie"]
+
+    (morsel,) = SimpleCookie(cookie).values()
+    assert morsel.key == name
+    browser.cookies.clear()
+    sent = {**headers, "Cookie": f"{name}={morsel.value}; {COOKIE}_1=of-another-server"}
+    assert browser.get("/live/state", headers=sent).status_code == 200
+
+
 def connection(token: str, path: str = "/live/state") -> dict[str, Any]:
     cookie = (b"cookie", f"{COOKIE}={token}".encode())
     return {"type": "http", "method": "GET", "path": path, "headers": [cookie]}

@@ -16,7 +16,6 @@ from starlette.testclient import TestClient
 
 from agentguard.errors import StoreError
 from agentguard.live.audience import Audience, Seat
-from agentguard.live.sessions import COOKIE
 from agentguard.live.stream import EventStream, event
 from agentguard.serving.problems import ProblemError
 from agentguard.stores import MemoryStore
@@ -161,7 +160,7 @@ def test_the_stream_of_a_session_ends_with_it(
             browser.post("/live/logout", headers={"X-CSRF-Token": state["csrf"]})
 
             assert list(heard) == []
-        assert COOKIE not in browser.cookies
+        assert not browser.cookies
 
 
 def test_there_are_no_more_listeners_than_may_be(listen: Any) -> None:

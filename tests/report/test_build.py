@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import random
 import tracemalloc
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from agentguard.report import ReportBuilder, ReportData, build
 from agentguard.report.drift import drift_alarms
-from agentguard.report.records import Chart, Counts, Limits, Point, on_scale, to_scale
+from agentguard.report.records import Chart, Limits, Point, on_scale, to_scale
 from agentguard.verification import SignalResult, VerificationEngine, VerificationResult, VerificationTier
 from agentguard.verification.types import ToolCall, Verdict
+from agentguard.verification.verdict_counts import VerdictCounts
 
 
 def result(
@@ -37,9 +39,12 @@ def test_counts_posteriors_and_labels_are_those_of_the_calls() -> None:
     builder.add(ToolCall("a"), result("a", "block", 0.97), label="stale")
     report = data(builder)
 
-    assert report.counts == Counts(8, 1, 1)
-    assert [(tool.name, tool.counts) for tool in report.tools] == [("a", Counts(8, 0, 1)), ("b", Counts(0, 1, 0))]
-    assert report.labels == (("genuine", Counts(7, 1, 0)), ("stale", Counts(0, 0, 1)))
+    assert report.counts == VerdictCounts(8, 1, 1)
+    assert [(tool.name, tool.counts) for tool in report.tools] == [
+        ("a", VerdictCounts(8, 0, 1)),
+        ("b", VerdictCounts(0, 1, 0)),
+    ]
+    assert report.labels == (("genuine", VerdictCounts(7, 1, 0)), ("stale", VerdictCounts(0, 0, 1)))
     assert report.tools[0].mean_posterior == pytest.approx((8 * 0.1 + 0.97) / 9)
     assert report.histogram.weights[19] == 1.0
     assert report.reliability is not None
@@ -207,16 +212,34 @@ class Cursed:
     __str__ = __repr__
 
 
+class Proxy:
+    @property  # type: ignore[misc]  # a read-only class is the point of it: isinstance() raises
+    def __class__(self) -> Any:
+        raise RuntimeError("outside of its context")
+
+
+def shared() -> list[Any]:
+    """Two to the power of sixty leaves in sixty lists."""
+    made: list[Any] = ["leaf"]
+    for _ in range(60):
+        made = [made, made]
+    return made
+
+
 @pytest.mark.parametrize(
     "value",
-    [Cursed(), {"a": Cursed()}, b"\xff", {1: {2, 3}}, float("nan"), "\ud800", 10**5_000],
-    ids=["object", "nested", "bytes", "keys", "nan", "surrogate", "digits"],
+    [Cursed(), {"a": Cursed()}, b"\xff", {1: {2, 3}}, float("nan"), "\ud800", 10**5_000, shared()],
+    ids=["object", "nested", "bytes", "keys", "nan", "surrogate", "digits", "shared"],
 )
 def test_any_object_may_be_shown(value: Any) -> None:
     builder = ReportBuilder(content=True)
     builder.add(ToolCall("t", value, value, value), result("t", "block", 0.9))
 
     assert data(builder).worst[0].content is not None
+
+
+def test_an_object_that_cannot_be_asked_for_its_class_may_be_shown() -> None:
+    test_any_object_may_be_shown(Proxy())
 
 
 @given(st.floats(-1e300, 1e300))
@@ -239,8 +262,10 @@ def test_memory_does_not_grow_with_the_log() -> None:
     tracemalloc.start()
     try:
         add(200)  # what is made once is made now
+        gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         add(4_000)
+        gc.collect()  # what nothing holds any more does not count
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()

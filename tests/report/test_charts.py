@@ -19,7 +19,6 @@ from agentguard.report.histogram import HEIGHT, LEAST_HEIGHT, TOP, histogram
 from agentguard.report.records import (
     Bin,
     Chart,
-    Counts,
     Histogram,
     Limits,
     Point,
@@ -35,6 +34,7 @@ from agentguard.report.scales import Axis, spread, ticks
 from agentguard.report.timeline import timeline
 from agentguard.report.waterfall import EDGE as MARGIN
 from agentguard.report.waterfall import ROW, WIDTH, waterfall
+from agentguard.verification.verdict_counts import VerdictCounts
 
 
 def parts(element: Element, tag: str, kind: str | None = None) -> list[dict[str, str]]:
@@ -163,7 +163,7 @@ def test_bars_are_logarithmic_and_the_highest_fills_the_picture() -> None:
 
 
 def test_suspects_stand_at_the_foot_of_their_calls() -> None:
-    slots = (Slot(1, 100, Counts(57, 38, 19)), Slot(101, 102, Counts(1, 0, 1)))
+    slots = (Slot(1, 100, VerdictCounts(57, 38, 19)), Slot(101, 102, VerdictCounts(1, 0, 1)))
     picture = timeline(Ids(), Timeline("call", slots))
 
     calls = [(float(bar["x"]), float(bar["y"]), float(bar["height"])) for bar in parts(picture, "rect", "calls")]

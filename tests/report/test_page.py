@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from agentguard.report import ReportBuilder, ReportData, html_of
 from agentguard.report.elements import ATTRIBUTES, TAGS, VOID
-from agentguard.report.records import Counts, WorstCall
+from agentguard.report.records import WorstCall
 from agentguard.report.style import SHEET
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall
+from agentguard.verification.verdict_counts import VerdictCounts
 
 
 class Page(HTMLParser):
@@ -193,7 +194,7 @@ def test_text_in_a_record_cannot_leave_its_picture(shop: ReportData) -> None:
         )
         for tool in shop.tools
     )  # fmt: skip
-    page = Page(html_of(replace(shop, worst=worst, tools=tools, labels=((planted, Counts(1, 1, 1)),))))
+    page = Page(html_of(replace(shop, worst=worst, tools=tools, labels=((planted, VerdictCounts(1, 1, 1)),))))
     before = Page(html_of(shop))
 
     assert_is_ours(page)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from agentguard.report import ReportData, ReviewedCall, html_of, report_of_store
-from agentguard.report.records import Counts, log_odds
+from agentguard.report.records import log_odds
 from agentguard.report.waterfall import bars_of
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
+from agentguard.verification.verdict_counts import VerdictCounts
 
 HOUR = 3_600.0
 
@@ -80,7 +81,7 @@ def test_an_accepted_record_counts_for_those_it_stands_for() -> None:
         audit(store, verdict="accept", posterior=0.05 + k / 1_000, nats={}, propensity=0.02, call_id=f"a{k}")
     found = report(store)
 
-    assert found.counts == Counts(150, 0, 1)
+    assert found.counts == VerdictCounts(150, 0, 1)
     assert found.histogram.weights[1] == 150.0
     assert found.tools[0].mean_posterior == pytest.approx((3 * 50 * 0.051 + 0.9) / 151)
     assert [call.call_id for call in found.worst] == ["c1"]
@@ -95,7 +96,7 @@ def test_hours_without_counts_are_those_of_the_records() -> None:
     slots = report(store).timeline.slots
 
     assert [(slot.first, slot.counts) for slot in slots] == [
-        (5, Counts(0, 0, 1)), (6, Counts()), (7, Counts(0, 1, 0)),
+        (5, VerdictCounts(0, 0, 1)), (6, VerdictCounts()), (7, VerdictCounts(0, 1, 0)),
     ]  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def test_a_document_that_cannot_be_read_is_told_of() -> None:
 def test_an_empty_store_makes_a_page() -> None:
     found = report(MemoryStore())
 
-    assert found.counts == Counts()
+    assert found.counts == VerdictCounts()
     assert "None of 0 calls was flagged or blocked." in html_of(found)
 
 

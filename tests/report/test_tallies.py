@@ -1,4 +1,4 @@
-"""Counts of verdicts, posteriors and labels."""
+"""VerdictCounts of verdicts, posteriors and labels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report.records import Counts
 from agentguard.report.tallies import SLOTS, LabelTally, Posteriors, Timing, by_hour
 from agentguard.verification.types import Verdict
+from agentguard.verification.verdict_counts import VerdictCounts
 
 VERDICTS: tuple[Verdict, ...] = ("accept", "flag", "block")
 
@@ -25,13 +25,13 @@ def test_slots_hold_every_call_in_its_order(verdicts: list[Verdict]) -> None:
     for slot in slots:
         assert slot.first == at + 1
         part = verdicts[at : slot.last]
-        assert slot.counts == Counts(*(part.count(verdict) for verdict in VERDICTS))
+        assert slot.counts == VerdictCounts(*(part.count(verdict) for verdict in VERDICTS))
         at = slot.last
     assert at == len(verdicts)
 
 
-@given(st.dictionaries(st.integers(-(10**9), 10**9), st.builds(Counts, *[st.integers(0, 99)] * 3), max_size=30))
-def test_hours_are_put_together_and_none_is_lost(hours: dict[int, Counts]) -> None:
+@given(st.dictionaries(st.integers(-(10**9), 10**9), st.builds(VerdictCounts, *[st.integers(0, 99)] * 3), max_size=30))
+def test_hours_are_put_together_and_none_is_lost(hours: dict[int, VerdictCounts]) -> None:
     slots = by_hour(hours).slots
 
     assert len(slots) <= SLOTS

@@ -1,5 +1,6 @@
 """What is kept comes back exactly; the keys of rows name nothing twice, and are in order."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -53,6 +54,27 @@ def test_any_bytes_are_json_or_refused(data: bytes) -> None:
         pass
     else:
         assert data[:1] in b"{[x\x08\x18(8HXhx"  # JSON, or one of the headers of zlib
+
+
+class Proxy:
+    """As lazy proxies do outside of their context: not even its class can be asked."""
+
+    @property  # type: ignore[misc]  # a read-only class is the point of it: isinstance() raises
+    def __class__(self) -> Any:
+        raise RuntimeError("outside of its context")
+
+
+class Endless(dict[str, Any]):
+    def keys(self) -> Any:
+        raise RuntimeError("no keys")
+
+    __iter__ = items = keys
+
+
+@pytest.mark.parametrize("made", [Proxy, lambda: {"a": Proxy()}, lambda: Endless(a=1), lambda: {"a": Endless(b=1)}])
+def test_an_object_whose_own_code_fails_is_refused(made: Callable[[], Any]) -> None:
+    with pytest.raises(StoreError, match="an event cannot be kept as JSON"):
+        encode("an event", made())
 
 
 def test_what_is_too_long_is_refused() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard import ProfileError, VerificationEngine
-from agentguard.verification.canonical import MAX_WEIGHT, plain, weighs_too_much
+from agentguard.verification.canonical import MAX_WEIGHT, args_key, plain, weighs_too_much
 from agentguard.verification.document import Limits, read
 from agentguard.verification.layout import layout_of
 
@@ -92,6 +92,19 @@ class TestSharedParts:
         assert document.kind == "array"
         assert not document.complete
         assert document.size < MAX_WEIGHT
+
+    @pytest.mark.parametrize("held", [lambda shared: (shared,), lambda shared: {"rows": [{"a": (shared, 1)}]}])
+    def test_within_a_tuple_too(self, held):
+        shared = ("leaf",)
+        for _ in range(60):
+            shared = (shared, shared)
+        assert read(held(shared)).size < MAX_WEIGHT
+        assert read(held(doubled(12))).size < MAX_WEIGHT
+
+    @pytest.mark.parametrize("held", [lambda shared: shared, lambda shared: {"a": shared}, lambda shared: (shared,)])
+    def test_arguments_that_hold_themselves_many_times_have_a_key(self, held):
+        assert args_key(held(doubled(12))) == args_key(held(doubled(12)))
+        assert args_key(held(doubled(12))) != args_key(held(doubled(2)))
 
     def test_one_long_text_many_times_over_too(self):
         document = read(["x" * 1_000_000] * 1_000)

@@ -183,3 +183,23 @@ class TestOnRecord:
 
         assert ReceiptSigner(KEY).check(token, "add", {"a": 1}, "2", call_id="c1", now=1001.0).is_genuine
         assert "not on record" in caplog.text
+
+
+@pytest.mark.parametrize("where", ["tool", "call_id", "session_id"])
+def test_a_name_with_half_of_a_surrogate_pair_can_be_signed(where: str) -> None:
+    changes = {where: "half: \ud83d"}
+
+    assert check(token(**changes), **changes) is ReceiptStatus.EXECUTED
+    assert check(token(**changes)) is not ReceiptStatus.EXECUTED
+
+
+class Proxy:
+    """As lazy proxies do outside of their context: not even its class can be asked."""
+
+    @property  # type: ignore[misc]  # a read-only class is the point of it: isinstance() raises
+    def __class__(self) -> Any:
+        raise RuntimeError("outside of its context")
+
+
+def test_an_object_that_cannot_be_asked_for_its_class_is_no_receipt() -> None:
+    assert check(Proxy()) is ReceiptStatus.FORGED

@@ -216,6 +216,7 @@ class TestRing:
         for value in values:
             ring.push(value)
         assert ring.ordered.tolist() == sorted(values[-size:])
+        assert ring.arrived.tolist() == values[-size:]
         assert len(ring) == min(size, len(values))
 
     @given(st.lists(LOGS, min_size=1, max_size=80), LOGS)

@@ -63,7 +63,7 @@ def _one_or_many(value: Any) -> Any:
 
 Term = Annotated[str, Field(min_length=1, strict=True)]
 Terms = Annotated[tuple[Term, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
-Count = Annotated[int, Field(strict=True, ge=0)]
+Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 
 
 class Format(Rule):

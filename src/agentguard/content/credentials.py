@@ -107,7 +107,12 @@ def no_placeholder(text: str) -> bool:
     >>> [no_placeholder(text) for text in ("tea4two", "<password>", "YOUR_API_KEY", "********", "${DB_PASSWORD}")]
     [True, False, False, False, False]
     """
-    return len(set(text)) > 1 and PLACEHOLDER.search(text[:MAX_LENGTH]) is None
+    return len(set(text)) > 1 and PLACEHOLDER.search(_readable(text[:MAX_LENGTH])) is None
+
+
+def _readable(text: str) -> str:
+    """Without lone surrogates, which re2 does not take."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def password_like(text: str) -> bool:
@@ -128,7 +133,7 @@ def token_like(text: str) -> bool:
     (True, False, False)
     """
     mixed = any(character.isdigit() for character in text) and any(character.isalpha() for character in text)
-    drawn = mixed and entropy(text) >= 3.0 and NAME.match(text) is None
+    drawn = mixed and entropy(text) >= 3.0 and NAME.match(_readable(text)) is None
     return 16 <= len(text) <= MAX_LENGTH and drawn and no_placeholder(text)
 
 

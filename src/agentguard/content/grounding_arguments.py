@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -212,19 +213,18 @@ class _Derived:
 
     def _relative(self, said: str, today: date) -> None:
         words = set(re.findall(r"[a-z]+", said))
-        self.dates |= {today + timedelta(days=shift) for word, shift in _DAYS.items() if word in words}
+        self.dates |= _shifted(today, (shift for word, shift in _DAYS.items() if word in words))
         for name, number in WEEKDAYS.items():
             if name in words:
                 ahead = (number - today.weekday()) % 7
-                self.dates |= {today + timedelta(days=ahead + shift) for shift in (-7, 0, 7)}
+                self.dates |= _shifted(today, (ahead + shift for shift in (-7, 0, 7)))
         if "week" in words or "weekend" in words:
-            monday = today - timedelta(days=today.weekday())
-            self.dates |= {monday + timedelta(days=shift) for shift in range(14)}
+            self.dates |= _shifted(today, range(-today.weekday(), 14 - today.weekday()))
         for match in list(_IN.finditer(said))[:100]:
             count = _number(match[1] or match[3])
             if count is not None and count < 1000:
-                days = timedelta(days=count * (7 if (match[2] or match[4]) == "week" else 1))
-                self.dates |= {today + days, today - days}
+                days = count * (7 if (match[2] or match[4]) == "week" else 1)
+                self.dates |= _shifted(today, (days, -days))
 
     def says(self, moment: Moment) -> bool:
         """Whether a date and a time follow, each for itself, from what was said."""
@@ -240,8 +240,17 @@ class _Derived:
         if (moment.month, moment.day) in self.days or day in self.dates:
             return True
         # "in June" gives the month's first day and its last
-        is_edge = moment.day == 1 or (day is not None and (day + timedelta(days=1)).day == 1)
+        is_edge = moment.day == 1 or (day is not None and any(next_day.day == 1 for next_day in _shifted(day, (1,))))
         return is_edge and moment.month in self.months
+
+
+def _shifted(day: date, shifts: Iterable[float]) -> set[date]:
+    """The days that lie so many days away, as far as the calendar goes: from the year 1 to 9999."""
+    found = set()
+    for shift in shifts:
+        with suppress(OverflowError):
+            found.add(day + timedelta(days=shift))
+    return found
 
 
 def _number(word: str) -> float | None:

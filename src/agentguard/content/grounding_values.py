@@ -233,6 +233,8 @@ def _cores(core: str) -> Iterator[tuple[float, float]]:
             if mark in mantissa:
                 whole, _, fraction = mantissa.partition(mark)
                 break
+    if fraction.strip("0123456789"):
+        return  # 1.234,56.7 and 0.192.168.0 are no numbers
     digits = "".join(filter(str.isdigit, whole))
     value = float(f"{digits or 0}.{fraction or 0}")
     if math.isfinite(value * power):

@@ -14,7 +14,7 @@ from agentguard.content.words import encodable
 
 __all__ = ["FORM_RULES"]
 
-Position = Annotated[int, Field(strict=True, ge=1)]
+Position = Annotated[int, Field(strict=True, ge=1, le=10**9)]
 HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")

@@ -22,7 +22,7 @@ from agentguard.content.words import encodable, sentence_spans
 __all__ = ["WORDING_RULES", "IfevalRule", "Number", "Phrase", "Relation", "compared"]
 
 Relation = Literal["less than", "at least"]
-Number = Annotated[int, Field(strict=True, ge=0)]
+Number = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Phrase = Annotated[str, Field(strict=True, pattern=r"\S")]
 # Words as a treebank tokenizer cuts them: no brackets, quotes or commas within, but slashes, stars and hyphens.
 TOKEN = re.compile(r"""[^\s,;:@#$%&?!\[\](){}<>"“”]+""")

@@ -128,4 +128,5 @@ def _written(value: Any, edits: tuple[Finding, ...]) -> Repair | None:
             text.encode()
         except UnicodeEncodeError:
             text = json.dumps(value)
+            value = json.loads(text)  # two halves of a surrogate pair side by side are one character in JSON
     return Repair(value, text, edits, True)

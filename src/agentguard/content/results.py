@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .findings import KINDS, Finding, Kind
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Found", "Kind", "found_in", "redacted", "text_of"]
 
 MAX_DEPTH: Final = 200
+MAX_VALUES: Final = 1_000_000  # of a result that is redacted; one that shares its parts has them without end
 
 
 class Found(NamedTuple):
@@ -57,7 +59,15 @@ def _gather(value: Any, label: str, found: list[str], depth: int) -> None:
         for item in value:
             _gather(item, label, found, depth + 1)
     elif value is not None and not isinstance(value, bool):
-        found.append(f"{label}{value}")
+        found.append(label + _written(value))
+
+
+def _written(value: Any) -> str:
+    """A number's digits; none of an integer so long that Python refuses to write it, for nothing we look for is."""
+    try:
+        return str(value)
+    except ValueError:
+        return ""
 
 
 def found_in(value: Any, kinds: Collection[Kind]) -> dict[Kind, Found]:
@@ -91,7 +101,8 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
     Text that is JSON is read, and written again where there was something to redact.
 
     Raises:
-        TypeError: for a value that is not made of JSON's types: its texts cannot be told from its other parts.
+        TypeError: for a value that is not made of JSON's types: its texts cannot be told from its other parts; for one
+            of more than a million values.
     """
     from .redaction import redact_value
 
@@ -101,7 +112,12 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
         results = scanner.scan(text, tools=())
         return [finding for kind in kinds if results[kind].label != "clean" for finding in results[kind].findings]
 
-    _refuse_others(value, 0)
+    try:
+        _refuse_others(value, 0, count(1))
+    except TypeError:
+        raise
+    except Exception as error:  # of a foreign object, whose own code may fail at any question
+        raise TypeError(f"what a {type(value).__name__} holds cannot be redacted: {type(error).__name__}") from None
     read = _json(value) if isinstance(value, str) else None
     if read is None:
         return redact_value(value, find).value
@@ -118,12 +134,14 @@ def _json(text: str) -> Any:
         return None
 
 
-def _refuse_others(value: Any, depth: int) -> None:
+def _refuse_others(value: Any, depth: int, numbers: Iterator[int]) -> None:
+    if next(numbers) > MAX_VALUES:
+        raise TypeError(f"what holds more than {MAX_VALUES:,} values cannot be redacted")
     if isinstance(value, dict) and depth < MAX_DEPTH:
         for item in value.values():
-            _refuse_others(item, depth + 1)
+            _refuse_others(item, depth + 1, numbers)
     elif isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
         for item in value:
-            _refuse_others(item, depth + 1)
+            _refuse_others(item, depth + 1, numbers)
     elif value is not None and not isinstance(value, (str, int, float, dict, list, tuple)):
         raise TypeError(f"what a {type(value).__name__} holds cannot be redacted")

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
+from agentguard.verification.audit import AuditRecord
 from agentguard.verification.fleet import sayable
 
-from .records import Label, Recorded, ShownVerdict, shown
+from .records import Label, ShownVerdict, shown
 from .tallies import Tallies, Tools
 
 __all__ = ["Board", "Change", "Position", "Queue"]
@@ -50,7 +51,7 @@ class Change(NamedTuple):
 
     kind: str
     at: Position
-    what: dict[str, Any] | Recorded
+    what: dict[str, Any] | AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Board:
         self._lock = Lock()
         self._kept, self._most_changes = kept, changes
         self._position = Position()
-        self._records: OrderedDict[int, Recorded] = OrderedDict()
+        self._records: OrderedDict[int, AuditRecord] = OrderedDict()
         self._named: dict[tuple[str, str], list[int]] = {}
         self._labels: dict[int, Label] = {}
         self._unmatched: OrderedDict[tuple[str, str], Label] = OrderedDict()  # their calls may be put on record late
@@ -90,7 +91,7 @@ class Board:
 
     # --- Written ---
 
-    def read_on(self, audit: int, records: Iterable[Recorded], feedback: int, events: Iterable[Label | str]) -> bool:
+    def read_on(self, audit: int, records: Iterable[AuditRecord], feedback: int, events: Iterable[Label | str]) -> bool:
         """Take in what was read from both logs, the verdicts first; whether anything is new.
 
         Args:
@@ -121,10 +122,10 @@ class Board:
             self._version += news
             return news
 
-    def _add(self, record: Recorded) -> None:
+    def _add(self, record: AuditRecord) -> None:
         self._position = self._position._replace(audit=record.sequence)
         self._records[record.sequence] = record
-        self._tallies.add(record.tool, record.judged.verdict)
+        self._tallies.add(record.tool, record.call.verdict)
         if record.call_id is not None:
             name = record.tool, record.call_id
             self._named.setdefault(name, []).append(record.sequence)
@@ -211,7 +212,7 @@ class Board:
         with self._lock:
             return self._version
 
-    def find(self, sequence: int) -> tuple[Recorded, Label | None] | None:
+    def find(self, sequence: int) -> tuple[AuditRecord, Label | None] | None:
         """A verdict by its number, with the latest word on it; None where it is not among the newest."""
         with self._lock:
             record = self._records.get(sequence)
@@ -246,7 +247,7 @@ class Board:
                 return None
             found: list[tuple[Change, ShownVerdict | None]] = []
             for change in self._changes:
-                if isinstance(change.what, Recorded):
+                if isinstance(change.what, AuditRecord):
                     if change.what.sequence <= position.audit:
                         continue
                 elif change.at.feedback <= position.feedback:
@@ -257,7 +258,7 @@ class Board:
             return found
 
     def _shown_change(self, change: Change) -> ShownVerdict | None:
-        if not isinstance(change.what, Recorded):
+        if not isinstance(change.what, AuditRecord):
             return None
         return shown(change.what, self._labels.get(change.what.sequence))
 

@@ -13,7 +13,7 @@ from agentguard.serving.key import KEY_HEADER, KEY_VARIABLE, ServiceKey
 from agentguard.serving.problems import ProblemError
 
 from .pages import ASSETS, asset, login_page, page
-from .sessions import COOKIE, is_same_origin
+from .sessions import Session, cookie_name, is_same_origin
 from .view import PATH, View
 
 __all__ = ["PUBLIC", "browsing"]
@@ -51,10 +51,18 @@ def browsing(view: View, key: ServiceKey) -> APIRouter:
         if not key.is_key(_sent_key(await request.body())):
             _log.warning("a browser came with a wrong key")
             return login_page(f"That is not the server's key. It is the one in {KEY_VARIABLE}.", 401)
+        former = view.sessions.of(request)
+        if former is not None:  # its cookie is about to be replaced, and nobody could end it any more
+            _end(view, former)
         answer = RedirectResponse("./", 303)
         # Without a path: below the folder of this address, whatever a proxy has put before it.
         answer.set_cookie(
-            COOKIE, view.sessions.begin(), path=None, httponly=True, samesite="strict", secure=_is_encrypted(request)
+            cookie_name(request.headers),
+            view.sessions.begin(),
+            path=None,
+            httponly=True,
+            samesite="strict",
+            secure=_is_encrypted(request),
         )
         return answer
 
@@ -63,10 +71,10 @@ def browsing(view: View, key: ServiceKey) -> APIRouter:
         session = view.sessions.of(request)
         if session is None:
             raise ProblemError(409, "no-session", f"whoever brings {KEY_HEADER} has no session to end")
-        view.sessions.end(session)
-        view.audience.call()  # its streams end now, not with the next that happens
+        _end(view, session)
         answer = Response(status_code=204)
-        answer.set_cookie(COOKIE, "", max_age=0, expires=0, path=None, httponly=True, samesite="strict")
+        name = cookie_name(request.headers)
+        answer.set_cookie(name, "", max_age=0, expires=0, path=None, httponly=True, samesite="strict")
         return answer
 
     @router.get(_STATIC + "{name}")
@@ -76,6 +84,11 @@ def browsing(view: View, key: ServiceKey) -> APIRouter:
         return asset(name)
 
     return router
+
+
+def _end(view: View, session: Session) -> None:
+    view.sessions.end(session)
+    view.audience.call()  # its streams end now, not with the next that happens
 
 
 def _sent_key(body: bytes) -> bytes:

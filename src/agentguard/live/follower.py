@@ -10,12 +10,12 @@ from typing import Final
 from agentguard.errors import StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
-from agentguard.verification.audit import AUDIT
+from agentguard.verification.audit import AUDIT, AuditRecord
 from agentguard.verification.persistence import FEEDBACK
 
 from .board import Board
 from .calls import CallCounts
-from .records import Label, Recorded, read_label, read_record
+from .records import Label, read_label, read_record
 
 __all__ = ["Follower"]
 
@@ -104,7 +104,7 @@ class Follower:
         # Asked in this order: a label that is found here is on a call whose record, if it has one, is found below.
         feedback = self._store.events(FEEDBACK, after=at.feedback)
         audit = self._store.events(AUDIT, after=at.audit)
-        news, last, records = False, at.audit, list[Recorded]()
+        news, last, records = False, at.audit, list[AuditRecord]()
         for record in audit:
             last = record.sequence
             found = read_record(record)

@@ -7,33 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple
 
 from agentguard.stores.base import Record
-from agentguard.verification.audit import Judged
+from agentguard.verification.audit import AuditRecord, audit_record, is_share
 from agentguard.verification.calibration import DECLARED
 from agentguard.verification.fleet import sayable
 from agentguard.verification.types import Verdict
 
-__all__ = ["Label", "Recorded", "ShownLabel", "ShownVerdict", "label_event", "read_label", "read_record", "shown"]
+__all__ = ["Label", "ShownLabel", "ShownVerdict", "label_event", "read_label", "read_record", "shown"]
 
 MAX_NAME: Final = 1_000
 MAX_SIGNALS: Final = 100
-MOST_NATS: Final = 1e6
-_VERDICTS: Final = ("accept", "flag", "block")
-
-
-class Recorded(NamedTuple):
-    """An audit record: its number and time in the log, the call by its names, and what was made of it."""
-
-    sequence: int
-    at: float
-    tool: str
-    call_id: str | None
-    session_id: str | None
-    posterior: float
-    false_block_p: float | None
-    judged: Judged
 
 
 class Label(NamedTuple):
@@ -84,28 +69,14 @@ class ShownVerdict:
     label: ShownLabel | None
 
 
-def read_record(record: Record) -> Recorded | None:
-    """The verdict in an event of the audit log; None where there is none."""
-    event = record.event
-    try:
-        fired, nats = tuple(event["fired"]), dict(event["nats"])
-        call = Judged(event["verdict"], float(event["prior"]), fired, nats, float(event["propensity"]))
-        names = event["tool"], event["call_id"], event.get("session_id")
-        posterior, false_block_p = float(event["posterior"]), event.get("false_block_p")
-    except (KeyError, TypeError, ValueError, OverflowError):
+def read_record(record: Record) -> AuditRecord | None:
+    """The verdict in an event of the audit log; None where there is none, or one too large to be shown."""
+    found = audit_record(record)
+    if found is None:
         return None
-    usable = (
-        call.verdict in _VERDICTS
-        and all(_is_share(value) for value in (call.prior, posterior, call.propensity))
-        and call.propensity > 0.0
-        and isinstance(names[0], str)
-        and all(name is None or (isinstance(name, str) and len(name) <= MAX_NAME) for name in names)
-        and (false_block_p is None or _is_share(false_block_p))
-        and max(len(fired), len(nats)) <= MAX_SIGNALS
-        and all(isinstance(name, str) and len(name) <= MAX_NAME for name in (*fired, *nats))
-        and all(map(_is_number, nats.values()))
-    )
-    return Recorded(record.sequence, record.at, *names, posterior, false_block_p, call) if usable else None
+    names = [found.tool, found.call_id or "", found.session_id or "", *found.call.fired, *found.call.nats]
+    short = max(map(len, names)) <= MAX_NAME and max(len(found.call.fired), len(found.call.nats)) <= MAX_SIGNALS
+    return found if short else None
 
 
 def read_label(record: Record) -> Label | None:
@@ -120,20 +91,20 @@ def read_label(record: Record) -> Label | None:
         record.at,
         tool,
         call_id if isinstance(call_id, str) else None,
-        posterior if _is_share(posterior) else None,
+        posterior if is_share(posterior) else None,
         fabricated,
     )
 
 
-def label_event(found: Recorded, *, was_hallucination: bool) -> Mapping[str, Any]:
+def label_event(found: AuditRecord, *, was_hallucination: bool) -> Mapping[str, Any]:
     """The event that ``VerificationEngine.record_feedback`` writes for this call."""
     named = {"tool": found.tool, "confidence_score": found.posterior, "was_hallucination": was_hallucination}
-    return {**named, "call_id": found.call_id, **found.judged.as_event()}
+    return {**named, "call_id": found.call_id, **found.call.as_event()}
 
 
-def shown(found: Recorded, label: Label | None) -> ShownVerdict:
+def shown(found: AuditRecord, label: Label | None) -> ShownVerdict:
     """A record for the page, the signals that said most first; lone surrogates, which JSON lacks, are written out."""
-    call = found.judged
+    call = found.call
     fired = {name.removeprefix(DECLARED): name.startswith(DECLARED) for name in call.fired}
     signals = sorted(
         (name for name in {**fired, **call.nats} if name in fired or call.nats[name]),
@@ -156,11 +127,3 @@ def shown(found: Recorded, label: Label | None) -> ShownVerdict:
         ),
         None if label is None else ShownLabel(label.sequence, label.at, label.fabricated),
     )
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= MOST_NATS
-
-
-def _is_share(value: Any) -> TypeGuard[float]:
-    return type(value) in (int, float) and 0.0 <= value <= 1.0

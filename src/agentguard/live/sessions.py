@@ -22,7 +22,7 @@ from starlette.types import Scope
 
 from agentguard.serving.problems import ProblemError
 
-__all__ = ["COOKIE", "CSRF_HEADER", "Session", "Sessions", "is_same_origin"]
+__all__ = ["COOKIE", "CSRF_HEADER", "Session", "Sessions", "cookie_name", "is_same_origin"]
 
 COOKIE: Final = "agentguard_session"
 CSRF_HEADER: Final = "X-CSRF-Token"
@@ -84,7 +84,7 @@ class Sessions:
 
     def of(self, connection: HTTPConnection) -> Session | None:
         """The session that a request's cookie is of."""
-        token = connection.cookies.get(COOKIE, "")
+        token = connection.cookies.get(cookie_name(connection.headers), "")
         with self._lock:
             # By its digest: how long this takes tells nothing about the token.
             session = self._sessions.get(_digest(token)) if token else None
@@ -109,6 +109,16 @@ class Sessions:
                 403, "csrf", f"this needs the header {CSRF_HEADER} with the token that the page was told"
             )
         return True
+
+
+def cookie_name(headers: Headers) -> str:
+    """The name of a session's cookie at the port that is asked: browsers keep one of a name for all ports of a machine.
+
+    >>> cookie_name(Headers({"host": "localhost:8321"})), cookie_name(Headers({"host": "guard.example"}))
+    ('agentguard_session_8321', 'agentguard_session')
+    """
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"{COOKIE}_{port}" if port.isascii() and port.isdecimal() and len(port) <= 5 else COOKIE
 
 
 def is_same_origin(headers: Headers) -> bool:

@@ -13,15 +13,17 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
+from agentguard.verification.canonical import plain
 from agentguard.verification.document import Document, read
 from agentguard.verification.keys import numbers_of
 from agentguard.verification.state_words import Portrait
 from agentguard.verification.types import ToolCall, VerificationResult
+from agentguard.verification.verdict_counts import SEVERITY, VerdictCounts
 
 from .drift import drift_alarms, drifted_of
-from .records import Chart, Content, Counts, ReportData, ToolReport, WorstCall
+from .records import Chart, Content, ReportData, ToolReport, WorstCall
 from .series import LEAST, Series
-from .tallies import PLACES, LabelTally, Posteriors, Timing
+from .tallies import LabelTally, Posteriors, Timing
 from .worst import Worst, steps_of
 
 __all__ = ["MAX_FIELDS", "MAX_SERIES", "MAX_TOOLS", "OTHER_TOOLS", "ReportBuilder", "telling", "tool_rank"]
@@ -70,11 +72,11 @@ class ReportBuilder:
     ...     builder.add(call, engine.verify(call.tool, args=call.args, result=call.result))
     >>> report = builder.data(title="Prices", source="calls.jsonl")
     >>> report.counts, [chart.name for chart in report.tools[0].charts]
-    (Counts(accept=20, flag=0, block=0), ['latency', 'price'])
+    (VerdictCounts(accept=20, flag=0, block=0), ['latency', 'price'])
     """
 
     def __init__(self, worst: int = 10, *, content: bool = False) -> None:
-        self.calls = 0
+        self.calls: int = 0
         self._content = content
         self._tools: dict[str, _Tool] = {}
         self._timing, self._posteriors, self._labels = Timing(), Posteriors(), LabelTally()
@@ -92,7 +94,7 @@ class ReportBuilder:
         """
         self.calls += 1
         tool = self._tool(result.tool)
-        where = PLACES[result.verdict]
+        where = SEVERITY[result.verdict]
         tool.verdicts[where] += 1
         tool.posteriors.push(result.posterior)
         self._posteriors.push(result.posterior)
@@ -174,21 +176,21 @@ class ReportBuilder:
             learned: what was learned of a tool, by mode.
             notes: what else is to be known.
         """
-        ranked = sorted(self._tools.items(), key=lambda item: tool_rank(item[0], Counts(*item[1].verdicts)))
+        ranked = sorted(self._tools.items(), key=lambda item: tool_rank(item[0], VerdictCounts(*item[1].verdicts)))
         if len(self._tools) > MAX_SERIES:
             notes = (*notes, f"Charts are kept of the first {MAX_SERIES} tools of a log only.")
         verdicts = (sum(tool.verdicts[k] for tool in self._tools.values()) for k in range(3))
         by_label = sorted(self._by_label.items(), key=lambda item: (-sum(item[1]), item[0]))
         return ReportData(
-            title, source, "calls", mode, made, version, accept_below, block_at, Counts(*verdicts),
-            tuple((name[:MAX_NAME], Counts(*counts)) for name, counts in by_label), self._timing.timeline(),
+            title, source, "calls", mode, made, version, accept_below, block_at, VerdictCounts(*verdicts),
+            tuple((name[:MAX_NAME], VerdictCounts(*counts)) for name, counts in by_label), self._timing.timeline(),
             self._posteriors.histogram(), self._labels.reliability(), self._worst.calls(),
             tuple(_report_of(name, tool, learned) for name, tool in ranked[:most_tools]),
             max(len(ranked) - most_tools, 0), notes,
         )  # fmt: skip
 
 
-def tool_rank(name: str, counts: Counts) -> tuple[Any, ...]:
+def tool_rank(name: str, counts: VerdictCounts) -> tuple[Any, ...]:
     """The order of tools: most blocked, most flagged, most called."""
     return -counts.block, -counts.flag, -counts.calls, name
 
@@ -217,7 +219,7 @@ def _numbers(document: Document) -> Mapping[str, float]:
 
 
 def _report_of(name: str, tool: _Tool, learned: Learned | None) -> ToolReport:
-    counts = Counts(*tool.verdicts)
+    counts = VerdictCounts(*tool.verdicts)
     latency = None if tool.latency is None else tool.latency.chart("latency", "ms", "log")
     others = [series.chart(path or "(the value)", "", "signed log") for path, series in tool.fields.items()]
     if tool.size is not None:
@@ -238,9 +240,11 @@ def _content(call: ToolCall, result: VerificationResult) -> Content:
 
 def _text(value: Any) -> str:
     """Arguments or a result as text, cut."""
-    if not isinstance(value, str):
+    if type(value) is not str:
         try:
-            value = json.dumps(value, ensure_ascii=False, indent=1, default=str)
+            # Made plain first: what shares its parts many times over would be written for ever.
+            made = plain(value)
+            value = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, indent=1)
         except Exception:  # of foreign objects: what a report shows of them is a courtesy
             value = f"({type(value).__name__})"
     return value if len(value) <= MAX_CONTENT else f"{value[:MAX_CONTENT]}… ({len(value):,} characters)"

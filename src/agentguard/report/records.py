@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 
 from agentguard.verification.state_words import Portrait
 from agentguard.verification.types import Verdict
+from agentguard.verification.verdict_counts import VerdictCounts
 
 __all__ = [
-    "Bin", "Chart", "Content", "Counts", "Drifted", "Histogram", "Limits", "Point", "Reliability", "ReportData",
+    "Bin", "Chart", "Content", "Drifted", "Histogram", "Limits", "Point", "Reliability", "ReportData",
     "Scale", "Slot", "Step", "Timeline", "ToolReport", "WorstCall", "log_odds", "on_scale", "to_scale",
 ]  # fmt: skip
 
@@ -50,30 +51,12 @@ def log_odds(probability: float) -> float:
     return math.inf if probability >= 1.0 else math.log(probability) - math.log1p(-probability)
 
 
-class Counts(NamedTuple):
-    """How many calls got which verdict."""
-
-    accept: int = 0
-    flag: int = 0
-    block: int = 0
-
-    @property
-    def calls(self) -> int:
-        """All of them."""
-        return self.accept + self.flag + self.block
-
-    @property
-    def suspects(self) -> int:
-        """Flagged and blocked ones."""
-        return self.flag + self.block
-
-
 class Slot(NamedTuple):
     """Verdicts on the calls numbered ``first`` to ``last``, or made in these hours since the epoch."""
 
     first: int
     last: int
-    counts: Counts
+    counts: VerdictCounts
 
 
 class Timeline(NamedTuple):
@@ -276,7 +259,7 @@ class ToolReport(NamedTuple):
     """
 
     name: str
-    counts: Counts
+    counts: VerdictCounts
     mean_posterior: float | None
     histogram: Histogram
     charts: tuple[Chart, ...]
@@ -314,8 +297,8 @@ class ReportData:
     version: str
     accept_below: float
     block_at: float
-    counts: Counts
-    labels: tuple[tuple[str, Counts], ...]
+    counts: VerdictCounts
+    labels: tuple[tuple[str, VerdictCounts], ...]
     timeline: Timeline
     histogram: Histogram
     reliability: Reliability | None

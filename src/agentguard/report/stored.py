@@ -6,27 +6,25 @@ for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from agentguard.stores import Store
-from agentguard.stores.base import Record
-from agentguard.verification.audit import AUDIT
+from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification.state import Overview, overview, sayable
-from agentguard.verification.types import Verdict
+from agentguard.verification.verdict_counts import SEVERITY, VERDICTS, VerdictCounts
 
 from .build import MAX_DETAIL, MAX_NAME, tool_rank
-from .records import Counts, ReportData, ToolReport, WorstCall
+from .records import ReportData, ToolReport, WorstCall
 from .stored_tool import kept_of
-from .tallies import PLACES, LabelTally, Posteriors, by_hour
+from .tallies import LabelTally, Posteriors, by_hour
 from .worst import Worst, steps_of
 
 __all__ = ["ReviewedCall", "report_of_store"]
 
 MOST_WEIGHT: Final = 200.0  # calls that one record may stand for
-VERDICTS: Final = tuple(PLACES)
 NAMES: Final = ("fabricated", "genuine")
 HOUR: Final = 3_600.0
 MAX_SIGNALS: Final = 100
@@ -41,19 +39,6 @@ class ReviewedCall(NamedTuple):
     weight: float = 1.0
     call_id: str = ""
     verdict: str | None = None
-
-
-class _Recorded(NamedTuple):
-    """An audit record that can be used."""
-
-    at: float
-    tool: str
-    verdict: Verdict
-    prior: float
-    posterior: float
-    weight: float
-    nats: Mapping[str, float]
-    event: Mapping[str, Any]
 
 
 class _Tool:
@@ -100,60 +85,38 @@ def report_of_store(
     words = {(call.tool, call.call_id): NAMES[not call.fabricated] for call in reviewed if call.call_id}
     kept, tools = Worst(worst), dict[str, _Tool]()
     posteriors, hours = Posteriors(), _hours_of(known)
-    for number, record in enumerate(_recorded(store), 1):
+    for number, record in enumerate(filter(None, map(audit_record, store.events(AUDIT))), 1):
+        verdict, weight = record.call.verdict, min(1.0 / record.call.propensity, MOST_WEIGHT)
         tool = tools.setdefault(sayable(record.tool), _Tool())
-        tool.verdicts[PLACES[record.verdict]] += record.weight
-        tool.posteriors.push(record.posterior, record.weight)
-        posteriors.push(record.posterior, record.weight)
-        if record.verdict != "accept":
-            hours.setdefault(int(record.at // HOUR), [0, 0, 0])[PLACES[record.verdict]] += 1
-        kept.push(record.verdict, record.posterior, number, lambda: _opened(record, number, words))  # noqa: B023 - at once
+        tool.verdicts[SEVERITY[verdict]] += weight
+        tool.posteriors.push(record.posterior, weight)
+        posteriors.push(record.posterior, weight)
+        if verdict != "accept":
+            hours.setdefault(int(record.at // HOUR), [0, 0, 0])[SEVERITY[verdict]] += 1
+        kept.push(verdict, record.posterior, number, lambda: _opened(record, number, words))  # noqa: B023 - at once
     counted = {tool.tool: tool.counted.calls for tool in known.tools}
     counts = {name: _counts(tools.get(name), counted.get(name, 0)) for name in {*counted, *tools}}
     ranked = sorted(counts.items(), key=lambda item: tool_rank(*item))
     return ReportData(
         title, source, "store", "", made, version, accept_below, block_at,
-        Counts(*(sum(each[k] for each in counts.values()) for k in range(3))), _by_label(reviewed),
-        by_hour({hour: Counts(max(calls - bad - worse, 0), bad, worse) for hour, (calls, bad, worse) in hours.items()}),
+        VerdictCounts(*(sum(each[k] for each in counts.values()) for k in range(3))), _by_label(reviewed),
+        by_hour({hour: VerdictCounts(max(n - bad - worse, 0), bad, worse) for hour, (n, bad, worse) in hours.items()}),
         posteriors.histogram(), _reliability(reviewed), kept.calls(),
         tuple(_tool(store, name, each, tools.get(name)) for name, each in ranked[:most_tools]),
         max(len(ranked) - most_tools, 0), tuple(_notes(known)),
     )  # fmt: skip
 
 
-def _recorded(store: Store) -> Iterator[_Recorded]:
-    for record in store.events(AUDIT):
-        found = _read(record)
-        if found is not None:
-            yield found
-
-
-def _read(record: Record) -> _Recorded | None:
-    event = record.event
-    try:
-        verdict, prior, posterior = event["verdict"], float(event["prior"]), float(event["posterior"])
-        propensity = float(event["propensity"])
-        nats = {str(name)[:MAX_NAME]: float(added) for name, added in list(dict(event["nats"]).items())[:MAX_SIGNALS]}
-        tool = str(event["tool"])
-    except (KeyError, TypeError, ValueError):
-        return None  # as the engine does that reads on in its log
-    usable = verdict in PLACES and 0.0 <= prior <= 1.0 and 0.0 <= posterior <= 1.0 and propensity > 0.0
-    if not usable or not all(map(math.isfinite, (record.at, *nats.values()))):
-        return None
-    return _Recorded(record.at, tool, verdict, prior, posterior, min(1.0 / propensity, MOST_WEIGHT), nats, event)
-
-
-def _opened(record: _Recorded, number: int, words: Mapping[tuple[str, str], str]) -> WorstCall:
-    event, call_id = record.event, str(record.event.get("call_id") or "")
-    steps, remainder = steps_of(record.prior, record.posterior, record.nats, {})
-    p = event.get("false_block_p")
+def _opened(record: AuditRecord, number: int, words: Mapping[tuple[str, str], str]) -> WorstCall:
+    call, call_id = record.call, record.call_id or ""
+    nats = {name[:MAX_NAME]: added for name, added in islice(call.nats.items(), MAX_SIGNALS)}
+    steps, remainder = steps_of(call.prior, record.posterior, nats, {})
     moved = "; ".join(f"{step.signal} {step.nats:+.2f}" for step in sorted(steps, key=lambda step: -abs(step.nats))[:2])
-    said = f"{record.verdict}: P(fabricated) {record.posterior:.3f}, prior {record.prior:.3f}"
+    said = f"{call.verdict}: P(fabricated) {record.posterior:.3f}, prior {call.prior:.3f}"
     return WorstCall(
-        number, _time(record.at), record.tool[:MAX_NAME], call_id[:MAX_NAME],
-        str(event.get("session_id") or "")[:MAX_NAME], record.verdict, record.prior, record.posterior,
-        p if isinstance(p, float) else None, steps, remainder, (), f"{said}. {moved}"[:MAX_DETAIL] if moved else said,
-        words.get((record.tool, call_id), ""), None,
+        number, _time(record.at), record.tool[:MAX_NAME], call_id[:MAX_NAME], (record.session_id or "")[:MAX_NAME],
+        call.verdict, call.prior, record.posterior, record.false_block_p, steps, remainder, (),
+        f"{said}. {moved}"[:MAX_DETAIL] if moved else said, words.get((record.tool, call_id), ""), None,
     )  # fmt: skip
 
 
@@ -166,20 +129,20 @@ def _hours_of(known: Overview) -> dict[int, list[int]]:
     return hours
 
 
-def _counts(tool: _Tool | None, calls: int) -> Counts:
+def _counts(tool: _Tool | None, calls: int) -> VerdictCounts:
     """Calls were counted; where they were not, accepted ones are as many as their records stand for."""
     if tool is None:
-        return Counts(calls)
+        return VerdictCounts(calls)
     accepted, flagged, blocked = (round(weight) for weight in tool.verdicts)
-    return Counts(max(calls - flagged - blocked, 0) if calls else accepted, flagged, blocked)
+    return VerdictCounts(max(calls - flagged - blocked, 0) if calls else accepted, flagged, blocked)
 
 
-def _by_label(reviewed: tuple[ReviewedCall, ...]) -> tuple[tuple[str, Counts], ...]:
+def _by_label(reviewed: tuple[ReviewedCall, ...]) -> tuple[tuple[str, VerdictCounts], ...]:
     found = {name: [0, 0, 0] for name in NAMES}
     for call in reviewed:
         if call.verdict in VERDICTS:
             found[NAMES[not call.fabricated]][VERDICTS.index(call.verdict)] += 1
-    return tuple((name, Counts(*counts)) for name, counts in found.items() if any(counts))
+    return tuple((name, VerdictCounts(*counts)) for name, counts in found.items() if any(counts))
 
 
 def _reliability(reviewed: tuple[ReviewedCall, ...]) -> Any:
@@ -189,7 +152,7 @@ def _reliability(reviewed: tuple[ReviewedCall, ...]) -> Any:
     return tally.reliability()
 
 
-def _tool(store: Store, name: str, counts: Counts, audited: _Tool | None) -> ToolReport:
+def _tool(store: Store, name: str, counts: VerdictCounts, audited: _Tool | None) -> ToolReport:
     posteriors = Posteriors() if audited is None else audited.posteriors
     mean = posteriors.mean if counts.accept == 0 or (audited is not None and audited.verdicts[0]) else None
     kept = kept_of(store, name)

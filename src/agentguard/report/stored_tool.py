@@ -18,7 +18,6 @@ from agentguard.verification.reference.baseline import Baseline
 from agentguard.verification.state import Place, documents_of
 from agentguard.verification.state_checks import restored
 from agentguard.verification.state_words import Portrait, portrait
-from agentguard.verification.statistics import Ring
 
 from .build import LEAST_MS
 from .drift import drifted_of
@@ -65,19 +64,13 @@ def _chart(memory: Any) -> Iterator[Chart]:
     """Latency as it was lately, in the order of calls."""
     series = Series()
     if isinstance(memory, ToolMemory):
-        for x in _in_order(memory.latency):
+        for x in memory.latency.arrived:
             series.push(x)
     elif isinstance(memory, Baseline):
         for milliseconds in memory.latency.recent():
             series.push(math.log(max(milliseconds, LEAST_MS)))
     if series.count >= LEAST:
         yield series.chart("latency", "ms", "log")
-
-
-def _in_order(ring: Ring) -> Iterator[float]:
-    arrived, oldest = ring._arrived, ring._oldest  # nobody else asks in which order they came
-    yield from arrived[oldest:]
-    yield from arrived[:oldest]
 
 
 def _drifted(memory: Any) -> Iterator[Drifted]:

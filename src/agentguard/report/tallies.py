@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from agentguard.verification.types import Verdict
+from agentguard.verification.verdict_counts import SEVERITY, VerdictCounts
 
-from .records import Bin, Counts, Histogram, Reliability, Slot, Timeline
+from .records import Bin, Histogram, Reliability, Slot, Timeline
 
 __all__ = ["BINS", "SLOTS", "LabelTally", "Posteriors", "Timing", "by_hour"]
 
@@ -16,7 +17,6 @@ BINS: Final = 20
 SLOTS: Final = 120
 LABEL_BINS: Final = 10
 Z95: Final = 1.959963984540054  # the 97.5% quantile of the standard normal distribution
-PLACES: Final[Mapping[Verdict, int]] = {"accept": 0, "flag": 1, "block": 2}
 
 
 class Timing:
@@ -27,7 +27,7 @@ class Timing:
     ...     timing.push("block" if n == 7 else "accept")
     >>> slots = timing.timeline().slots
     >>> len(slots), slots[0], slots[1]
-    (75, Slot(first=1, last=4, counts=Counts(accept=4, flag=0, block=0)), Slot(first=5, last=8, counts=Counts(accept=3, flag=0, block=1)))
+    (75, Slot(first=1, last=4, counts=VerdictCounts(accept=4, flag=0, block=0)), Slot(first=5, last=8, counts=VerdictCounts(accept=3, flag=0, block=1)))
     """  # noqa: E501 - a record as it prints
 
     __slots__ = ("_calls", "_slots", "_width")
@@ -45,7 +45,7 @@ class Timing:
                 self._width *= 2
             self._slots.append([0, 0, 0])
         self._calls += 1
-        self._slots[-1][PLACES[verdict]] += 1
+        self._slots[-1][SEVERITY[verdict]] += 1
 
     def timeline(self) -> Timeline:
         """What was counted so far."""
@@ -53,16 +53,16 @@ class Timing:
         return Timeline(
             "call",
             tuple(
-                Slot(first, min(first + self._width - 1, self._calls), Counts(*counts))
+                Slot(first, min(first + self._width - 1, self._calls), VerdictCounts(*counts))
                 for first, counts in zip(firsts, self._slots, strict=True)
             ),
         )
 
 
-def by_hour(hours: Mapping[int, Counts]) -> Timeline:
+def by_hour(hours: Mapping[int, VerdictCounts]) -> Timeline:
     """Verdicts by hour since the epoch, in at most 120 slots of equally many hours; hours without calls too.
 
-    >>> timeline = by_hour({10: Counts(5), 12: Counts(0, 1)})
+    >>> timeline = by_hour({10: VerdictCounts(5), 12: VerdictCounts(0, 1)})
     >>> [(slot.first, slot.counts.calls) for slot in timeline.slots]
     [(10, 5), (11, 0), (12, 1)]
     """
@@ -75,7 +75,9 @@ def by_hour(hours: Mapping[int, Counts]) -> Timeline:
         for place, count in enumerate(counts):
             sums[(hour - first) // width][place] += count
     starts = range(first, last + 1, width)
-    slots = (Slot(at, min(at + width - 1, last), Counts(*counts)) for at, counts in zip(starts, sums, strict=True))
+    slots = (
+        Slot(at, min(at + width - 1, last), VerdictCounts(*counts)) for at, counts in zip(starts, sums, strict=True)
+    )
     return Timeline("hour", tuple(slots))
 
 

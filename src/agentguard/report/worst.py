@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from heapq import heappush, heappushpop
 
 from agentguard.verification.types import SignalResult, Verdict
+from agentguard.verification.verdict_counts import SEVERITY
 
 from .records import Step, WorstCall, log_odds
-from .tallies import PLACES
 
 __all__ = ["Worst", "steps_of"]
 
@@ -34,7 +34,7 @@ class Worst:
 
     def push(self, verdict: Verdict, posterior: float, number: int, make: Callable[[], WorstCall]) -> None:
         """Keep a call if it is one of the worst; only then is its record made. ``number`` tells all calls apart."""
-        rank = (PLACES[verdict], posterior, -number)
+        rank = (SEVERITY[verdict], posterior, -number)
         full = len(self._heap) >= WIDER * self._most
         if not self._most or (full and rank < self._heap[0][0]):
             return

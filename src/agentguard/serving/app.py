@@ -137,7 +137,7 @@ def assemble(parts: Sequence[Part], *, key: ServiceKey, max_body_bytes: int = MA
     return app
 
 
-def _health() -> _Health:
+async def _health() -> _Health:  # takes no thread: it answers also where all of them wait
     return _Health()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import quote
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,8 +29,12 @@ _SECURITY_HEADERS: Final = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Referrer-Policy", "no-referrer"),
 )
+BODY_SECONDS: Final = 30.0
+"""For a whole body: paths that need no key are there for everybody, also for who sends a byte a minute."""
+
 _log = logging.getLogger("agentguard.serving")
 
 
@@ -43,6 +48,7 @@ class Door:
         public: paths that need no key.
         entrances: asked in turn where there is no key.
         json_at: methods and paths that take a JSON body.
+        body_seconds: within which a body must be there.
     """
 
     def __init__(
@@ -54,6 +60,7 @@ class Door:
         public: frozenset[str],
         entrances: Sequence[Entrance] = (),
         json_at: frozenset[tuple[str, str]],
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._app = app
         self._key = key
@@ -61,6 +68,7 @@ class Door:
         self._public = public
         self._entrances = entrances
         self._json_at = json_at
+        self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -112,22 +120,27 @@ class Door:
         return any(entrance(scope) for entrance in self._entrances)
 
     async def _read(self, receive: Receive) -> tuple[bytes, Response | None]:
-        """The whole body, which is small or refused; a length that was declared is not relied on."""
+        """The whole body, which is small and soon there, or refused; a length that was declared is not relied on."""
         body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":  # the client has gone
-                return bytes(body), None
-            body += message.get("body", b"")
-            if len(body) > self._max_body_bytes:
-                return b"", self._too_large()
-            if not message.get("more_body", False):
-                return bytes(body), None
+        with anyio.move_on_after(self._body_seconds):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return b"", _unread(400, "", "the client has gone before the end of the body")
+                body += message.get("body", b"")
+                if len(body) > self._max_body_bytes:
+                    return b"", self._too_large()
+                if not message.get("more_body", False):
+                    return bytes(body), None
+        return b"", _unread(408, "", f"the body was not there within {self._body_seconds:g} seconds")
 
     def _too_large(self) -> Response:
-        said = f"a body has at most {self._max_body_bytes} bytes"
-        # What is left of the body is not read, so the connection cannot be used again.
-        return problem_response(make_problem(413, "too-large", said), {"Connection": "close"})
+        return _unread(413, "too-large", f"a body has at most {self._max_body_bytes} bytes")
+
+
+def _unread(status: int, kind: str, said: str) -> Response:
+    """What is left of the body is not read, so the connection cannot be used again."""
+    return problem_response(make_problem(status, kind, said), {"Connection": "close"})
 
 
 class _Answer:

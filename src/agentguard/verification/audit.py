@@ -11,17 +11,20 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from agentguard.errors import StoreError
 from agentguard.stores import Store
+from agentguard.stores.base import Record
 
 from .calibration import DECLARED
 from .types import Verdict, VerificationResult
+from .verdict_counts import VERDICTS
 
-__all__ = ["AUDIT", "Audit", "Judged", "is_sampled", "judged"]
+__all__ = ["AUDIT", "Audit", "AuditRecord", "Judged", "audit_record", "is_sampled", "is_share", "judged"]
 
 AUDIT = "audit"
+MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
 MAX_REMEMBERED_CALLS = 10_000
 MAX_WAITING = 10_000
 _log = logging.getLogger("agentguard")
@@ -46,6 +49,66 @@ class Judged(NamedTuple):
     def as_event(self) -> dict[str, Any]:
         """The same as plain data, for the store."""
         return {**self._asdict(), "fired": list(self.fired), "nats": dict(self.nats)}
+
+
+class AuditRecord(NamedTuple):
+    """A record of the log: its number and time there, the call by its names, and what was made of it.
+
+    Attributes:
+        sequence: its number.
+        at: when it was written, in seconds since the epoch by the store's clock.
+        tool: the tool's name.
+        call_id: the call's, where it has one.
+        session_id: the session's, where it has one.
+        posterior: P(fabricated), in [0, 1].
+        false_block_p: see ``VerificationResult``; None where it was not known.
+        call: what a label needs to know.
+    """
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    session_id: str | None
+    posterior: float
+    false_block_p: float | None
+    call: Judged
+
+
+def audit_record(record: Record) -> AuditRecord | None:
+    """The verdict in an event of the log; None where there is none: a log may hold what no engine wrote."""
+    event = record.event
+    try:
+        fired, nats = tuple(event["fired"]), dict(event["nats"])
+        verdict, prior, propensity = event["verdict"], event["prior"], event["propensity"]
+        tool, call_id, posterior = event["tool"], event["call_id"], event["posterior"]
+    except (KeyError, TypeError, ValueError):
+        return None
+    session_id, false_block_p = event.get("session_id"), event.get("false_block_p")
+    usable = (
+        verdict in VERDICTS
+        and all(map(is_share, (prior, posterior, propensity)))
+        and propensity > 0
+        and (false_block_p is None or is_share(false_block_p))
+        and isinstance(tool, str)
+        and all(name is None or isinstance(name, str) for name in (call_id, session_id))
+        and all(isinstance(name, str) for name in (*fired, *nats))
+        and all(type(added) in (int, float) and abs(added) <= MOST_NATS for added in nats.values())
+        and abs(record.at) < float("inf")
+    )
+    if not usable:
+        return None
+    call = Judged(verdict, float(prior), fired, nats, float(propensity))
+    return AuditRecord(record.sequence, record.at, tool, call_id, session_id, float(posterior), false_block_p, call)
+
+
+def is_share(value: Any) -> TypeGuard[float]:
+    """A number in [0, 1], and no boolean.
+
+    >>> is_share(1), is_share(0.5), is_share(True), is_share(float("nan")), is_share("0.5")
+    (True, True, False, False, False)
+    """
+    return type(value) in (int, float) and 0.0 <= value <= 1.0
 
 
 def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
@@ -190,21 +253,8 @@ class Audit:
             return found
         for record in self._store.events(AUDIT, after=self._read):
             self._read = record.sequence
-            call = _read(record.event)
-            if call is not None:
-                self._keep(*call)
+            kept = audit_record(record)
+            if kept is not None and kept.call_id is not None:
+                self._keep(kept.tool, kept.call_id, kept.call)
         with self._lock:
             return self._calls.get((tool, call_id))
-
-
-def _read(event: Mapping[str, Any]) -> tuple[str, str, Judged] | None:
-    """The call that a record is of, by tool and name; None of one without a name, and for what is no record."""
-    try:
-        call = Judged(
-            event["verdict"], float(event["prior"]), tuple(event["fired"]), dict(event["nats"]),
-            float(event["propensity"]),
-        )  # fmt: skip
-        name = event["call_id"]
-        return (str(event["tool"]), name, call) if isinstance(name, str) else None
-    except (KeyError, TypeError, ValueError):
-        return None

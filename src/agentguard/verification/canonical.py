@@ -63,7 +63,8 @@ def args_key(args: Any) -> bytes:
     False
     """
     try:
-        text = orjson.dumps(args, option=_SORTED)
+        # What holds the same object many times over would be written without end.
+        text = orjson.dumps(plain(args) if weighs_too_much(args) else args, option=_SORTED)
         if b"null" in text:  # orjson writes NaN as null too
             text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
@@ -96,7 +97,7 @@ def _weight(value: Any, known: dict[int, int], depth: int) -> int:
     kind = type(value)
     if kind is str:
         return len(value)
-    if (kind is not dict and kind is not list) or depth >= MAX_DEPTH:
+    if (kind is not dict and kind is not list and kind is not tuple) or depth >= MAX_DEPTH:
         return 4
     weight = known.get(id(value), -1)
     if weight < 0:

@@ -120,7 +120,9 @@ def _walked(result: Any, limits: Limits) -> Walk | None:
         walk.visit(result)
     except Exception:  # keys and values may be of any class, with code of their own
         return None
-    return None if walk.is_heavy and weighs_too_much(result) else walk
+    # Tuples are not walked through, but would be written: their parts may be shared as those of lists may.
+    heavy = walk.is_heavy or any(tuple in kinds for kinds in walk.typed[1::2])
+    return None if heavy and weighs_too_much(result) else walk
 
 
 def _read_value(value: Any, text: bytes, limits: Limits, walk: Walk | None = None, kind: str = "") -> Document:

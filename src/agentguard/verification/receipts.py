@@ -61,6 +61,11 @@ class Receipt(NamedTuple):
     issued_at: float
 
 
+def _name(value: Any) -> str:
+    """As the name is remembered, but for lone surrogates, which JSON has no bytes for."""
+    return as_name(value).encode("utf-8", "replace").decode()
+
+
 def _digest(value: Any) -> str:
     """SHA-256 of the canonical JSON: equal for equal values, whatever the order of keys."""
     return sha256(orjson.dumps(plain(value), option=orjson.OPT_SORT_KEYS)).hexdigest()
@@ -95,8 +100,8 @@ class ReceiptSigner:
         self, tool: str, args: Any, shown: Any, *, call_id: str, issued_at: float, session_id: str | None = None
     ) -> str:
         """A receipt for a call that was executed; ``shown`` is the result as the model gets it."""
-        session = None if session_id is None else as_name(session_id)
-        receipt = Receipt(as_name(tool), _digest(args), _digest(shown), as_name(call_id), session, issued_at)
+        session = None if session_id is None else _name(session_id)
+        receipt = Receipt(_name(tool), _digest(args), _digest(shown), _name(call_id), session, issued_at)
         if self._store is not None:
             self._put_on_record(self._store, receipt)
         payload = urlsafe_b64encode(orjson.dumps(receipt._asdict())).rstrip(b"=").decode()
@@ -112,7 +117,7 @@ class ReceiptSigner:
 
     def read(self, token: object) -> Receipt | None:
         """The receipt in a token that was signed with this key; None for anything else."""
-        if not isinstance(token, str) or len(token) > LONGEST_TOKEN or not token.isascii():
+        if type(token) is not str or len(token) > LONGEST_TOKEN or not token.isascii():
             return None
         version, _, rest = token.partition(".")
         payload, _, mac = rest.partition(".")
@@ -151,11 +156,11 @@ class ReceiptSigner:
         receipt = self.read(token)
         if receipt is None:
             return ReceiptStatus.FORGED
-        if receipt.session_id != (None if session_id is None else as_name(session_id)):
+        if receipt.session_id != (None if session_id is None else _name(session_id)):
             return ReceiptStatus.OTHER_SESSION
-        if receipt.call_id != as_name(call_id):
+        if receipt.call_id != _name(call_id):
             return ReceiptStatus.OTHER_CALL
-        if (receipt.tool, receipt.args_digest, receipt.result_digest) != (as_name(tool), _digest(args), _digest(shown)):
+        if (receipt.tool, receipt.args_digest, receipt.result_digest) != (_name(tool), _digest(args), _digest(shown)):
             return ReceiptStatus.ALTERED
         if max_age is not None and now - receipt.issued_at > max_age:
             return ReceiptStatus.EXPIRED

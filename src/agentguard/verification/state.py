@@ -24,6 +24,7 @@ from agentguard.stores import Counts, Document, Store
 
 from .audit import AUDIT
 from .census import field
+from .fleet import sayable
 from .persistence import FEEDBACK, document_name
 
 __all__ = [
@@ -57,11 +58,6 @@ def place_of(name: str) -> Place | None:
     if mode not in MODES:
         return None
     return Place(mode, tool if colon else None)
-
-
-def sayable(tool: str) -> str:
-    """A tool's name as documents and counts are named by it."""
-    return document_name("", tool)[1:]
 
 
 def batches(names: Iterable[str]) -> Iterator[list[str]]:

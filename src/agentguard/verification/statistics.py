@@ -169,6 +169,11 @@ class Ring:
     def __len__(self) -> int:
         return len(self.ordered)
 
+    @property
+    def arrived(self) -> array[float]:
+        """What is kept, in the order in which it came."""
+        return self._arrived[self._oldest :] + self._arrived[: self._oldest]
+
     def is_usual(self, value: float) -> bool:
         """Among the middle 70% of what was observed: its two-sided p-value is above ``USUAL_P``."""
         ordered = self.ordered

@@ -151,3 +151,14 @@ def test_what_the_parser_does_not_expect_is_a_problem():
     coded = pdf("x").replace(b"/Length", b"/Filter /ASCII85Decode /Length", 1)
     with pytest.raises(DataError, match="broken one: ValueError"):
         clean_pdf(coded)
+
+
+def test_a_broken_document_has_one_message():
+    looped = pdf("x").replace(b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>", b"2 0 R".ljust(41))
+    said = []
+    for _ in range(2):
+        with pytest.raises(DataError) as caught:
+            clean_pdf(looped)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert "IndirectObject(2, 0)" in said[0]

@@ -171,3 +171,9 @@ def test_any_bytes_are_answers_or_faults(tmp_path_factory: pytest.TempPathFactor
 
     with pytest.raises(FileProblems):
         RecordedTarget(path)
+
+
+def test_a_fault_can_be_printed_where_a_field_is_named_by_half_of_a_surrogate_pair(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"prompt": "a", "response": "b", "half: \\ud800": 1}')
+
+    assert faults(path) == [(1, "half: ?", "is no field of such a line; there are prompt, response, id, category")]

@@ -25,6 +25,8 @@ _NUMBER: Final = re.compile(r"\d{1,9}")
 #: Each begins at the first letter of a word: tried from every letter, a long word would take the square of its length.
 _DIVIDED: Final = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-\n([^\W\d_]+)")
 _HYPHENATED: Final = re.compile(r"(?<![^\W\d_])[^\W\d_]+-[^\W\d_]+")
+#: Of an object in memory: another one every time.
+_ADDRESS: Final = re.compile(r"(?<=\d), \d{6,}(?=\))")
 #: A line that ends with one of these does not run on.
 _ENDS: Final = ".!?:;|"
 
@@ -58,7 +60,7 @@ def clean_pdf(data: bytes) -> Cleaned:
         raise DataError("is encrypted in a way that needs the package cryptography: pip install cryptography") from None
     except PyPdfError as error:
         kind = "is no PDF, or a broken one" if isinstance(error, PdfReadError) else "is more than is read of a PDF"
-        raise DataError(f"{kind}: {str(error)[:200]}") from None
+        raise DataError(f"{kind}: {_ADDRESS.sub('', str(error))[:200]}") from None
     except (DataError, MemoryError):
         raise
     except Exception as error:  # a parser raises what it likes when it is handed what it did not expect

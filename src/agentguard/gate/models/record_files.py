@@ -178,7 +178,7 @@ def refuse_unknown(row: Row, known: tuple[str, ...], faults: Faults) -> None:
     """Take down every field that is none of the known ones."""
     for name in row.value:
         if name not in known:
-            faults.add(row.line, name[:80], f"is no field of such a line; there are {', '.join(known)}")
+            faults.add(row.line, encodable(name[:80]), f"is no field of such a line; there are {', '.join(known)}")
 
 
 def kind_of(value: Any) -> str:
