@@ -1,0 +1,62 @@
+"""``python -m fuzz``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from fuzz.campaign import ARTEFACTS, Campaign
+from fuzz.engines import blind, guided, has_atheris
+from fuzz.harness import Harness
+from fuzz.trying import attempt
+
+
+def _load(name: str) -> Harness:
+    from fuzz.targets import HARNESSES  # here, so that atheris can instrument what it imports
+
+    if name not in HARNESSES:
+        raise SystemExit(f"no target {name!r}; known are {', '.join(HARNESSES)}")
+    return HARNESSES[name]
+
+
+def main() -> None:
+    """Try a target for a while, or one input again."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description="Look for inputs that break a promise.")
+    parser.add_argument("target", nargs="?", help="the harness; see --list")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to search (60)")
+    parser.add_argument("--engine", choices=("guided", "blind"), help="guided by coverage where atheris is installed")
+    parser.add_argument("--seed", type=int, default=0, help="of the search")
+    parser.add_argument("--artefacts", type=Path, default=ARTEFACTS, help="where inputs that fail are kept")
+    parser.add_argument("--replay", type=Path, help="try this one input, and show what comes of it")
+    parser.add_argument("--list", action="store_true", help="show the targets")
+    given = parser.parse_args()
+    if given.list or given.target is None:
+        from fuzz.targets import HARNESSES
+
+        print("\n".join(f"{harness.name:17} {harness.covers}" for harness in HARNESSES.values()))
+        return
+    if given.replay is not None:
+        _replay(_load(given.target), given.replay.read_bytes())
+        return
+    if (given.engine or ("guided" if has_atheris() else "blind")) == "guided":
+        guided(lambda: _load(given.target), given.artefacts, given.seconds, given.seed)
+    campaign = Campaign(_load(given.target), given.artefacts)
+    blind(campaign, seconds=given.seconds, seed=given.seed)
+    account = campaign.finish()
+    print(json.dumps(account))
+    sys.exit(1 if campaign.failures else 0)
+
+
+def _replay(harness: Harness, data: bytes) -> None:
+    attempt(harness, data)  # what is compiled and loaded on the first call is not measured
+    outcome = attempt(harness, data)
+    print(f"{outcome.size:,} bytes in {1000 * outcome.seconds:.2f} ms: {1000 * outcome.per_kib:.2f} ms/KiB")
+    if outcome.failure is not None:
+        print(outcome.failure.said.encode("utf-8", "backslashreplace").decode())
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

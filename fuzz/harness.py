@@ -1,0 +1,68 @@
+"""What a family of code is tried with: one function that draws an input, calls the code and holds it to its word."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz.trial import Trial, require
+
+__all__ = ["Harness", "folder", "quiet", "written"]
+
+
+class Harness(NamedTuple):
+    """A family of code under test.
+
+    Attributes:
+        name: as it is named on the command line.
+        covers: what is called, for people.
+        run: tries one input; raises where something does not hold.
+    """
+
+    name: str
+    covers: str
+    run: Callable[[Trial], None]
+
+
+class _Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """The guard logs what fails within it and goes on: here nothing may."""
+    handler, logger = _Kept(), logging.getLogger("agentguard")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+    require(not handler.said, f"logged: {handler.said[:3]}")
+
+
+@lru_cache(maxsize=1)
+def folder() -> Path:
+    """A folder of this process alone, gone with it."""
+    import atexit
+
+    made = Path(tempfile.mkdtemp(prefix="agentguard-fuzz-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def written(name: str, data: bytes) -> Path:
+    """A file with these bytes."""
+    path = folder() / name
+    path.write_bytes(data)
+    return path
