@@ -30,7 +30,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-lowest test-compiled lint format bench measure scale dist sbom audit clean
+.PHONY: help demo docs test test-lowest test-compiled lint format bench measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -74,6 +74,9 @@ scale: $(STAMP) $(COMPILED_STAMP) ## Measure replay on processes and Spark, and 
 
 docs: $(STAMP) ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+fuzz: $(STAMP) ## Look for inputs that break a promise, a minute a target
+	@for target in $$($(BIN)/python -m fuzz --list | cut -d' ' -f1); do $(BIN)/python -m fuzz $$target --seconds 60 || true; done
 
 dist: $(RELEASE_STAMP) ## Build the source distribution, and from it the pure wheel, into dist/, and try it in an empty environment
 	rm -rf dist build/try

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import content
 import detection
+import fuzzing
 import growth
 import race
 import typer
@@ -28,6 +29,7 @@ __all__ = ["machine", "main"]
 
 COMMAND = "python benchmarks/measurements.py"
 COMPILED = ROOT / ".venv-compiled/bin/python"  # `make test-compiled` and `make measure` build it
+FUZZED = 3.0  # seconds a target; `make fuzz` takes a minute for each
 COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
@@ -54,6 +56,7 @@ def main(
         content.measured(console, data),
         claims.section(data),
         growth.section(console),
+        fuzzing.section(console, FUZZED),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -44,6 +44,7 @@ PACKAGES = [
 THEIRS = {
     "agentguard.integrations.guard_node.GuardState": "langgraph's MessagesState",
     "agentguard.integrations.langgraph.GuardedToolNode": "langgraph's ToolNode",
+    "agentguard.integrations.mcp.MCPGuardInterceptor": "its __call__",
     "agentguard.integrations.mcp.MCPGuardInterceptor.__call__": "MCPToolCallResult is a variable, and no alias",
 }
 

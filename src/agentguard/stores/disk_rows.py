@@ -21,7 +21,7 @@ try:
     from diskcache import DEFAULT_SETTINGS, Cache, Disk
     from diskcache.core import METADATA, MODE_RAW
 except ImportError as error:
-    raise ConfigurationError("DiskStore needs diskcache, which comes with agentguard: pip install diskcache") from error
+    raise ConfigurationError("DiskStore needs diskcache, which agentguard brings: pip install 'diskcache'") from error
 
 __all__ = ["PlainDisk", "Row", "Rows"]
 
