@@ -257,3 +257,8 @@ def test_the_lines_must_not_cross(mode: Mode) -> None:
 def test_a_missing_folder_of_profiles(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="nowhere"):
         VerificationEngine(profiles=tmp_path / "nowhere")
+
+
+def test_a_number_too_long_to_be_written_is_refused_all_the_same() -> None:
+    with pytest.raises(ConfigurationError, match=r"prior must be a number in \(0, 1\), not an integer of 16,610 bits"):
+        VerificationEngine(prior=10**5000)

@@ -121,7 +121,8 @@ def _parsed(data: Mapping[str, Any], source: str, lines: _Lines) -> tuple[Calibr
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         note(("version",), f"must be given, and be the format's number, which is {CALIBRATION_VERSION}")
     elif version > CALIBRATION_VERSION:
-        written = f"was written by a newer agentguard, in format {version}"
+        number = str(version) if version < 10**9 else "number of many digits"
+        written = f"was written by a newer agentguard, in format {number}"
         note(("version",), f"{written}; this one reads up to {CALIBRATION_VERSION}: upgrade it, or calibrate again")
         return Calibration(), problems  # what else such a file may say is not known here
     for name in data:

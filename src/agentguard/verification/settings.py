@@ -50,5 +50,7 @@ def probability(name: str, value: Any, *, low_open: bool = True, high_open: bool
     usable = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not usable or not 0 <= value <= 1 or (low_open and value == 0) or (high_open and value == 1):
         interval = f"{'(' if low_open else '['}0, 1{')' if high_open else ']'}"
-        raise ConfigurationError(f"{name} must be a number in {interval}, not {value!r}")
+        long = isinstance(value, int) and value.bit_length() > 1_000  # Python does not write out integers without end
+        said = f"an integer of {value.bit_length():,} bits" if long else repr(value)
+        raise ConfigurationError(f"{name} must be a number in {interval}, not {said}")
     return float(value)
