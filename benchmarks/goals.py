@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["NOT_MEASURED", "Goal", "as_fraction", "as_points", "as_ratio", "as_score", "as_share", "known"]
+__all__ = [
+    "NOT_MEASURED", "Goal", "as_fraction", "as_per_thousand", "as_points", "as_ratio", "as_score", "as_share", "known",
+]  # fmt: skip
 
 NOT_MEASURED = "not measured"
 
@@ -71,6 +73,15 @@ def as_ratio(figure: float | None) -> str:
     return f"1/{1 / figure:.3g}" if 0 < figure < 1 else f"{figure:.3g}"
 
 
+def as_per_thousand(figure: float | None) -> str:
+    """How often something happens in 1,000 calls.
+
+    >>> as_per_thousand(2.96)
+    '3.0'
+    """
+    return f"{figure:.1f}" if figure is not None and known(figure) else "–"
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """A bound on one figure.
@@ -112,6 +123,8 @@ class Goal:
             return f"missed: {_at_least_shown(figure / self.bound, 0.1, 1.0):.1f} times the goal"
         if self.show is as_fraction:
             return f"missed by {_at_least_shown(gap, 0.0001):.4f}"
+        if self.show is as_per_thousand:
+            return f"missed by {_at_least_shown(gap, 0.1):.1f}"
         if self.show is as_score:
             return f"missed by {_at_least_shown(gap, 0.001):.3f}"
         return f"missed by {_at_least_shown(100 * gap, 0.1):.1f} points"

@@ -16,6 +16,7 @@ import content
 import detection
 import fuzzing
 import growth
+import lasting
 import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
@@ -53,6 +54,7 @@ def main(
     standings = _speed(console)
     sections = [
         detection.measured(console, output.parent),
+        lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
         content.measured(console, data),
         claims.section(data),
         growth.section(console),

@@ -5,7 +5,8 @@ much of what the middleware does is out of its reach:
 
 - A blocked result is withheld by raising alone, and raising ends the run unless the ``ToolNode`` handles tool errors;
   where it does (``handle_tool_errors=True``), the model gets the error's text in the result's place.
-- Nobody is asked about a flagged result, no call is made again, no verdict is written on the message, no receipt made.
+- Nobody is asked about a flagged result, and no line after it tells the model; no call is made again, no verdict is
+  written on the message, no receipt made. Artifacts, and messages with ``status="error"``, are not judged.
 - In an agent the result arrives as the message made of it: a dict is its JSON by then, a pydantic model its ``str()``.
 - Handlers listed before this one, and tracers, have seen the result when it is blocked.
 

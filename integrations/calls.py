@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from agentguard.errors import ConfigurationError
-from agentguard.integrations.guard import Judgement, Outcome, Policy, ToolGuard
+from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
+from agentguard.integrations.wording import FLAG_TEXT
 from agentguard.verification import VerificationEngine
 
 __all__ = ["Attempt", "CallGuard", "OnJudgement"]
@@ -27,12 +28,14 @@ class CallGuard(ToolGuard):
     Args:
         engine: judges the calls.
         tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` hands a flagged result on; ``block`` treats it as blocked.
+        on_flag: ``annotate`` hands a flagged result on, with a line after it for the model; ``observe`` hands it on as
+            it is; ``block`` treats it as blocked.
         on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by an exception.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
         shadow: judge and record, change nothing.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, as in ``Policy``.
 
     Raises:
         ConfigurationError: for a policy that needs a graph to pause (``review``, ``end``) or does not exist.
@@ -43,20 +46,21 @@ class CallGuard(ToolGuard):
         engine: VerificationEngine,
         *,
         tools: Collection[str] | None = None,
-        on_flag: Literal["annotate", "block"] = "annotate",
+        on_flag: OnFlagUnasked = "annotate",
         on_block: Literal["replace", "raise"] = "replace",
         on_guard_error: Literal["open", "closed"] = "open",
         shadow: bool = False,
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
+        flag_text: str = FLAG_TEXT,
     ) -> None:
         for name, value, allowed in (
-            ("on_flag", on_flag, ("annotate", "block")),
+            ("on_flag", on_flag, get_args(OnFlagUnasked)),
             ("on_block", on_block, ("replace", "raise")),
         ):
             if value not in allowed:
                 raise ConfigurationError(f"{name} must be {' or '.join(map(repr, allowed))} here, not {value!r}")
-        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries)
+        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text)
         super().__init__(engine, policy, tools)
         self._on_judgement = on_judgement
 
@@ -94,4 +98,4 @@ class CallGuard(ToolGuard):
         if outcome is None or judgement is None or judgement.action != "replace":
             return False
         # Without a verdict it was the guard that failed: another call would not mend that.
-        return judgement.verdict is not None and self.may_retry(outcome.tool, attempts)
+        return judgement.verdict is not None and self.may_retry(outcome.tool, attempts, judgement.asked)

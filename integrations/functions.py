@@ -9,9 +9,12 @@ from time import perf_counter
 from typing import Any, Literal, TypeVar, cast
 from uuid import uuid4
 
+import orjson
+
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
-from agentguard.integrations.guard import Judgement, Outcome
+from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.integrations.wording import FLAG_TEXT, appended
 from agentguard.verification import VerificationEngine
 
 __all__ = ["guarded"]
@@ -28,7 +31,7 @@ def guarded(
     name: str | None = None,
     *,
     session: Session = None,
-    on_flag: Literal["annotate", "block"] = "annotate",
+    on_flag: OnFlagUnasked = "annotate",
     on_block: Literal["raise", "replace"] = "raise",
     generators: Literal["drain", "refuse"] = "drain",
     shadow: bool = False,
@@ -36,6 +39,7 @@ def guarded(
     max_retries: int = 0,
     ignore: Collection[str] = (),
     on_judgement: OnJudgement | None = None,
+    flag_text: str = FLAG_TEXT,
 ) -> Callable[[Function], Function]:
     """Guard what a function returns.
 
@@ -45,11 +49,16 @@ def guarded(
     A generator is read to its end, at most 10,000 items, and the caller gets the list of them: nothing can be said of
     a result before it is complete. In shadow mode it is handed on unread and unjudged, as reading would change it.
 
+    A caller may be a program, so a value keeps its type, and what programs parse stays as it is: a flagged result gets
+    a line after it only where it is a text of several words, which a model is to read. JSON, a single word (an id, an
+    address) and values of all other types are returned themselves; ``on_judgement`` is told of the verdict on them.
+
     Args:
         engine: judges the results.
         name: the tool's name; None: the function's.
         session: the session of the calls, or what returns it (asked before each call).
-        on_flag: ``annotate`` returns a flagged result, ``block`` treats it as blocked.
+        on_flag: ``annotate`` returns a flagged result, a text of several words with a line after it for the model;
+            ``observe`` returns every flagged result itself; ``block`` treats it as blocked.
         on_block: ``raise`` raises ``ResultBlocked``; ``replace`` returns a notice, as text, in the result's place.
         generators: ``drain``, or ``refuse`` to guard functions that return one.
         shadow: judge and record, change nothing.
@@ -57,6 +66,8 @@ def guarded(
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         ignore: names of parameters that are no arguments of the call, such as a framework's run context.
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
 
     Raises:
         ConfigurationError: for arguments that cannot be used, when the function is decorated.
@@ -77,7 +88,7 @@ def guarded(
         raise ConfigurationError(f"generators must be 'drain' or 'refuse', not {generators!r}")
     guard = CallGuard(
         engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement,
+        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
     )  # fmt: skip
 
     def decorate(function: Function) -> Function:
@@ -168,7 +179,8 @@ class _GuardedCall:
         if judgement is None:
             return shown
         if judgement.action != "replace":
-            return judgement.shown(shown)
+            shown = judgement.shown(shown)
+            return appended(shown, judgement.line) if judgement.line and _is_to_be_read(shown) else shown
         if self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, self._tool)
         return judgement.notice
@@ -231,6 +243,17 @@ class _GuardedCall:
 
     def _too_long(self) -> DataError:
         return DataError(f"{self._tool!r} yielded more than {MOST_ITEMS:,} items; guard what consumes it instead")
+
+
+def _is_to_be_read(value: Any) -> bool:
+    """A text of several words that is no JSON: what a model reads, and not what a program parses."""
+    if type(value) is not str or len(value.split(maxsplit=1)) < 2:
+        return False
+    try:
+        orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return True
+    return False
 
 
 def _milliseconds_since(started: float) -> float:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Judgement, Outcome, Policy, ToolGuard
+from agentguard.integrations.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
 from agentguard.integrations.messages import (
     blocked_in,
     content_value,
@@ -29,6 +29,7 @@ from agentguard.integrations.receipts import (
     tool_answers,
 )
 from agentguard.integrations.tool_calls import event_of, session_of
+from agentguard.integrations.wording import FLAG_TEXT, lined, notice_of
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptLedger, ReceiptSigner, ReceiptStatus
 
@@ -68,7 +69,8 @@ class GuardNode:
     Args:
         engine: judges what was not judged.
         tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` leaves a flagged result to the routing (to a ``ReviewNode``, say); ``block`` blocks it.
+        on_flag: ``annotate`` puts a line after a flagged result, for the model, and leaves it to the routing (to a
+            ``ReviewNode``, say, whose approval takes the line away); ``observe`` adds none; ``block`` blocks it.
         on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the run.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
         shadow: judge, learn, emit events and stamp; change no content, and let what was judged here pass as accepted.
@@ -76,6 +78,9 @@ class GuardNode:
         max_age: receipts older than so many seconds have expired; None: they never do.
         signer: as the guard's that executed the calls; None: ``receipt_signer()``.
         messages_key: the state's messages, whose reducer must replace by id, as ``add_messages`` does.
+        flag_text: the line of ``annotate``, as in ``Policy``.
+        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
+            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
 
     Raises:
         ConfigurationError: for a value that is not one of these; on a call, for messages without an id.
@@ -86,7 +91,7 @@ class GuardNode:
         engine: VerificationEngine,
         *,
         tools: Collection[str] | None = None,
-        on_flag: Literal["annotate", "block"] = "annotate",
+        on_flag: OnFlagUnasked = "annotate",
         on_block: Literal["replace", "raise"] = "replace",
         on_guard_error: Literal["open", "closed"] = "open",
         shadow: bool = False,
@@ -94,8 +99,10 @@ class GuardNode:
         max_age: float | None = None,
         signer: ReceiptSigner | None = None,
         messages_key: str = "messages",
+        flag_text: str = FLAG_TEXT,
+        artifacts: Artifacts = "ignore",
     ) -> None:
-        policy = Policy(on_flag, on_block, on_guard_error, shadow)
+        policy = Policy(on_flag, on_block, on_guard_error, shadow, flag_text=flag_text, artifacts=artifacts)
         if policy.on_flag == "review":
             raise ConfigurationError("on_flag='review' is not for GuardNode: route 'flag' to a ReviewNode")
         if policy.on_block == "end":
@@ -140,17 +147,26 @@ class GuardNode:
         if status not in (ReceiptStatus.EXECUTED, ReceiptStatus.MISSING) or (unseen and self.require_receipts):
             return self._refused(answer, stamp, ReceiptStatus.MISSING if status.is_genuine else status)
         if verdict in ("accept", "flag", "block"):
-            action = self.guard.action_on(verdict)
-            notice = _notice(answer, str(stamp.get("reason"))) if action == "replace" else None
-            return {**stamp, "action": action}, notice
+            return self._of_another(answer, {**stamp, "action": self.guard.action_on(verdict)})
         if verdict != "unjudged" and answer.message.status != "error":
             return self._judged(answer, stamp, session)
         reason = "the call failed and says so"
         return {**stamp, "verdict": "unjudged", "action": "pass", "reason": reason, **_named(answer)}, None
 
+    def _of_another(self, answer: ToolAnswer, stamp: dict[str, Any]) -> Found:
+        """What this guard's policy makes of a verdict that another guard gave."""
+        hazard, posterior = str(stamp.get("hazard") or stamp.get("reason")), float(stamp["posterior"])
+        if stamp["action"] == "replace":
+            stamp.pop("line", None)
+            return stamp, self.guard.notice(answer.tool, hazard, posterior, int(stamp.get("asked", 0)))
+        if stamp["action"] == "annotate" and "line" not in stamp:
+            stamp["line"] = self.guard.policy.line(answer.tool, hazard, posterior)
+        return stamp, None
+
     def _judged(self, answer: ToolAnswer, stamp: Mapping[str, Any], session: str | None) -> Found:
         value, took = content_value(answer.message.content), stamp.get("execution_time_ms")
-        judgement = self.guard.judge(Outcome(answer.tool, answer.args, value, took, session, answer.call_id))
+        outcome = Outcome(answer.tool, answer.args, value, took, session, answer.call_id)
+        judgement = self.guard.judge_with_artifact(outcome, answer.message.artifact)
         found = {**stamp, **judgement.as_dict(), **_named(answer)}
         return found, judgement.notice if judgement.action == "replace" else None
 
@@ -158,15 +174,19 @@ class GuardNode:
         reason = "it has no receipt" if receipt_of(answer.message) is None else f"its receipt says: {status.value}"
         action = self.guard.action_on("block")
         found = {**stamp, "verdict": "block", "posterior": 1.0, "action": action, "fired": ["receipt"]}
-        notice = _notice(answer, reason) if action == "replace" else None
+        happened = f"The result of {answer.tool!r} was blocked: {reason}."
+        notice = notice_of(happened) if action == "replace" else None
         return {**found, "reason": reason, **_named(answer)}, notice
 
     def _shown(
         self, answer: ToolAnswer, stamp: Mapping[str, Any], notice: str | None, session: str | None
     ) -> ToolMessage:
         message = answer.message if notice is None else withheld(answer.message, notice)
-        if notice is None and "redacted" in stamp:
-            message = without_redacted(message, Judgement("pass", None, "", tuple(stamp["redacted"])))
+        if notice is None:
+            redact, of_artifact = (tuple(stamp.get(name, ())) for name in ("redacted", "redacted_artifact"))
+            message = without_redacted(message, Judgement("pass", None, "", redact, redact_artifact=of_artifact))
+        if stamp.get("action") == "annotate":
+            message = message.model_copy(update={"content": lined(message.content, stamp["line"])})
         receipt = self.signer.read(stamp.get("receipt"))
         sealed = seal(
             stamp,
@@ -192,10 +212,3 @@ def route_by_verdict(state: Any, messages_key: str = "messages") -> Literal["acc
 
 def _named(answer: ToolAnswer) -> dict[str, Any]:
     return {"tool": answer.tool, "call_id": answer.call_id}
-
-
-def _notice(answer: ToolAnswer, reason: str) -> str:
-    return (
-        f"The result of {answer.tool!r} was blocked ({reason}). Do not guess the result; call the tool again or say it "
-        "is missing."
-    )

@@ -16,11 +16,12 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
-from agentguard.integrations.guard import Policy, ToolGuard
+from agentguard.integrations.guard import Artifacts, OnFlag, Policy, ToolGuard
 from agentguard.integrations.messages import blocked_in, messages_of
 from agentguard.integrations.receipts import receipt_signer
 from agentguard.integrations.review import ReviewNode
 from agentguard.integrations.tool_calls import GuardedCalls
+from agentguard.integrations.wording import FLAG_TEXT
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
 
@@ -42,8 +43,9 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     Args:
         engine: judges the results.
         tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` hands a flagged result on with its verdict; ``review`` asks a person about all flagged
-            results of a turn by one interrupt (see ``ReviewNode``; needs a checkpointer); ``block`` blocks it.
+        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
+            on as it is; ``review`` asks a person about all flagged results of a turn by one interrupt (see
+            ``ReviewNode``; needs a checkpointer); ``block`` blocks it.
         on_block: ``replace`` lets the agent go on with the notice. ``end`` ends the run before the model is called
             again; the notice stays in the messages. ``raise`` raises ``ResultBlocked`` out of the run: before the
             model is called again, where no error handling of a tool node can turn it into a message, and after all
@@ -52,6 +54,10 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
         shadow: judge, learn and emit events; hand on every result as it is, unstamped and unsigned.
         signer: signs what the model is shown; None: ``receipt_signer()``.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
+        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
+            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
@@ -62,16 +68,19 @@ class ToolGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         engine: VerificationEngine,
         *,
         tools: Collection[str] | None = None,
-        on_flag: Literal["annotate", "review", "block"] = "annotate",
+        on_flag: OnFlag = "annotate",
         on_block: Literal["replace", "raise", "end"] = "replace",
         max_retries: int = 0,
         on_guard_error: Literal["open", "closed"] = "open",
         shadow: bool = False,
         signer: ReceiptSigner | None = None,
+        flag_text: str = FLAG_TEXT,
+        artifacts: Artifacts = "ignore",
     ) -> None:
         super().__init__()
         signer = receipt_signer() if signer is None else signer
-        self.guard: ToolGuard = ToolGuard(engine, Policy(on_flag, on_block, on_guard_error, shadow, max_retries), tools)
+        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text, artifacts)
+        self.guard: ToolGuard = ToolGuard(engine, policy, tools)
         self._calls = GuardedCalls(self.guard, signer)
         self._review = ReviewNode(engine, signer=signer)
 

@@ -18,18 +18,18 @@ except ImportError as error:
     raise needs("langgraph", error) from error
 
 from agentguard.errors import ConfigurationError
-from agentguard.integrations.guard import Policy, ToolGuard
+from agentguard.integrations.guard import Artifacts, OnFlagUnasked, Policy, ToolGuard
 from agentguard.integrations.guard_node import GuardNode, GuardState, route_by_verdict
 from agentguard.integrations.messages import blocked_in, rewritten
 from agentguard.integrations.receipts import receipt_signer
 from agentguard.integrations.review import ReviewNode
 from agentguard.integrations.tool_calls import GuardedCalls
+from agentguard.integrations.wording import FLAG_TEXT
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
 
 __all__ = ["GuardNode", "GuardState", "GuardedToolNode", "ReviewNode", "guard_wrappers", "route_by_verdict"]
 
-OnFlag = Literal["annotate", "block"]
 OnError = Literal["open", "closed"]
 ToolResult = ToolMessage | Command[Any]
 Wrapper = Callable[[ToolCallRequest, Callable[[ToolCallRequest], ToolResult]], ToolResult]
@@ -40,11 +40,13 @@ def guard_wrappers(
     engine: VerificationEngine,
     *,
     tools: Collection[str] | None = None,
-    on_flag: OnFlag = "annotate",
+    on_flag: OnFlagUnasked = "annotate",
     max_retries: int = 0,
     on_guard_error: OnError = "open",
     shadow: bool = False,
     signer: ReceiptSigner | None = None,
+    flag_text: str = FLAG_TEXT,
+    artifacts: Artifacts = "ignore",
 ) -> tuple[Wrapper, AsyncWrapper]:
     """``(wrap_tool_call, awrap_tool_call)`` for any ``ToolNode``; give it both.
 
@@ -55,16 +57,20 @@ def guard_wrappers(
     Args:
         engine: judges the results.
         tools: names of the tools to guard; None: all.
-        on_flag: ``annotate`` hands a flagged result on with its verdict, ``block`` blocks it.
+        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads, ``observe`` hands it
+            on as it is, ``block`` blocks it.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
         shadow: judge, learn and emit events; hand on every result as it is.
         signer: signs what the model is shown; None: ``receipt_signer()``.
+        flag_text: the line of ``annotate``, as in ``Policy``.
+        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
+            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
 
     Raises:
         ConfigurationError: for a value that is not one of these.
     """
-    policy = Policy(on_flag, "replace", on_guard_error, shadow, max_retries)
+    policy = Policy(on_flag, "replace", on_guard_error, shadow, max_retries, flag_text, artifacts)
     calls = _calls(engine, policy, tools, signer)
     return calls.run, calls.arun
 
@@ -78,7 +84,7 @@ class GuardedToolNode(ToolNode):
         guarded: names of the tools to guard; None: all.
         on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the node
             once all its calls are done, whatever ``handle_tool_errors`` says.
-        on_flag, max_retries, on_guard_error, shadow, signer: as for ``guard_wrappers``.
+        on_flag, max_retries, on_guard_error, shadow, signer, flag_text, artifacts: as for ``guard_wrappers``.
         node: further arguments of ``ToolNode``: ``name``, ``tags``, ``handle_tool_errors``, ``messages_key``.
 
     Raises:
@@ -91,15 +97,17 @@ class GuardedToolNode(ToolNode):
         engine: VerificationEngine,
         *,
         guarded: Collection[str] | None = None,
-        on_flag: OnFlag = "annotate",
+        on_flag: OnFlagUnasked = "annotate",
         on_block: Literal["replace", "raise"] = "replace",
         max_retries: int = 0,
         on_guard_error: OnError = "open",
         shadow: bool = False,
         signer: ReceiptSigner | None = None,
+        flag_text: str = FLAG_TEXT,
+        artifacts: Artifacts = "ignore",
         **node: Any,
     ) -> None:
-        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries)
+        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text, artifacts)
         calls = _calls(engine, policy, guarded, signer)
         super().__init__(tools, wrap_tool_call=calls.run, awrap_tool_call=calls.arun, **node)
         self._raises = on_block == "raise" and not shadow

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from agentguard.errors import ConfigurationError, DataError
+from agentguard.integrations.guard import artifact_of
 from agentguard.verification import VerificationEngine
 
 __all__ = ["record_langsmith_feedback"]
@@ -48,7 +49,7 @@ def record_langsmith_feedback(
     if not isinstance(tool, str):
         raise DataError("the run names no tool: neither its verdict has 'tool' nor the run a name")
     engine.record_feedback(
-        tool,
+        artifact_of(tool) if verdict.get("of") == "artifact" else tool,
         confidence_score=verdict["posterior"],
         was_hallucination=score < threshold,
         call_id=verdict.get("call_id"),

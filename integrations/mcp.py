@@ -10,7 +10,8 @@ import orjson
 
 from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
 from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Judgement, Outcome
+from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.integrations.wording import FLAG_TEXT, lined
 from agentguard.verification import VerificationEngine
 
 try:
@@ -33,20 +34,24 @@ class MCPGuardInterceptor:
     in the server's place, the latency counts as unknown.
 
     ``structuredContent`` is judged where the server sends it, the content blocks where it does not. An answer with
-    ``isError`` is an honest failure: it passes, and is not learned from. A blocked answer stays a ``CallToolResult``,
-    with ``isError``, a notice as its only content and the verdict in ``_meta``.
+    ``isError`` is the server's report of a failure and is judged as one. A flagged answer gets one more text after its
+    content, a blocked one stays a ``CallToolResult`` with ``isError`` and a notice as its only content; the verdict is
+    in ``_meta`` of both.
 
     Args:
         engine: judges the results.
         tools: names of the tools to guard; None: all.
         tool_name_prefix: call tools ``server_tool``, for servers that have tools of the same name.
         session: gives the session of a request; None: the LangGraph thread, where there is one.
-        on_flag: ``annotate`` hands a flagged result on, with its verdict in ``_meta``; ``block`` treats it as blocked.
+        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
+            on with its verdict in ``_meta`` alone; ``block`` treats it as blocked.
         on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked``.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
         shadow: judge and record, change nothing.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -59,16 +64,17 @@ class MCPGuardInterceptor:
         tools: Collection[str] | None = None,
         tool_name_prefix: bool = False,
         session: Callable[[MCPToolCallRequest], str | None] | None = None,
-        on_flag: Literal["annotate", "block"] = "annotate",
+        on_flag: OnFlagUnasked = "annotate",
         on_block: Literal["replace", "raise"] = "replace",
         on_guard_error: Literal["open", "closed"] = "open",
         shadow: bool = False,
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
+        flag_text: str = FLAG_TEXT,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
         )  # fmt: skip
         self._prefixed = tool_name_prefix
         self._session = _thread_of if session is None else session
@@ -91,13 +97,13 @@ class MCPGuardInterceptor:
             started = perf_counter()
             answer = await handler(request)
             took: float | None = (perf_counter() - started) * 1000.0
-            if isinstance(answer, CallToolResult) and not answer.isError:
-                result = _result_of(answer)
+            if isinstance(answer, CallToolResult):
+                result, is_error = _result_of(answer), bool(answer.isError)
             elif isinstance(answer, ToolMessage) and answer.status != "error":
-                result, took = _without_random_ids(answer.content), None
+                result, took, is_error = _without_random_ids(answer.content), None, False
             else:
-                return answer, None  # a failure that says so, or a Command of another interceptor
-            return answer, Outcome(tool, request.args, result, took, session, call_id)
+                return answer, None  # a failure, or a Command, of another interceptor
+            return answer, Outcome(tool, request.args, result, took, session, call_id, is_error)
 
         answer, judgement = await self._guard.settle_async(attempt)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
@@ -113,20 +119,29 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
     blocked = judgement.action == "replace"
     change: dict[str, Any]
     if isinstance(answer, ToolMessage):
+        verdict |= {} if answer.artifact is None else {"artifact": "not judged"}
         change = {"response_metadata": {**answer.response_metadata, _KEY: verdict}}
         if blocked:
             change |= {"content": judgement.notice, "status": "error", "artifact": None}
-        elif judgement.redact:
+            return answer.model_copy(update=change)
+        if judgement.redact:
             change |= {"content": judgement.shown(answer.content), "artifact": judgement.shown(answer.artifact)}
+        if judgement.line:
+            change["content"] = lined(change.get("content", answer.content), judgement.line)
         return answer.model_copy(update=change)
     assert isinstance(answer, CallToolResult)  # noqa: S101 -- nothing else is judged
     change = {"meta": {**(answer.meta or {}), _KEY: verdict}}
     if blocked:
         notice = TextContent(type="text", text=judgement.notice)
         change |= {"content": [notice], "structuredContent": None, "isError": True}
-    elif judgement.redact:
-        texts = [_without_redacted(block, judgement) for block in answer.content]
-        change |= {"content": texts, "structuredContent": judgement.shown(answer.structuredContent)}
+        return answer.model_copy(update=change)
+    content = answer.content
+    if judgement.redact:
+        content = [_without_redacted(block, judgement) for block in content]
+        change |= {"content": content, "structuredContent": judgement.shown(answer.structuredContent)}
+    if judgement.line:
+        line = TextContent(type="text", text=judgement.line)
+        change["content"] = content if content[-1:] == [line] else [*content, line]
     return answer.model_copy(update=change)
 
 

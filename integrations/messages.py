@@ -63,10 +63,13 @@ def withheld(message: ToolMessage, notice: str) -> ToolMessage:
 
 
 def without_redacted(message: ToolMessage, judgement: Judgement) -> ToolMessage:
-    """The message with placeholders for what its profile has taken out; the artifact, which no model sees, stays."""
-    if not judgement.redact:
-        return message
-    return message.model_copy(update={"content": judgement.shown(message.content, without)})
+    """The message with placeholders for what the profiles of its content and its artifact have taken out of them."""
+    change: dict[str, Any] = {}
+    if judgement.redact:
+        change["content"] = judgement.shown(message.content, without)
+    if judgement.redact_artifact:
+        change["artifact"] = judgement.shown_artifact(message.artifact)
+    return message.model_copy(update=change) if change else message
 
 
 def standing(message: Any) -> Literal["accept", "flag", "block"]:

@@ -15,7 +15,8 @@ import orjson
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
 from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Outcome
+from agentguard.integrations.guard import OnFlagUnasked, Outcome
+from agentguard.integrations.wording import FLAG_TEXT, appended
 from agentguard.verification import VerificationEngine
 
 try:
@@ -25,17 +26,22 @@ try:
         Tool,
         ToolGuardrailFunctionOutput,
         ToolOriginType,
+        ToolOutputFileContent,
         ToolOutputGuardrail,
         ToolOutputGuardrailData,
+        ToolOutputImage,
+        ToolOutputText,
     )
     from agents.tool import get_function_tool_origin
     from agents.tool_context import ToolContext
+    from pydantic import TypeAdapter, ValidationError
 except ImportError as error:
     raise needs("openai_agents", error) from error
 
 __all__ = ["guard_agent", "guard_tool"]
 
 _JUDGEMENT = "agentguard_judgement"
+_SHOWN: TypeAdapter[Any] = TypeAdapter(ToolOutputText | ToolOutputImage | ToolOutputFileContent)
 _log = logging.getLogger("agentguard")
 
 Context = TypeVar("Context")
@@ -48,12 +54,13 @@ def guard_tool(
     engine: VerificationEngine,
     *,
     session: Session | None = None,
-    on_flag: Literal["annotate", "block"] = "annotate",
+    on_flag: OnFlagUnasked = "annotate",
     on_block: Literal["replace", "raise"] = "replace",
     on_guard_error: Literal["open", "closed"] = "open",
     shadow: bool = False,
     max_retries: int = 0,
     on_judgement: OnJudgement | None = None,
+    flag_text: str = FLAG_TEXT,
 ) -> FunctionTool:
     """A copy of a function tool whose results are judged; the tool itself stays as it is.
 
@@ -67,20 +74,24 @@ def guard_tool(
         tool: a function tool.
         engine: judges the results.
         session: gives the session of a call; None: the run's ``group_id``, where there is one.
-        on_flag: ``annotate`` hands a flagged result on, ``block`` treats it as blocked.
+        on_flag: ``annotate`` puts a line after a flagged result, for the model: the result is handed on as the text
+            that the SDK would make of it, or with one more ``ToolOutputText`` where it is such outputs. ``observe``
+            hands it on itself; ``block`` treats it as blocked.
         on_block: ``replace`` rejects the content, so that the model reads a notice in its place; ``raise`` ends the
             run with the SDK's ``ToolOutputGuardrailTripwireTriggered``.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
         shadow: judge and record, change nothing that the model or the tools see.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here, or an agent as a tool.
     """
     guard = CallGuard(
         engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement,
+        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
     )  # fmt: skip
     if _is_agent(tool):
         raise ConfigurationError(f"{tool.name!r} is an agent; guard the tools of that agent instead")
@@ -93,12 +104,13 @@ def guard_agent(
     *,
     tools: Collection[str] | None = None,
     session: Session | None = None,
-    on_flag: Literal["annotate", "block"] = "annotate",
+    on_flag: OnFlagUnasked = "annotate",
     on_block: Literal["replace", "raise"] = "replace",
     on_guard_error: Literal["open", "closed"] = "open",
     shadow: bool = False,
     max_retries: int = 0,
     on_judgement: OnJudgement | None = None,
+    flag_text: str = FLAG_TEXT,
 ) -> Agent[Context]:
     """A clone of an agent whose function tools are guarded; see ``guard_tool`` for the arguments and what they do.
 
@@ -116,13 +128,14 @@ def guard_agent(
         shadow: judge and record only.
         max_retries: how often a blocked call is made again.
         on_judgement: is told of every judgement.
+        flag_text: the line after a flagged result.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
     """
     guard = CallGuard(
         engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement,
+        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
     )  # fmt: skip
     if agent.mcp_servers:
         _log.warning("the tools of %d MCP servers of agent %r are not guarded", len(agent.mcp_servers), agent.name)
@@ -168,10 +181,34 @@ def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Sessio
         if judgement is None:
             return result
         vars(context)[_JUDGEMENT] = judgement
-        return judgement.notice if judgement.action == "replace" else judgement.shown(result)
+        if judgement.action == "replace":
+            return judgement.notice
+        shown = judgement.shown(result)
+        return _lined(shown, judgement.line) if judgement.line else shown
 
     vars(invoke_and_judge).update(getattr(invoke, "__dict__", {}))  # the marks by which the SDK knows its functions
     return invoke_and_judge
+
+
+def _lined(output: Any, line: str) -> Any:
+    """The output with a line after it, in the form in which the SDK shows it to the model."""
+    parts = list(output) if isinstance(output, (list, tuple)) else [output]
+    if parts and all(map(_is_shown_as_it_is, parts)):
+        return [*parts, ToolOutputText(text=line)]
+    return appended(str(output), line)
+
+
+def _is_shown_as_it_is(part: Any) -> bool:
+    """The SDK knows it for a text, an image or a file, and does not make a text of it."""
+    if isinstance(part, (ToolOutputText, ToolOutputImage, ToolOutputFileContent)):
+        return True
+    if not isinstance(part, dict) or "type" not in part:
+        return False
+    try:
+        _SHOWN.validate_python(part)
+    except ValidationError:
+        return False
+    return True
 
 
 async def _timed(invoke: Invoke, context: ToolContext[Any], arguments: str, in_thread: bool) -> tuple[Any, float]:

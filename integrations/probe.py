@@ -27,6 +27,7 @@ class Attempt(NamedTuple):
     Attributes:
         returned: False where it raised; ``value`` is None then.
         value: what it returned, untouched.
+        error: what it raised; None where it returned.
         milliseconds: its own time, without waiting for a thread.
         arguments: the keyword arguments that it got, injected ones too.
     """
@@ -35,6 +36,7 @@ class Attempt(NamedTuple):
     value: Any
     milliseconds: float
     arguments: Mapping[str, Any]
+    error: BaseException | None = None
 
 
 class Probe:
@@ -69,10 +71,10 @@ class Probe:
             inner, start = len(self.attempts), self._clock()
             try:
                 value = run(*args, **kwargs)
-            except BaseException:
-                self._record(inner, start, kwargs)
+            except BaseException as error:
+                self._record(inner, start, kwargs, error=error)
                 raise
-            self._record(inner, start, kwargs, returned=True, value=value)
+            self._record(inner, start, kwargs, value=value)
             return value
 
         return probed
@@ -83,19 +85,25 @@ class Probe:
             inner, start = len(self.attempts), self._clock()
             try:
                 value = await run(*args, **kwargs)
-            except BaseException:
-                self._record(inner, start, kwargs)
+            except BaseException as error:
+                self._record(inner, start, kwargs, error=error)
                 raise
-            self._record(inner, start, kwargs, returned=True, value=value)
+            self._record(inner, start, kwargs, value=value)
             return value
 
         return probed
 
     def _record(
-        self, inner: int, start: float, arguments: Mapping[str, Any], *, returned: bool = False, value: Any = None
+        self,
+        inner: int,
+        start: float,
+        arguments: Mapping[str, Any],
+        *,
+        value: Any = None,
+        error: BaseException | None = None,
     ) -> None:
         """One attempt, also where ``_arun`` went through ``_run``: the inner time is the tool's own."""
         milliseconds = (self._clock() - start) * 1000.0
         if len(self.attempts) > inner:
             milliseconds = self.attempts[-1].milliseconds
-        self.attempts[inner:] = [Attempt(returned, value, milliseconds, arguments)]
+        self.attempts[inner:] = [Attempt(error is None, value, milliseconds, arguments, error)]

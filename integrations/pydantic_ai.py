@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
 from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Judgement, Outcome
+from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.integrations.wording import FLAG_TEXT, appended
 from agentguard.verification import VerificationEngine
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, Instrumentation
-    from pydantic_ai.exceptions import SkipToolExecution, ToolFailed
+    from pydantic_ai.exceptions import ModelRetry, SkipToolExecution, ToolFailed
     from pydantic_ai.messages import ToolCallPart, ToolReturn
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 except ImportError as error:
@@ -31,11 +32,16 @@ _KEY = "agentguard"
 
 @dataclass
 class _Run:
-    """What one attempt at a call did. ``finished`` stays False where the tool raised."""
+    """What one attempt at a call did.
+
+    ``finished`` stays False where the tool raised; ``reported`` is the failure that it reported by the framework's
+    means.
+    """
 
     milliseconds: float | None = None
     result: Any = None
     finished: bool = False
+    reported: ToolFailed | ModelRetry | None = None
 
 
 _runs: ContextVar[list[_Run] | None] = ContextVar("agentguard_runs", default=None)
@@ -46,23 +52,29 @@ class GuardCapability(AbstractCapability[Any]):
     """Judges what the function tools of an agent return, before the model sees it.
 
     It is the outermost capability. The tool's own return value is judged, with the latency of the tool alone; where
-    another capability answered in the tool's place, the latency counts as unknown. What a tool raises passes through
-    (``ModelRetry`` and ``ToolFailed`` among it) and is not learned from.
+    another capability answered in the tool's place, the latency counts as unknown. A failure that the tool reports by
+    ``ToolFailed`` or ``ModelRetry`` is judged as one; any other exception passes through and is not learned from.
 
-    A blocked result is reported by ``ToolFailed``: the model reads a notice, as a failed call. A verdict on what is
-    handed on is in the ``metadata`` of the ``ToolReturnPart``, which the model does not see.
+    A flagged result is handed on as it is, with a line beside it (``ToolReturn.content``) that the model reads after
+    the results of the turn; a reported failure has it in its message. A blocked result is reported by ``ToolFailed``:
+    the model reads a notice, as a failed call. A verdict on what is handed on is in the ``metadata`` of the
+    ``ToolReturnPart``, which the model does not see. Neither ``metadata`` nor ``content`` of the tool's own
+    ``ToolReturn`` is judged.
 
     Args:
         engine: judges the results.
         tools: names of the tools to guard; None: all.
         session: gives the session of a call; None: the run's ``conversation_id``.
-        on_flag: ``annotate`` hands a flagged result on, ``block`` treats it as blocked.
+        on_flag: ``annotate`` hands a flagged result on with a line for the model, ``observe`` without, ``block`` treats
+            it as blocked.
         on_block: ``replace`` raises ``ToolFailed`` for the model to read; ``raise`` raises ``ResultBlocked`` out of
             the run.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
         shadow: judge and record, change nothing.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -74,16 +86,17 @@ class GuardCapability(AbstractCapability[Any]):
         *,
         tools: Collection[str] | None = None,
         session: Callable[[RunContext[Any]], str | None] | None = None,
-        on_flag: Literal["annotate", "block"] = "annotate",
+        on_flag: OnFlagUnasked = "annotate",
         on_block: Literal["replace", "raise"] = "replace",
         on_guard_error: Literal["open", "closed"] = "open",
         shadow: bool = False,
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
+        flag_text: str = FLAG_TEXT,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
         )  # fmt: skip
         self._session = session
 
@@ -127,6 +140,15 @@ class GuardCapability(AbstractCapability[Any]):
                 returned = await handler(args)
             except SkipToolExecution as skipped:
                 return _raiser(skipped), described._replace(result=_value_of(skipped.result))
+            except Exception as error:
+                run = runs[-1] if runs else None
+                # The framework has put what the tool raised into an exception of its own. Any other is another
+                # capability's, or the framework's word: a time limit that ran out, say.
+                reported = None if run is None else run.reported
+                if run is None or reported is None or not (reported is error or reported is error.__cause__):
+                    raise
+                said, took = reported.message, run.milliseconds
+                return _raiser(error), described._replace(result=said, execution_time_ms=took, is_error=True)
             finally:
                 _runs.reset(token)
             last = runs[-1] if runs else None
@@ -141,7 +163,7 @@ class GuardCapability(AbstractCapability[Any]):
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return give()
         if judgement.action != "replace":
-            return _annotated(give(), judgement)
+            return _handed_on(give, judgement)
         if self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, tool)
         raise ToolFailed(judgement.notice)
@@ -168,11 +190,35 @@ class _TimedToolset(WrapperToolset[Any]):
         run = _Run()
         runs.append(run)
         started = perf_counter()
-        run.result = await super().call_tool(name, tool_args, ctx, _timed(tool, run))
-        if run.milliseconds is None:
-            run.milliseconds = (perf_counter() - started) * 1000.0
-        run.finished = True
+        try:
+            run.result = await super().call_tool(name, tool_args, ctx, _watched(tool, run))
+            run.finished = True
+        except (ToolFailed, ModelRetry) as error:
+            if not hasattr(tool, "call_func"):  # no function whose failures could be told from the toolset's
+                run.reported = error
+            raise
+        finally:
+            if run.milliseconds is None:
+                run.milliseconds = (perf_counter() - started) * 1000.0
         return run.result
+
+
+def _watched(tool: ToolsetTool[Any], run: _Run) -> ToolsetTool[Any]:
+    """The tool of a function, which notes what the function itself reports and takes; any other tool as it is."""
+    if not hasattr(tool, "call_func"):
+        return tool
+    probed: Any = _timed(tool, run)
+    call = probed.call_func
+
+    async def noted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await call(*args, **kwargs)
+        except (ToolFailed, ModelRetry) as error:
+            run.reported = error
+            raise
+
+    watched: ToolsetTool[Any] = replace(probed, call_func=noted)
+    return watched
 
 
 def _timed(tool: ToolsetTool[Any], run: _Run) -> ToolsetTool[Any]:
@@ -188,9 +234,10 @@ def _timed(tool: ToolsetTool[Any], run: _Run) -> ToolsetTool[Any]:
     @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
         started = perf_counter()
-        made = function(*args, **kwargs)
-        run.milliseconds = (perf_counter() - started) * 1000.0
-        return made
+        try:
+            return function(*args, **kwargs)
+        finally:
+            run.milliseconds = (perf_counter() - started) * 1000.0
 
     probe: Any = replace(schema, function=timed)
     probed: Any = tool
@@ -202,17 +249,47 @@ def _value_of(returned: Any) -> Any:
     return returned.return_value if isinstance(returned, ToolReturn) else returned
 
 
+def _handed_on(give: Callable[[], Any], judgement: Judgement) -> Any:
+    """What the tool gave, by return or by exception, with its verdict and the line for the model."""
+    try:
+        returned = give()
+    except SkipToolExecution as skipped:
+        raise SkipToolExecution(_annotated(skipped.result, judgement)) from skipped
+    except Exception as error:
+        _tell(error, judgement)
+        raise
+    return _annotated(returned, judgement)
+
+
+def _tell(error: Exception, judgement: Judgement) -> None:
+    """Put the line into what the model is told of a failure; the exception counts the tries and stays itself."""
+
+    def told(text: str) -> str:
+        shown = judgement.shown(text)
+        return appended(shown, judgement.line) if judgement.line else str(shown)
+
+    for name in ("tool_failed", "tool_retry"):  # the messages in the framework's own exceptions
+        part: Any = getattr(error, name, None)
+        if isinstance(getattr(part, "content", None), str):
+            setattr(error, name, replace(part, content=told(part.content)))
+    if isinstance(error, (ToolFailed, ModelRetry)):
+        error.message = told(error.message)
+
+
 def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
     """The result with its verdict; metadata that is no dict is its application's own and stays as it is."""
     made = returned if isinstance(returned, ToolReturn) else ToolReturn(returned)
     if judgement.redact:
         made = replace(made, return_value=judgement.shown(made.return_value), content=judgement.shown(made.content))
+    if judgement.line:
+        beside = [made.content] if isinstance(made.content, str) else list(made.content or ())
+        made = replace(made, content=[*beside, judgement.line])
     if made.metadata is not None and not isinstance(made.metadata, dict):
         return made
     return replace(made, metadata={**(made.metadata or {}), _KEY: judgement.as_dict()})
 
 
-def _raiser(error: SkipToolExecution) -> Callable[[], Any]:
+def _raiser(error: Exception) -> Callable[[], Any]:
     def give() -> Any:
         raise error
 

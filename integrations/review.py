@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from reprlib import repr as short
 from time import time
 from typing import Any
 
-from agentguard.errors import DataError
 from agentguard.integrations.extras import needs
+from agentguard.integrations.guard import artifact_of
 from agentguard.integrations.messages import messages_of, stamped, standing, this_turn, withheld
 from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of
 from agentguard.integrations.tool_calls import session_of
+from agentguard.integrations.wording import notice_of, unlined
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
 
@@ -40,6 +42,9 @@ class ReviewNode:
         {"type": "reject", "message": "..."}       a notice takes its place; the message is optional
         {"type": "respond", "message": "..."}      the message takes its place
 
+    Decisions that do not fit are asked for again, by another interrupt: the same request with ``"error"``, which says
+    what was wrong and stands before each description too. Nothing has changed by then.
+
     The engine is told what was decided: an approved result was genuine, the others were not. Needs a checkpointer and,
     as the framework's interrupts do under ``ainvoke``, Python 3.11.
 
@@ -47,9 +52,6 @@ class ReviewNode:
         engine: gets the feedback.
         signer: as the guard's; None: ``receipt_signer()``.
         messages_key: the state's messages, whose reducer must replace by id, as ``add_messages`` does.
-
-    Raises:
-        DataError: on resumption, where decisions do not fit the request. Nothing is changed then.
     """
 
     def __init__(
@@ -68,8 +70,12 @@ class ReviewNode:
         ]
         if not flagged:
             return None
-        decisions = _decisions(interrupt(_request(flagged)), len(flagged))
-        changed = [self._decided(*pair) for pair in zip(flagged, decisions, strict=True)]
+        # On resumption the node runs from its beginning, and each interrupt gives what it was answered: first the
+        # earlier slips, in their order, then the latest answer.
+        answered = interrupt(_request(flagged))
+        while (fault := _fault_in(answered, flagged)) is not None:
+            answered = interrupt(_request(flagged, fault))
+        changed = [self._decided(*pair) for pair in zip(flagged, answered["decisions"], strict=True)]
         return {self.messages_key: changed}
 
     def _decided(self, answer: ToolAnswer, decision: Mapping[str, Any]) -> ToolMessage:
@@ -81,20 +87,23 @@ class ReviewNode:
         if check(answer, self.signer, session_id=session, now=now).is_genuine:
             # Learn from verdicts that a guard gave, not from what a client wrote into the state.
             self.engine.record_feedback(
-                answer.tool, float(stamp["posterior"]), was_hallucination=kind != "approve", call_id=answer.call_id
+                artifact_of(answer.tool) if stamp.get("of") == "artifact" else answer.tool,
+                float(stamp["posterior"]),
+                was_hallucination=kind != "approve",
+                call_id=answer.call_id,
             )
+            # The line said that the result may be wrong; now somebody has looked.
+            if line := stamp.pop("line", ""):
+                message = message.model_copy(update={"content": unlined(message.content, line)})
         else:
             stamp["executed"] = False
         if kind == "respond":
-            message = withheld(message, str(said)).model_copy(update={"status": "success"})
+            message = withheld(message, said or "").model_copy(update={"status": "success"})
             stamp["executed"] = False  # what is shown now is a person's word
         elif kind == "reject":
             reason = f" ({said})" if said else ""
-            message = withheld(
-                message,
-                f"A reviewer rejected the result of {answer.tool!r}{reason}. Do not guess the result; call the tool "
-                "again or say it is missing.",
-            )
+            happened = f"A reviewer rejected the result of {answer.tool!r}{reason}."
+            message = withheld(message, notice_of(happened, int(stamp.get("asked", 0))))
         sealed = seal(
             stamp,
             message,
@@ -108,37 +117,59 @@ class ReviewNode:
         return stamped(message, sealed)
 
 
-def _request(flagged: Sequence[ToolAnswer]) -> dict[str, Any]:
+def _request(flagged: Sequence[ToolAnswer], fault: str | None = None) -> dict[str, Any]:
+    """The request, again with what was wrong with the last answer: clients may show the descriptions alone."""
+    before = "" if fault is None else f"Nothing was decided, {fault}.\n\n"
     return {
         "action_requests": [
-            {"name": answer.tool, "args": answer.args, "description": _description(answer)} for answer in flagged
+            {"name": answer.tool, "args": answer.args, "description": f"{before}{_description(answer)}"}
+            for answer in flagged
         ],
         "review_configs": [
             {"action_name": tool, "allowed_decisions": list(DECISIONS)}
             for tool in dict.fromkeys(answer.tool for answer in flagged)
         ],
+        **({} if fault is None else {"error": fault}),
     }
 
 
 def _description(answer: ToolAnswer) -> str:
-    content = answer.message.content
+    stamp = stamp_of(answer.message) or {}
+    of_artifact = stamp.get("of") == "artifact"
+    content: Any = answer.message.artifact if of_artifact else answer.message.content
     shown = content if isinstance(content, str) else str(content)
     cut = " ..." if len(shown) > LONGEST_SHOWN else ""
-    reason = (stamp_of(answer.message) or {}).get("reason", "")
-    return f"Is this result genuine?\n\n{reason}\n\nResult of {answer.tool}:\n{shown[:LONGEST_SHOWN]}{cut}"
+    what = "Artifact" if of_artifact else "Result"
+    return (
+        f"Is this {what.lower()} genuine?\n\n{stamp.get('reason', '')}\n\n"
+        f"{what} of {answer.tool}:\n{shown[:LONGEST_SHOWN]}{cut}"
+    )
 
 
-def _decisions(answered: Any, count: int) -> list[Mapping[str, Any]]:
+def _fault_in(answered: Any, flagged: Sequence[ToolAnswer]) -> str | None:
+    """What is wrong with an answer to the request, in words for whoever gave it; None where it can be carried out."""
     decisions = answered.get("decisions") if isinstance(answered, Mapping) else None
-    if not isinstance(decisions, list) or len(decisions) != count:
-        raise DataError(f"resume with {{'decisions': [...]}}, one for each of the {count} flagged results")
-    for place, decision in enumerate(decisions):
-        kind = decision.get("type") if isinstance(decision, Mapping) else None
+    wanted = "resume with {'decisions': [...]}, one decision for each flagged result in their order"
+    if not isinstance(decisions, (list, tuple)):
+        return f"there were no decisions: {wanted}"
+    if len(decisions) != len(flagged):
+        return f"there were {_count(decisions, 'decision')} for {_count(flagged, 'flagged result')}: {wanted}"
+    for number, (decision, answer) in enumerate(zip(decisions, flagged, strict=True), 1):
+        where = f"decision {number} of {len(flagged)} ({answer.tool!r})"
+        if not isinstance(decision, Mapping):
+            return f"{where} must be like {{'type': 'approve'}}, not {short(decision)}"
+        kind, said = decision.get("type"), decision.get("message")
         if kind not in DECISIONS:
-            raise DataError(f"decision {place}: type must be one of {', '.join(map(repr, DECISIONS))}, not {kind!r}")
-        if kind == "respond" and not decision.get("message"):
-            raise DataError(f"decision {place}: respond needs a message, which takes the result's place")
-    return decisions
+            return f"{where}: type must be one of {', '.join(map(repr, DECISIONS))}, not {short(kind)}"
+        if kind == "respond" and not (isinstance(said, str) and said.strip()):
+            return f"{where}: respond needs a message, a text that takes the result's place"
+        if said is not None and not isinstance(said, str):
+            return f"{where}: its message must be a text, not {short(said)}"
+    return None
+
+
+def _count(things: Sequence[Any], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _session() -> str | None:

@@ -24,11 +24,12 @@ from agentguard.integrations.messages import (
 )
 from agentguard.integrations.probe import Attempt, Probe
 from agentguard.integrations.receipts import as_text, seal
+from agentguard.integrations.wording import lined
 from agentguard.verification.receipts import ReceiptSigner
 
 try:
     from langchain_core.messages import ToolMessage
-    from langchain_core.tools import BaseTool
+    from langchain_core.tools import BaseTool, ToolException
     from langgraph.prebuilt.tool_node import ToolCallRequest
 except ImportError as error:
     raise needs("langgraph", error) from error
@@ -88,11 +89,13 @@ class GuardedCalls:
         if not self.guard.covers(tool):
             return result, False
         judgement = None
-        if message.status == "error":
+        if message.status == "error" and not call.failed_itself:
+            # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
             stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
         else:
-            judgement = self.guard.judge(call.outcome(tool, message))
-            if judgement.action == "replace" and judgement.verdict and self.guard.may_retry(tool, tries):
+            judgement = self.guard.judge_with_artifact(call.outcome(tool, message), message.artifact)
+            blocked = judgement.action == "replace" and judgement.verdict is not None
+            if blocked and self.guard.may_retry(tool, tries, judgement.asked):
                 call.tell(judgement.as_dict())
                 return result, True
             stamp = judgement.as_dict()
@@ -121,7 +124,12 @@ class GuardedCalls:
         def change(found: ToolMessage) -> ToolMessage:
             if found is not message and found.tool_call_id != call.call_id:
                 return unstamped(found)
-            return sealed(found if judgement is None else without_redacted(found, judgement))
+            if judgement is None:
+                return sealed(found)
+            shown = without_redacted(found, judgement)
+            if judgement.line:
+                shown = shown.model_copy(update={"content": lined(shown.content, judgement.line)})
+            return sealed(shown)
 
         return rewritten(result, change)
 
@@ -147,17 +155,34 @@ class _Call:
         last = self.attempts[-1] if self.attempts else None
         return round(last.milliseconds, 3) if last is not None and last.returned else None
 
+    @property
+    def failed_itself(self) -> bool:
+        """The tool ran and reported its own failure, by the framework's means: it is what the tool has to say.
+
+        By a message with ``status="error"`` that it returned, or by a ``ToolException`` of which it makes one itself.
+        """
+        last = self.attempts[-1] if self.attempts else None
+        if last is None:
+            return False
+        if last.returned:
+            own = tool_message(last.value, self.call_id)
+            return own is not None and own.status == "error"
+        return isinstance(last.error, ToolException) and bool(getattr(self.request.tool, "handle_tool_error", False))
+
     def outcome(self, tool: str, message: ToolMessage) -> Outcome:
         """What is to be judged."""
         last = self.attempts[-1] if self.attempts else None
         asked: Any = self.request.tool_call["args"]
-        if last is None or not last.returned:
+        is_error = message.status == "error"
+        if last is None or not (last.returned or is_error):
             args = asked if tool == self.tool else None
-            return Outcome(tool, args, content_value(message.content), None, self.session, self.call_id)
+            return Outcome(tool, args, content_value(message.content), None, self.session, self.call_id, is_error)
         with_artifact = getattr(self.request.tool, "response_format", None) == "content_and_artifact"
-        value = shown_value(last.value, message, with_artifact=with_artifact)
+        value = content_value(message.content)
+        if last.returned:
+            value = shown_value(last.value, message, with_artifact=with_artifact)
         args = _executed(asked, last.arguments, self.request.tool)
-        return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id)
+        return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id, is_error)
 
     def tell(self, stamp: Mapping[str, Any]) -> None:
         """Emit the verdict into the custom stream, where there is one."""

@@ -46,7 +46,8 @@ def test_profiles_are_written_and_can_be_used(traces: Path, tmp_path: Path) -> N
 
     assert (run.exit_code, run.stderr) == (0, "")
     (profile,) = load_profiles(tmp_path / "learned")
-    assert (profile.name, profile.required_fields, profile.echoes) == ("orders", ("id",), {"id": "id"})
+    assert (profile.name, profile.required_fields) == ("orders", ("id",))
+    assert profile.model_dump()["echoes"] == {"id": "id"}
     assert profile.expected_latency_ms[0] == pytest.approx(90 / 4, rel=0.1)
     replayed = runner.invoke(app, ["replay", str(traces), "--profiles", str(tmp_path / "learned"), "--json"])
     assert json.loads(replayed.stdout)["calls"] == 110
@@ -66,6 +67,19 @@ def test_the_report_tells_counts_what_was_left_out_and_what_the_profiles_did(tra
     assert f"1 profile written to {tmp_path / 'learned'}" in run.stdout
 
 
+def test_what_held_and_is_too_thin_is_counted_and_written(tmp_path: Path) -> None:
+    run = learn("-", "-o", str(tmp_path / "learned"), raw=log(50))
+
+    lines = [row.split() for row in run.stdout.splitlines()]
+    assert ["tool", "calls", "answers", "distinct", "declared", "too", "thin", "left", "out", "file"] in lines
+    (counts,) = (row for row in lines if row[:4] == ["orders", "35", "35", "35"])
+    assert counts[5:] == ["1", "0", "orders.yaml"]
+    text = (tmp_path / "learned" / "orders.yaml").read_text()
+    # 35 distinct answers to learn from and 15 more that are held out are the 40 that an echo takes.
+    assert "\n  id: id  # came back in 35 of 35: at least 91.7% of all (95%)\n" in text
+    assert "\n#   output_schema: properties.status.const: open  # 35 of 35: at least 91.7%\n" in text
+
+
 def test_json_is_one_object_with_everything(traces: Path, tmp_path: Path) -> None:
     run = learn(str(traces), "-o", str(tmp_path / "learned"), "--keep-all", "--json")
 
@@ -76,7 +90,7 @@ def test_json_is_one_object_with_everything(traces: Path, tmp_path: Path) -> Non
     assert (kept["required_fields.status"]["broken"], kept["required_fields.status"]["held_out"]) == (20, 30)
     assert tool["left_out"] == []
     assert data["held_out"]["calls"] == 30
-    assert data["held_out"]["newly_blocked"] + data["held_out"]["newly_flagged"] > 0
+    assert [(one["path"], one["value"]) for one in tool["too_thin"]] == [(["properties", "status", "const"], "open")]
     assert data["written"] == [str(tmp_path / "learned" / "orders.yaml")]
     assert "BROKEN by 20 of 30 held-out calls" in (tmp_path / "learned" / "orders.yaml").read_text()
 

@@ -63,7 +63,7 @@ def test_check_counts_profiles_without_problems(folder: Path) -> None:
 
     assert (run.exit_code, run.stdout) == (0, "2 profiles, no problems\n")
     as_json = runner.invoke(app, ["profiles", "check", str(folder), "--json"])
-    assert json.loads(as_json.stdout) == {"profiles": 2, "problems": []}
+    assert json.loads(as_json.stdout) == {"profiles": 2, "calls": 0, "problems": []}
 
 
 def test_check_tells_all_problems_of_all_files_with_their_lines(folder: Path) -> None:
@@ -84,6 +84,69 @@ def test_check_tells_all_problems_of_all_files_with_their_lines(folder: Path) ->
         ("bad.yaml", 3),
         ("torn.yaml", 2),
     ]
+
+
+def test_check_tells_paths_and_aliases_that_can_match_nothing_or_everything(folder: Path) -> None:
+    (folder / "bad.yaml").write_text(
+        "name: bad\naliases: ['*']\nrequired_fields:\n- price..amount\n- 'rows[0].id'\nforbidden_fields: error\n"
+        "echoes: {a.: b}\n"
+    )
+
+    run = runner.invoke(app, ["profiles", "check", str(folder)])
+
+    assert run.exit_code == 3
+    told = [line.strip().removeprefix(f"{folder}/") for line in run.stderr.splitlines()[1:]]
+    assert [line.rpartition("; write ")[2] for line in told[1:3] + told[4:]] == ["'price.amount'", "'rows[].id'", "'a'"]
+    assert told[0].startswith("bad.yaml:2: aliases.0: '*' claims every tool: write names, or patterns with more")
+    assert told[3] == "bad.yaml:6: forbidden_fields: is one text, and must be a list: write [error]"
+    assert [line.split(":")[1] for line in told] == ["2", "4", "5", "6", "7"]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    calls: list[dict[str, object]] = [
+        {"tool": "get_order", "args": {"order_id": f"A-{n}", "line_1": "x"},
+         "result": {"order_id": f"A-{n}", "rows": [{"id": n}], "line_1": "x"}} for n in range(3)
+    ]  # fmt: skip
+    calls.append({"tool": "get_order", "args": {"customer": "c"}, "result": {"error": "no such order"}})
+    calls.append({"tool": "other", "args": {"id": 1}, "result": {"status": 1}})
+    path = tmp_path / "calls.jsonl"
+    path.write_text("".join(json.dumps(call) + "\n" for call in calls) + "broken\n")
+    return path
+
+
+def test_check_tells_what_no_call_of_a_log_has(tmp_path: Path, log: Path) -> None:
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    (folder / "orders.yaml").write_text(
+        "name: get_*\nrequired_fields:\n- order_id\n- rows[].id\n- status\n"
+        "echoes:\n  order_id: order_id\n  line_1: line_1\n  orderid: orderid\n"
+    )
+    (folder / "unused.yaml").write_text("name: unused\nrequired_fields: [x]\n")
+    command = ["profiles", "check", str(folder), "--log", str(log)]
+
+    run = runner.invoke(app, command)
+    as_json = runner.invoke(app, [*command, "--json"])
+
+    assert (run.exit_code, as_json.exit_code) == (3, 3)
+    assert run.stderr.replace(f"{folder}/", "").splitlines() == [
+        "error: orders.yaml has 3 problems:",
+        "  orders.yaml:5: required_fields.2: no result of 3 in the log has 'status'; there are line_#, order_id, "
+        "rows[].id",
+        "  orders.yaml:9: echoes.orderid: no call of 4 in the log has an argument 'orderid'; there is order_id",
+        "  orders.yaml:9: echoes.orderid.path: no result of 3 in the log has a value at 'orderid'; there is order_id",
+    ]
+    assert [problem["line"] for problem in json.loads(as_json.stdout)["problems"]] == [5, 9, 9]
+
+
+def test_check_counts_the_calls_that_bear_profiles_out(tmp_path: Path, log: Path) -> None:
+    (tmp_path / "orders.yaml").write_text("name: get_order\nechoes: {order_id: order_id}\n")
+    command = ["profiles", "check", str(tmp_path / "orders.yaml"), "--log", str(log)]
+
+    assert runner.invoke(app, command).stdout == "1 profile with 4 calls of the log, no problems\n"
+    assert json.loads(runner.invoke(app, [*command, "--json"]).stdout) == {"profiles": 1, "calls": 4, "problems": []}
+    missing = runner.invoke(app, [*command, "--log", "absent"])
+    assert (missing.exit_code, missing.stderr) == (3, "error: no such file or folder: absent\n")
 
 
 @pytest.mark.parametrize("command", [["check"], ["check", "absent"], ["list", "--profiles", "absent"], ["show"], ["x"]])

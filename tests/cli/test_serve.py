@@ -216,7 +216,8 @@ def test_gate_and_page_are_served_together(
     assert len(ask(f"{url}/live/state")[1]["verdicts"]) == 1
     paths = ask(f"{url}/openapi.json")[1]["paths"]
     assert set(paths) == {
-        "/evaluate", "/runs/{run_id}", "/history", "/live/state", "/live/queue", "/live/reviews", "/healthz",
+        "/evaluate", "/runs/{run_id}", "/history", "/live/state", "/live/queue", "/live/calls/{sequence}",
+        "/live/reviews", "/live/changes", "/live/decisions", "/healthz",
     }  # fmt: skip
 
 

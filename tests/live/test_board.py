@@ -1,4 +1,4 @@
-"""What is kept, what waits, and what has changed since when."""
+"""What is kept, what waits, and what is new since when."""
 
 from typing import Any
 
@@ -7,14 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.live.board import Board, Position
-from agentguard.live.records import Label
+from agentguard.live.changes import Alike
+from agentguard.live.records import Label, RecordedCall
+from agentguard.stores.base import Record
 from agentguard.verification.audit import AuditRecord, Judged
+from agentguard.verification.changes import change_event
+from agentguard.verification.types import Verdict
 
 
-def verdict(sequence: int, call_id: str | None = "", tool: str = "t", posterior: float = 0.5) -> AuditRecord:
+def verdict(
+    sequence: int,
+    call_id: str | None = "",
+    tool: str = "t",
+    posterior: float = 0.5,
+    made: Verdict = "flag",
+    **more: Any,
+) -> RecordedCall:
     name = f"c{sequence}" if call_id == "" else call_id
-    call = Judged("flag", 0.15, (), {}, 1.0)
-    return AuditRecord(sequence, float(sequence), tool, name, None, posterior, None, call)
+    call = Judged(made, 0.15, (), {}, 1.0)
+    return RecordedCall(AuditRecord(sequence, float(sequence), tool, name, None, posterior, None, call), **more)
 
 
 def label(
@@ -23,12 +34,12 @@ def label(
     return Label(sequence, float(sequence), tool, call_id, posterior, fabricated)
 
 
-def put(board: Board, *what: AuditRecord | Label | str) -> None:
+def put(board: Board, *what: RecordedCall | Label | str) -> None:
     """Each by itself, in this order; a text takes a tool's labels back."""
     for each in what:
         at = board.position
-        if isinstance(each, AuditRecord):
-            board.read_on(each.sequence, [each], 0, ())
+        if isinstance(each, RecordedCall):
+            board.read_on(each.record.sequence, [each], 0, ())
         else:
             board.read_on(0, (), each.sequence if isinstance(each, Label) else at.feedback + 1, [each])
 
@@ -37,12 +48,12 @@ def waiting(board: Board) -> list[int]:
     return [shown.sequence for shown in board.queue(0, 100).verdicts]
 
 
-def changes(board: Board, position: Position, limit: int = 100) -> list[tuple[str, Any]] | None:
-    found = board.changes_after(position, limit)
-    return None if found is None else [(change.kind, shown and shown.sequence) for change, shown in found]
+def news(board: Board, position: Position, limit: int = 100) -> list[tuple[str, Any]] | None:
+    found = board.news_after(position, limit)
+    return None if found is None else [(each.kind, shown and shown.sequence) for each, shown in found]
 
 
-def test_the_queue_is_in_order_and_ends_with_a_label() -> None:
+def test_of_equals_the_oldest_is_first_and_a_label_ends_its_wait() -> None:
     board = Board()
     put(board, verdict(1), verdict(2), verdict(5), label(1, "c2"))
 
@@ -54,6 +65,76 @@ def test_the_queue_is_in_order_and_ends_with_a_label() -> None:
         (5, None),
         (2, True),
     ]
+
+
+def test_the_worst_is_first() -> None:
+    board = Board()
+    put(
+        board, verdict(1, posterior=0.3, made="accept"), verdict(2, posterior=0.6), verdict(3, posterior=0.9),
+        verdict(4, posterior=0.6, made="block"), verdict(5, posterior=0.3), verdict(6, posterior=0.97, made="block"),
+    )  # fmt: skip
+
+    assert waiting(board) == [6, 3, 4, 2, 5, 1]
+    assert [shown.sequence for shown in board.queue(0, 2).verdicts] == [6, 3]
+    assert [shown.sequence for shown in board.queue(3, 2).verdicts] == [4, 2]
+    put(board, label(1, "c4"))
+    assert [shown.sequence for shown in board.queue(4, 9).verdicts] == [2, 5, 1]  # behind where that one stood
+    assert [shown.sequence for shown in board.queue(77, 9).verdicts] == [6, 3, 2, 5, 1]  # which nobody knows
+
+
+def change(sequence: int, id_: str, state: Any, by: str = "engine", at: float = 0.0, **more: Any) -> Record:
+    return Record(sequence, at or float(sequence), change_event(id_, "t", state, by, **more))
+
+
+def test_changes_are_counted_with_the_calls_that_look_like_them() -> None:
+    board = Board()
+    put(board, verdict(1, change="a", made="block"), verdict(2, change="a"))  # heard of before the change itself
+    board.read_changes([change(1, "a", "open", what="price is high"), change(2, "b", "open", what="a key is new")])
+    put(
+        board, verdict(3, change="a", asked=1, made="block"), verdict(4), verdict(5, change="b"), verdict(6, change="a")
+    )
+
+    found = board.changes()
+    assert [(each.id, each.state, each.what, each.calls, each.blocked) for each in found.rows] == [
+        ("b", "open", "a key is new", 1, 0), ("a", "open", "price is high", 3, 1),
+    ]  # fmt: skip
+    assert (found.more, found.open) == (0, 2)
+
+
+def test_a_decision_is_known_by_its_number_and_stands_until_the_next() -> None:
+    board = Board()
+    board.read_changes([change(1, "a", "open", what="price is high", at=100.0)])
+    assert board.change("a") is not None
+    before = board.changes_version
+    board.read_changes([change(2, "a", "adopted", by="review", at=200.0), change(3, "a", "open", at=300.0)])
+
+    found = board.change("a")
+    assert found is not None
+    assert (found.state, found.reviewed, found.decided, found.opened, found.since) == ("adopted", True, 2, 100.0, 200.0)
+    assert board.changes_version > before
+    assert board.changes_read == 3
+    board.read_changes([change(4, "a", "fault", by="review", at=400.0)])
+    found = board.change("a")
+    assert found is not None
+    assert (found.state, found.decided, found.since) == ("fault", 4, 400.0)
+    assert board.change("z") is None
+
+
+def test_many_changes_are_told_by_their_number() -> None:
+    board = Board()
+    board.read_changes([change(n, f"c{n:03}", "open", what="odd") for n in range(1, 31)])
+
+    assert (len(board.changes().rows), board.changes().more, board.changes().open) == (20, 10, 30)
+    assert board.changes_by_state() == {("t", "open"): 30}
+
+
+def test_what_is_no_event_of_a_change_is_passed_over() -> None:
+    board = Board()
+
+    assert not board.read_changes([Record(7, 1.0, {"change": 3}), Record(8, 1.0, {})])
+    assert not board.read_changes([])
+    assert (board.changes().rows, board.changes_read) == ((), 8)
+    assert Alike() == (0, 0)
 
 
 def test_what_nobody_could_look_up_does_not_wait() -> None:
@@ -129,25 +210,25 @@ def test_many_tools_are_told_by_their_number() -> None:
     assert (len(board.tools().rows), board.tools().more) == (100, 30)
 
 
-def test_changes_are_told_from_a_position_on() -> None:
+def test_news_is_told_from_a_position_on() -> None:
     board = Board()
     put(board, verdict(1), label(1, "c1"), verdict(2), verdict(4))
 
-    assert changes(board, Position(0, 0)) == [("verdict", 1), ("label", None), ("verdict", 2), ("verdict", 4)]
-    assert changes(board, Position(1, 0)) == [("label", None), ("verdict", 2), ("verdict", 4)]
-    assert changes(board, Position(2, 1)) == [("verdict", 4)]
-    assert changes(board, Position(4, 0)) == [("label", None)]  # as another server may have read the logs
-    assert changes(board, Position(4, 1)) == []
-    assert changes(board, Position(0, 0), limit=2) == [("verdict", 1), ("label", None)]
+    assert news(board, Position(0, 0)) == [("verdict", 1), ("label", None), ("verdict", 2), ("verdict", 4)]
+    assert news(board, Position(1, 0)) == [("label", None), ("verdict", 2), ("verdict", 4)]
+    assert news(board, Position(2, 1)) == [("verdict", 4)]
+    assert news(board, Position(4, 0)) == [("label", None)]  # as another server may have read the logs
+    assert news(board, Position(4, 1)) == []
+    assert news(board, Position(0, 0), limit=2) == [("verdict", 1), ("label", None)]
 
 
 @pytest.mark.parametrize("position", [Position(2, 0), Position(9, 0), Position(5, 1)])
 def test_what_is_not_kept_or_never_was_is_no_position(position: Position) -> None:
-    board = Board(changes=2)
+    board = Board(news=2)
     put(board, *map(verdict, range(1, 6)))
 
-    assert changes(board, position) is None
-    assert changes(board, Position(3, 0)) == [("verdict", 4), ("verdict", 5)]
+    assert news(board, position) is None
+    assert news(board, Position(3, 0)) == [("verdict", 4), ("verdict", 5)]
 
 
 LOGS = st.lists(st.sampled_from(["audit", "feedback"]), max_size=30)
@@ -171,13 +252,11 @@ def test_a_reader_misses_nothing_and_hears_nothing_twice(ours: list[str], cut: i
         board = told(order)
         if position.audit > board.position.audit or position.feedback > board.position.feedback:
             continue
-        for change, _ in board.changes_after(position, 100) or []:
-            is_verdict = change.kind == "verdict"
-            heard.append((change.kind, change.at.audit if is_verdict else change.at.feedback))
+        for each, _ in board.news_after(position, 100) or []:
+            is_verdict = each.kind == "verdict"
+            heard.append((each.kind, each.at.audit if is_verdict else each.at.feedback))
             position = (
-                position._replace(audit=change.at.audit)
-                if is_verdict
-                else position._replace(feedback=change.at.feedback)
+                position._replace(audit=each.at.audit) if is_verdict else position._replace(feedback=each.at.feedback)
             )
     expected = {("verdict", n + 1) for n in range(ours.count("audit"))}
     expected |= {("label", n + 1) for n in range(ours.count("feedback"))}

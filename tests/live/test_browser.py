@@ -14,6 +14,7 @@ import pytest
 from agentguard.calibration import labels_in_store
 from agentguard.stores import MemoryStore
 from agentguard.stores.redis import RedisStore
+from agentguard.verification.changes import change_event
 
 from ..stores.redis.conftest import RedisServer
 
@@ -90,7 +91,7 @@ def test_a_verdict_appears_while_an_engine_judges(enter: Any, shop: Any) -> None
     expect(first).to_contain_text("live-1")
     expect(first).to_contain_text("s-9")
     expect(first.locator(".verdict")).to_have_text(re.compile("flag|block"))
-    expect(first.locator(".signals .fired").first).to_contain_text("echo_mismatch")
+    expect(first.locator(".reasons li").first).to_contain_text("echo_mismatch")
     expect(page.locator("#feed > li")).to_have_count(before + 1)
     expect(page.locator("#announce")).to_contain_text("1 new verdict")
     row = page.locator("#tools-rows tr", has_text="get_order")
@@ -110,7 +111,8 @@ def test_paused_nothing_moves_and_nothing_is_lost(enter: Any, shop: Any) -> None
     assert page.locator("#feed > li").first.text_content() == first
     page.get_by_role("button", name="Pause").click()
 
-    assert [page.locator("#feed > li").nth(n).inner_text().count(f"held-{2 - n}") for n in range(3)] == [1, 1, 1]
+    for n in range(3):
+        expect(page.locator("#feed > li").nth(n).locator(".line")).to_contain_text(f"held-{2 - n}")
     expect(page.locator("#held")).to_have_text("")
 
 
@@ -124,16 +126,16 @@ def test_a_review_by_keyboard_alone(enter: Any, shop: Any) -> None:
         if page.evaluate("document.activeElement.dataset.sequence") == first:
             break
 
-    page.keyboard.press("r")
-    expect(page.locator("#last-text")).to_contain_text("rejected")
+    page.keyboard.press("f")
+    expect(page.locator("#last-text")).to_contain_text("fabricated")
     expect(page.locator(f'[data-sequence="{second}"].card')).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Tab")
-    expect(page.locator(":focus")).to_have_text("Accept")
+    expect(page.locator(":focus")).to_have_text("Genuine")
     page.keyboard.press("Enter")
     expect(page.locator(f'[data-sequence="{third}"].card')).to_be_focused()
-    page.keyboard.press("A")
+    page.keyboard.press("G")
     expect(page.locator(f'[data-sequence="{fourth}"].card')).to_be_focused()
 
     expect(page.locator("#waiting")).to_have_text(str(waiting - 3))
@@ -144,10 +146,10 @@ def test_a_review_by_keyboard_alone(enter: Any, shop: Any) -> None:
 
 def test_a_mistake_can_be_taken_back(enter: Any, shop: Any) -> None:
     page = enter()
-    page.get_by_role("button", name="Accept").first.click()
-    page.get_by_role("button", name="Reject it after all").click()
-    expect(page.locator("#last-text")).to_contain_text("rejected")
-    expect(page.get_by_role("button", name="Accept it after all")).to_be_visible()
+    page.locator("#queue").get_by_role("button", name="Genuine").first.click()
+    page.get_by_role("button", name="No, it was fabricated").click()
+    expect(page.locator("#last-text")).to_contain_text("fabricated")
+    expect(page.get_by_role("button", name="No, it was genuine")).to_be_visible()
 
     assert [record.event["was_hallucination"] for record in shop.store.events("feedback")] == [False, True]
     assert [label.fabricated for label in labels_in_store(shop.store).labels] == [True]
@@ -157,7 +159,7 @@ def test_two_reviewers_see_what_the_other_does(enter: Any) -> None:
     mine, other = enter(), enter()
     sequence = mine.locator("#queue-list > li").first.get_attribute("data-sequence")
 
-    mine.get_by_role("button", name="Reject").first.click()
+    mine.locator("#queue").get_by_role("button", name="Fabricated").first.click()
 
     expect(other.locator(f'.card[data-sequence="{sequence}"]')).to_have_count(0)
     expect(other.locator(f'#feed > [data-sequence="{sequence}"] .label')).to_have_text("reviewed: fabricated")
@@ -167,7 +169,7 @@ def test_two_reviewers_see_what_the_other_does(enter: Any) -> None:
 def test_the_queue_is_refilled_to_its_end(enter: Any) -> None:
     page = enter()
     for left in range(int(page.locator("#waiting").text_content()) - 1, -1, -1):
-        page.locator("#queue-list > li").first.get_by_role("button", name="Accept").click()
+        page.locator("#queue-list > li").first.get_by_role("button", name="Genuine").click()
         expect(page.locator("#waiting")).to_have_text(str(left))
 
     expect(page.locator("#queue-list > li")).to_have_count(0)
@@ -243,25 +245,233 @@ def test_over_redis_engine_page_and_reviewer_meet_and_outlive_an_outage(
         shop.fabricated("before")
         expect(first).to_contain_text("before")
         expect(page.locator("#waiting")).to_have_text("41")
-        page.get_by_role("button", name="Reject").first.click()
-        expect(page.locator("#last-text")).to_have_text("get_order, call c0: rejected.")
+        fabricated = page.locator("#queue").get_by_role("button", name="Fabricated").first
+        fabricated.click()
+        expect(page.locator("#last-text")).to_have_text("get_order, call before: fabricated.")
         (label,) = labels_in_store(engines).labels
-        assert (label.call_id, label.fabricated) == ("c0", True)
+        assert (label.call_id, label.fabricated) == ("before", True)
 
         redis_server.kill()
         expect(page.locator("#connection")).to_have_text("the store cannot be read")
-        page.get_by_role("button", name="Reject").first.click()
+        fabricated.click()
         expect(page.get_by_role("alert")).to_contain_text("nothing was learned")
         redis_server.start()
         expect(page.locator("#connection")).to_have_text("live")
-        page.get_by_role("button", name="Reject").first.click()
-        expect(page.locator("#last-text")).to_have_text("get_order, call c1: rejected.")
+        fabricated.click()
+        expect(page.locator("#last-text")).not_to_contain_text("call before:")
 
         shop.fabricated("after")
         expect(first).to_contain_text("after")
         expect(page.locator("#waiting")).to_have_text("40")
-        assert [label.call_id for label in labels_in_store(engines).labels] == ["c0", "c1"]
+        assert len(labels_in_store(engines).labels) == 2
         shop.engine.close()
+
+
+# --- Lasting changes ---
+
+
+def looks_like(change: str | None, call_id: str, **more: Any) -> dict[str, Any]:
+    """The audit record of a call, as an engine writes it: even odds, and a signal that trebles them."""
+    return {
+        "tool": "get_price", "call_id": call_id, "session_id": "s-7", "posterior": 0.75, "false_block_p": 0.004,
+        "verdict": "flag", "prior": 0.5, "fired": ["value_anomaly"], "nats": {"value_anomaly": 1.0986},
+        "propensity": 1.0, "said": {"value_anomaly": "price is 1,000 times its usual level"},
+        **({} if change is None else {"change": change}), **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def changed() -> MemoryStore:
+    """A store with two open changes: one that 27 calls look like, another a minute later."""
+    now = iter(range(1_767_225_600, 1_767_325_600))
+    store = MemoryStore(clock=lambda: float(next(now)))
+    store.append("changes", change_event("aaaa", "get_price", "open", what="price is about × 1,000 its usual level"))
+    for n in range(27):
+        store.append("audit", looks_like("aaaa", f"c{n}", verdict="block" if n < 3 else "flag"))
+    store.append("changes", change_event("bbbb", "search", "open", what="the key 'hits' is missing"))
+    return store
+
+
+@pytest.fixture
+def enter_changed(
+    visit: Callable[..., Any], changed: MemoryStore, key: str, make_app: Callable[..., Any], serve: Callable[..., str]
+) -> Callable[..., Any]:
+    url = serve(make_app(changed, poll_seconds=0.05))
+    return lambda **options: log_in(visit(**options).page, url, key)
+
+
+def decisions(store: MemoryStore) -> list[tuple[str, str]]:
+    events = [record.event for record in store.events("changes")]
+    return [(event["change"], event["state"]) for event in events if event["by"] == "review"]
+
+
+def test_a_change_is_told_in_one_row_and_ended_with_one_click(enter_changed: Any, changed: MemoryStore) -> None:
+    page, other = enter_changed(), enter_changed()
+    rows = page.locator("#changes-list > li")
+    expect(rows.locator("h3")).to_have_text(
+        ["search: the key 'hits' is missing", "get_price: price is about × 1,000 its usual level"]
+    )
+    expect(rows.nth(1)).to_contain_text("27 calls, 3 blocked")
+    expect(rows.nth(1)).to_contain_text("unreviewed")
+    expect(page.locator("#changes-open")).to_have_text("2")
+    assert page.locator("main > section").first.get_attribute("id") == "changes"
+
+    rows.nth(1).get_by_role("button", name="Genuine").click()
+
+    expect(rows.nth(1).get_by_role("button", name="Genuine")).to_have_attribute("aria-pressed", "true")
+    expect(rows.nth(1)).to_contain_text("reviewed: genuine")
+    expect(page.locator("#announce")).to_have_text("get_price: reviewed: genuine")
+    theirs = other.locator("#changes-list > li", has_text="get_price")
+    expect(theirs).to_contain_text("reviewed: genuine")
+    expect(other.locator("#changes-open")).to_have_text("1")
+    assert decisions(changed) == [("aaaa", "adopted")]
+
+
+def test_a_decision_on_a_change_can_be_taken_back(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    row = page.locator("#changes-list > li", has_text="get_price")
+    row.get_by_role("button", name="Genuine").click()
+    expect(row).to_contain_text("reviewed: genuine")
+    row.get_by_role("button", name="Fault").click()
+    expect(row).to_contain_text("reviewed: a fault")
+
+    expect(row.get_by_role("button", name="Genuine")).to_have_attribute("aria-pressed", "false")
+    row.get_by_role("button", name="Fault").click()  # as it is: nothing to be said
+    assert decisions(changed) == [("aaaa", "adopted"), ("aaaa", "fault")]
+
+
+def test_what_comes_of_a_change_is_seen_as_it_comes(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    rows = page.locator("#changes-list > li")
+    changed.append("audit", looks_like("bbbb", "late", verdict="block"))
+    expect(rows.first).to_contain_text("1 call, 1 blocked")
+    changed.append("changes", change_event("cccc", "get_stock", "open", what="the answer is always the same"))
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("get_stock")
+    expect(page.locator("#announce")).to_have_text("A change: get_stock: the answer is always the same")
+    changed.append("changes", change_event("cccc", "get_stock", "recovered"))
+    expect(rows.last).to_contain_text("ordinary calls came again")
+
+
+def test_nothing_moves_under_the_hand_of_who_decides(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    rows = page.locator("#changes-list > li")
+    rows.nth(1).get_by_role("button", name="Fault").focus()
+    changed.append("changes", change_event("cccc", "get_stock", "open", what="the answer is always the same"))
+    expect(rows).to_have_count(3)
+
+    expect(rows.nth(1)).to_contain_text("get_price")
+    page.keyboard.press("Enter")
+    expect(rows.nth(1)).to_contain_text("reviewed: a fault")
+    expect(rows.nth(1).get_by_role("button", name="Fault")).to_be_focused()
+    page.locator("#pause").focus()
+    expect(rows.locator("h3 bdi:first-child")).to_have_text(["get_stock", "search", "get_price"])
+    assert decisions(changed) == [("aaaa", "fault")]
+
+
+def test_of_two_who_decide_the_second_is_told(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    row = page.locator("#changes-list > li", has_text="get_price")
+    page.route("**/live/decisions", lambda route: (
+        changed.append("changes", change_event("aaaa", "get_price", "fault", by="review")), route.continue_()
+    ))  # fmt: skip
+    row.get_by_role("button", name="Genuine").click()
+
+    expect(page.get_by_role("alert")).to_have_text("somebody has decided this meanwhile.")
+    expect(row).to_contain_text("reviewed: a fault")
+    assert decisions(changed) == [("aaaa", "fault")]
+
+
+# --- One call, opened up; and the order of the queue ---
+
+
+def test_a_card_says_why_in_words_and_opens_up(enter_changed: Any, changed: MemoryStore) -> None:
+    kept = {"args": '{"sku": "A1"}', "result": '{"price": "<b>4,200</b>"}'}
+    changed.append("audit", looks_like("aaaa", "kept", posterior=0.99, kept=kept, asked=2))
+    page = enter_changed()
+    card = page.locator("#queue-list > li").first
+    expect(card.locator(".reasons")).to_have_text("price is 1,000 times its usual level value_anomaly")
+    expect(card).to_contain_text("P(fabricated) 0.990")
+
+    card.focus()
+    page.keyboard.press("d")
+
+    expect(card.locator("tbody tr")).to_have_count(4)
+    cells = [row.inner_text().split("\t") for row in card.locator("tbody tr").all()]
+    # Even odds are 0 nats; odds of 3 are ln 3 = 1.0986, P .75; and .99 is ln 99 = 4.5951, which leaves 3.4965.
+    assert [[cell.strip() for cell in row] for row in cells] == [
+        ["prior", "", "+0.00", "0.500", ""],
+        ["value_anomaly", "+1.10", "+1.10", "0.750", "price is 1,000 times its usual level"],
+        ["bound on the posterior", "+3.50", "+4.60", "0.990", ""],
+        ["posterior", "", "+4.60", "0.990", ""],
+    ]
+    said = card.locator(".facts")
+    expect(said).to_contain_text("s-7")
+    expect(said).to_contain_text("price is about × 1,000 its usual level (open")
+    expect(said).to_contain_text("2 times, with this very result")
+    expect(said).to_contain_text("0.40% of this tool's genuine calls")
+    expect(said).to_contain_text("none yet")
+    expect(card.locator("pre")).to_have_text([kept["args"], kept["result"]])
+    assert card.locator("pre b").count() == 0
+
+
+def test_a_call_that_was_not_kept_says_how_it_would_be(enter_changed: Any) -> None:
+    page = enter_changed()
+    card = page.locator("#queue-list > li").first
+    card.get_by_text("Details").click()
+
+    expect(card.locator("details")).to_contain_text('VerificationEngine(keep_reviewed="redacted")')
+    expect(card.locator("pre")).to_have_count(0)
+
+
+def test_a_verdict_in_the_list_opens_up_too_with_its_label(enter_changed: Any) -> None:
+    page = enter_changed()
+    call = page.locator("#queue-list > li").first
+    sequence = call.get_attribute("data-sequence")
+    call.get_by_role("button", name="Fabricated").click()
+    expect(page.locator(f'#feed > [data-sequence="{sequence}"] .label')).to_be_visible()
+    page.locator(f'#feed > [data-sequence="{sequence}"] summary').click()
+
+    expect(page.locator(f'#feed > [data-sequence="{sequence}"] .facts')).to_contain_text("reviewed: fabricated")
+
+
+def test_the_worst_is_first_also_when_it_comes_last(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    cards = page.locator("#queue-list > li")
+    expect(cards.locator(".verdict")).to_have_text(["block"] * 3 + ["flag"] * 7)
+
+    changed.append("audit", looks_like(None, "worst", posterior=0.97))
+    expect(cards.first).to_contain_text("worst")
+    expect(cards).to_have_count(10)
+    changed.append("audit", looks_like(None, "mild", posterior=0.2))
+    expect(page.locator("#waiting")).to_have_text("29")
+    expect(page.locator("#queue")).not_to_contain_text("mild")
+
+
+def test_a_worse_one_waits_until_nobody_is_at_the_queue(enter_changed: Any, changed: MemoryStore) -> None:
+    page = enter_changed()
+    cards = page.locator("#queue-list > li")
+    first = cards.first.get_attribute("data-sequence")
+    cards.first.focus()
+    changed.append("audit", looks_like(None, "worst", posterior=0.97))
+    expect(page.locator("#waiting")).to_have_text("28")
+    assert cards.first.get_attribute("data-sequence") == first
+
+    page.locator("#pause").focus()
+    expect(cards.first).to_contain_text("worst")
+
+
+def test_a_phone_shows_all_of_an_opened_call(enter_changed: Any, axe: Any) -> None:
+    page = enter_changed(width=360)
+    page.locator("#queue summary").first.click()
+    expect(page.locator("#queue .stacked")).to_be_visible()
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.evaluate(
+        """() => [...document.querySelectorAll('#queue .stacked :is(th, td):not(thead *)')]
+             .filter(each => each.getBoundingClientRect().right > innerWidth).length"""
+    ) == 0  # fmt: skip
+    assert axe(page) == []
 
 
 @pytest.fixture
@@ -273,7 +483,9 @@ def hostile(make_shop: Any, make_app: Callable[..., Any], serve: Callable[..., s
         shop.store.append("audit", {
             "tool": text, "call_id": f"{text}!", "session_id": text, "posterior": 0.9, "false_block_p": None,
             "verdict": "block", "prior": 0.15, "fired": [text], "nats": {text: 3.0}, "propensity": 1.0,
+            "said": {text: text}, "change": text, "kept": {"args": text, "result": text},
         })  # fmt: skip
+        shop.store.append("changes", change_event(text, text, "open", what=text))
     return serve(make_app(shop.store, poll_seconds=0.05))
 
 
@@ -284,9 +496,14 @@ def test_a_planted_script_does_not_run_and_nothing_leaves_the_origin(
     page = log_in(seen.page, hostile, key)
     expect(page.locator("#feed > li")).to_have_count(2 * len(HOSTILE))
     cards = page.locator("#queue-list > li")
+    expect(page.locator("#changes-list > li")).to_have_count(len(HOSTILE))
+    cards.first.locator("summary").click()
+    expect(cards.first.locator("pre")).to_have_count(2)
+    page.locator("#changes").get_by_role("button", name="Fault").first.click()
+    expect(page.locator("#changes")).to_contain_text("reviewed: a fault")
     for _ in range(3):
         first = cards.first.get_attribute("data-sequence")
-        cards.first.get_by_role("button", name="Reject").click()
+        cards.first.get_by_role("button", name="Fabricated").click()
         expect(page.locator(f'.card[data-sequence="{first}"]')).to_have_count(0)
 
     assert page.evaluate("window.ran") is None
@@ -325,8 +542,10 @@ def test_the_page_is_accessible(visit: Any, key: str, axe: Any, request: pytest.
         expect(page.get_by_role("alert")).to_be_visible()
     else:
         log_in(page, url, key)
-        page.get_by_role("button", name="Reject").first.click()
+        page.locator("#queue").get_by_role("button", name="Fabricated").first.click()
         expect(page.locator("#last")).to_be_visible()
+        page.locator("#queue summary").first.click()
+        expect(page.locator("#queue .stacked")).to_be_visible()
 
     page.wait_for_load_state()  # the style sheet comes after the text
     for width, (scheme, paper) in itertools.product((360, 1280), PAPER.items()):

@@ -9,7 +9,10 @@ from starlette.testclient import TestClient
 
 from agentguard.live.board import Board
 from agentguard.live.metrics import store_metrics
+from agentguard.live.records import RecordedCall
+from agentguard.stores.base import Record
 from agentguard.verification.audit import AuditRecord, Judged
+from agentguard.verification.changes import change_event
 
 parser = pytest.importorskip("prometheus_client.parser", reason="prometheus-client is not installed")
 
@@ -47,13 +50,16 @@ def test_it_is_the_table_of_tools(shop: Any, client: TestClient, key: str) -> No
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_name_can_be_a_label(tool: str) -> None:
     board = Board()
-    board.read_on(1, [AuditRecord(1, 5.0, tool, "c", None, 0.5, None, Judged("flag", 0.15, (), {}, 1.0))], 0, ())
+    record = AuditRecord(1, 5.0, tool, "c", None, 0.5, None, Judged("flag", 0.15, (), {}, 1.0))
+    board.read_on(1, [RecordedCall(record)], 0, ())
+    board.read_changes([Record(1, 5.0, change_event("a", tool or "-", "open", what="odd"))])
     board.set_calls({tool: 3})
 
     found = samples(store_metrics(board, reaches_store=False))
 
     assert found[("recorded_verdicts", tool, "flag")] == 1
     assert found[("counted_calls", tool)] == 3
+    assert found[("recorded_changes", tool or "-", "open")] == 1
     assert found[("store_reachable",)] == 0
 
 

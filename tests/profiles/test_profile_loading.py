@@ -33,7 +33,7 @@ def faults(path: Path) -> list[str]:
 def test_profiles_are_those_of_the_files(tmp_path: Path) -> None:
     write(
         tmp_path,
-        weather="expected_latency_ms: [100, 5000]\nrequired_fields: temperature\n",
+        weather="expected_latency_ms: [100, 5000]\nrequired_fields: [temperature]\n",
         search="name: search_web\naliases: [web, 'find_*']\nhas_network_io: false\n",
     )
     assert load_profiles(tmp_path) == [
@@ -95,17 +95,29 @@ def test_the_error_counts_files_and_problems(tmp_path: Path) -> None:
         ("on_error: maybe\n", 1, "on_error: Input should be 'open' or 'closed'"),
         ("required_fields: [a, b]\nforbidden_fields: [c, b]\n", 2, "forbidden_fields: no result can satisfy this: 'b'"),
         ("output_schema: [object]\n", 1, "output_schema"),
+        ("required_fields: price\n", 1, "required_fields: is one text, and must be a list: write [price]"),
+        ("aliases: shop *\n", 1, 'aliases: is one text, and must be a list: write ["shop *"]'),
+        ("required_fields:\n- a\n- price..amount\n", 3,
+         "required_fields.1: 'price..amount' has a dot with no name beside it; write 'price.amount'"),
+        ("forbidden_fields: ['rows[0].id']\n", 1, "forbidden_fields.0: 'rows[0].id' has '[0]', where [] stands for"),
+        ("aliases:\n- x\n- '*'\n", 3, "aliases.1: '*' claims every tool"),
+        ("echoes:\n  a: b\n  c: 'd[*].e'\n", 3, "echoes.c.path: 'd[*].e' has '[*]'"),
+        ("echoes:\n  a.: b\n", 2, "echoes.a.: 'a.' has a dot with no name beside it; write 'a'"),
+        ("echoes: {a: {path: b, rows: all}}\n", 1, "echoes.a.rows: Input should be 'any' or 'every'"),
+        ("echoes: {a: {path: b, row: any}}\n", 1, "echoes.a.row: unknown field; known are path, rows"),
+        ("echoes: [order_id]\n", 1, "echoes: must map arguments to places in the result: write {order_id: order_id}"),
+        ("echoes: {a: [b]}\n", 1, "echoes.a: must be a path like rows[].id, or a mapping with path and rows"),
         ("output_schema:\n  pattern: 'x(?=y)'\n", 2, "output_schema.pattern: is not a valid JSON Schema"),
         ("output_schema:\n  $ref: '#/$defs/nowhere'\n", 1, "output_schema: is not a valid JSON Schema"),
     ],
-)
+)  # fmt: skip
 def test_one_fault(tmp_path: Path, text: str, line: int, words: str) -> None:
     found = faults(write(tmp_path, tool=text))
     assert found[0].startswith(f"tool.yaml:{line}: {words}"), found
 
 
 def test_lookaround_needs_the_other_engine(tmp_path: Path) -> None:
-    text = "response_patterns: 'x(?=y)'\noutput_schema: {pattern: 'x(?=y)'}\n"
+    text = "response_patterns: ['x(?=y)']\noutput_schema: {pattern: 'x(?=y)'}\n"
     assert len(faults(write(tmp_path, tool=text))) == 2
     assert load_profiles(write(tmp_path, tool=text + "regex_engine: re\n"))[0].response_patterns == ("x(?=y)",)
 
@@ -136,7 +148,7 @@ def test_two_profiles_may_not_claim_one_name(tmp_path: Path) -> None:
         tmp_path,
         a="name: search\naliases: [find, look_*, own, own]\n",
         b="name: other\naliases:\n  - look_*\n  - find\n",
-        c="aliases: search\n",
+        c="aliases: [search]\n",
         other="description: takes its name from the file\n",
     )
     folder = re.escape(str(tmp_path))

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from agentguard.report import ReportBuilder, ReportData
+from agentguard.report import ReportBuilder, ReportData, report_of_store
 from agentguard.report.stored_tool import kept_of
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine
+from agentguard.verification.changes import change_event
 from agentguard.verification.types import ToolCall
 
 HOSTILE = (
@@ -73,3 +74,26 @@ def hostile() -> ReportData:
             call = ToolCall(text, {text: text}, result, rng.lognormvariate(4.0, 0.2), text, f"{text}{number}")
             calls.append((call, "genuine" if number != 25 else text))
     return judged(calls, content=True, title=HOSTILE[0], source=HOSTILE[1], notes=(HOSTILE[2],))
+
+
+@pytest.fixture(scope="session")
+def changed() -> ReportData:
+    """Of a store with lasting changes: one that is open, one that a reviewer has ended, one with names that attack."""
+    now = iter(range(1_767_225_600, 1_767_325_600))
+    store = MemoryStore(clock=lambda: float(next(now)))
+    for id_, tool, what in (
+        ("aaaa", "get_price", "price is about × 1,000 its usual level"),
+        ("bbbb", "search", "the key 'hits' is missing"),
+        ("cccc", HOSTILE[0], HOSTILE[1]),
+    ):  # fmt: skip
+        store.append("changes", change_event(id_, tool, "open", what=what))
+    store.append("changes", change_event("bbbb", "search", "adopted", by="review"))
+    store.append("changes", change_event("cccc", HOSTILE[0], "recovered"))
+    for n in range(4):
+        store.append("audit", {
+            "tool": "get_price", "call_id": f"c{n}", "session_id": "s1", "posterior": 0.9, "false_block_p": 0.002,
+            "verdict": "block" if n < 3 else "flag", "prior": 0.15, "fired": ["value_anomaly"],
+            "nats": {"value_anomaly": 3.93}, "propensity": 1.0, "change": "aaaa", "asked": n // 3,
+            "said": {"value_anomaly": "price is 1,000 times its usual level"},
+        })  # fmt: skip
+    return report_of_store(store, title="A shop that changed", source="kept")

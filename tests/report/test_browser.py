@@ -17,10 +17,13 @@ SCHEMES = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
-def pages(shop: ReportData, hostile: ReportData, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Files of reports: of a log, of one that attacks, and of a store with nothing in it."""
+def pages(
+    shop: ReportData, hostile: ReportData, changed: ReportData, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Files of reports: of a log, of one that attacks, of a store with changes, and of one with nothing in it."""
     folder = tmp_path_factory.mktemp("pages")
-    reports = {"shop": shop, "hostile": hostile, "empty": report_of_store(MemoryStore(), title="Nothing", source="s")}
+    empty = report_of_store(MemoryStore(), title="Nothing", source="s")
+    reports = {"shop": shop, "hostile": hostile, "changed": changed, "empty": empty}
     for name, report in reports.items():
         Path(folder, f"{name}.html").write_text(html_of(report), encoding="utf-8")
     return {name: Path(folder, f"{name}.html") for name in reports}
@@ -87,7 +90,13 @@ def test_the_policy_would_stop_a_script_that_were_there(visit: Any, pages: dict[
 # any other.
 @pytest.mark.parametrize(
     ("name", "width", "scheme"),
-    [("shop", 360, "light"), ("shop", 1280, "dark"), ("hostile", 360, "dark"), ("empty", 360, "light")],
+    [
+        ("shop", 360, "light"),
+        ("shop", 1280, "dark"),
+        ("hostile", 360, "dark"),
+        ("changed", 360, "light"),
+        ("empty", 360, "light"),
+    ],
 )
 def test_the_page_is_accessible(look: Any, axe: Any, name: str, width: int, scheme: str) -> None:
     page = look(name, width, scheme).page
@@ -108,6 +117,33 @@ def test_a_phone_needs_no_sideways_scrolling(look: Any, name: str) -> None:
              .filter(each => each.getBoundingClientRect().right > innerWidth).length"""
     )
     assert wide == 0
+
+
+@pytest.mark.parametrize("name", ["shop", "hostile", "changed"])
+def test_on_a_phone_no_table_is_cut_off(look: Any, name: str) -> None:
+    page = look(name, 360).page
+    open_all(page)
+
+    assert page.evaluate("document.querySelectorAll('.scroll table').length") > 3
+    cut_off = page.evaluate(
+        """() => [...document.querySelectorAll('.scroll:has(table)')]
+             .filter(each => each.scrollWidth > each.clientWidth).map(each => each.getAttribute('aria-label'))"""
+    )
+    assert cut_off == []
+    # Each cell says which column it is of, for the heads are not to be seen there.
+    wrong = page.evaluate(
+        """() => [...document.querySelectorAll('.stacked tbody td')].filter(each => {
+             const head = each.closest('table').tHead.rows[0].cells[each.cellIndex].textContent;
+             return getComputedStyle(each, '::before').content !== JSON.stringify(`${head} `);
+           }).length"""
+    )
+    assert wrong == 0
+
+
+def test_on_a_wide_screen_tables_are_tables(look: Any) -> None:
+    page = look("shop").page
+
+    assert page.evaluate("getComputedStyle(document.querySelector('.scroll td')).display") == "table-cell"
 
 
 def test_text_in_pictures_keeps_its_size(look: Any) -> None:

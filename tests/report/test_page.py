@@ -286,3 +286,19 @@ def test_text_has_a_contrast_of_4_5_and_marks_of_3(palette: dict[str, str]) -> N
 @pytest.mark.parametrize("palette", PALETTES, ids=["light", "dark", "print"])
 def test_flagged_and_blocked_differ_in_lightness(palette: dict[str, str]) -> None:
     assert contrast(palette["flag"], palette["block"]) >= 1.25
+
+
+def test_changes_stand_before_verdicts_and_the_open_ones_among_what_is_worth_a_look(changed: ReportData) -> None:
+    text = html_of(changed)
+    page = Page(text)
+
+    assert text.index('id="findings"') < text.index('id="changes"') < text.index('id="verdicts"')
+    assert "1 change is open" in re.sub("<[^>]*>", "", text)
+    cells = [said for tag, said in page.texts if tag in ("bdi", "td")]
+    for said in ("price is about × 1,000 its usual level", "the key 'hits' is missing", "a reviewer", "recovered"):
+        assert said in cells
+    assert Counter(tag for tag, _ in page.elements)["script"] == 0
+
+
+def test_without_changes_there_is_no_section(shop: ReportData) -> None:
+    assert 'id="changes"' not in html_of(shop)

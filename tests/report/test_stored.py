@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from agentguard.report import ReportData, ReviewedCall, html_of, report_of_store
-from agentguard.report.records import log_odds
+from agentguard.report.records import ChangeRow, log_odds
 from agentguard.report.waterfall import bars_of
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
+from agentguard.verification.changes import change_event
 from agentguard.verification.verdict_counts import VerdictCounts
 
 HOUR = 3_600.0
@@ -149,3 +150,27 @@ def test_nothing_is_written_to_the_store() -> None:
     report(store)
 
     assert (list(store.events("audit")), store.names(), store.counts()) == before
+
+
+def test_lasting_changes_are_told_with_who_decided_them(changed: ReportData) -> None:
+    open_, over, ended = changed.changes
+
+    assert open_ == ChangeRow(
+        "aaaa", "get_price", "price is about × 1,000 its usual level", "open", "2026-01-01 00:00:00 UTC", 3, 3, False
+    )
+    assert (over.id, over.state, over.since, over.reviewed) == ("cccc", "recovered", "2026-01-01 00:00:04 UTC", False)
+    assert (ended.id, ended.state, ended.since, ended.reviewed) == ("bbbb", "adopted", "2026-01-01 00:00:03 UTC", True)
+    assert changed.more_changes == 0
+
+
+def test_so_many_changes_are_shown_and_the_rest_is_counted() -> None:
+    store = MemoryStore()
+    for n in range(40):
+        store.append("changes", change_event(f"{n:012}", "t", "open", what="odd"))
+    found = report(store)
+
+    assert (len(found.changes), found.more_changes) == (30, 10)
+
+
+def test_a_record_says_why_in_words(changed: ReportData) -> None:
+    assert {step.detail for step in changed.worst[0].steps} == {"price is 1,000 times its usual level"}

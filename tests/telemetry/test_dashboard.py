@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from agentguard.telemetry import PrometheusObserver, dashboard
 
 WORDS = {"by", "without", "on", "ignoring", "or", "and", "unless", "group_left", "group_right", "offset", "bool"}
-LABELS = {"tool", "verdict", "signal", "le"}
+LABELS = {"tool", "verdict", "signal", "state", "le"}
 BOARD: dict[str, Any] = json.loads(dashboard())
 EXPRESSIONS = [target["expr"] for panel in BOARD["panels"] for target in panel["targets"]]
 EXPRESSIONS += [variable["query"]["query"] for variable in BOARD["templating"]["list"] if variable["type"] == "query"]

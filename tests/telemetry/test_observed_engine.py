@@ -15,7 +15,7 @@ from agentguard.integrations.functions import guarded
 from agentguard.integrations.guard import Outcome, ToolGuard
 from agentguard.stores import MemoryStore
 from agentguard.telemetry import Observation, ObservedEngine, Observer, observe
-from agentguard.verification import VerificationEngine
+from agentguard.verification import ToolCall, VerificationEngine
 
 
 class Keeping(Observer):
@@ -126,7 +126,7 @@ def test_an_observation_says_what_was_judged_when_and_how_long_it_took(engine: V
     (seen,) = keeping.seen
     assert seen.result is found
     assert seen.fired == ("schema_mismatch",)
-    assert seen.call == ("weather", None, None, 12.5, "7", "c1")
+    assert seen.call == ToolCall("weather", None, None, 12.5, "7", "c1")
     assert before <= seen.at <= after
     assert 0 < seen.guard_seconds <= after - before + 0.001
 

@@ -80,7 +80,7 @@ def test_counts_stand_in_comments() -> None:
 def test_what_was_left_out_and_what_is_broken_is_said() -> None:
     kept = Declaration("required_fields", ("id",), "id", "in 40 of 40", broken=2, held_out=90)
     gone = Declaration("output_schema", ("properties", "a\nb", "type"), "string", "40 of 40", broken=3, held_out=90)
-    text = profile_yaml(Draft("t", 40, 40, 40, (kept,), (gone,), ("a note",)))
+    text = profile_yaml(Draft("t", 40, 40, 40, (kept,), (gone,), notes=("a note",)))
 
     assert "  - id  # in 40 of 40; BROKEN by 2 of 90 held-out calls\n" in text
     assert "# Note: a note.\n" in text
@@ -88,6 +88,40 @@ def test_what_was_left_out_and_what_is_broken_is_said() -> None:
         "# Left out, because held-out calls broke it:\n"
         "#   output_schema: properties.a\\x0ab.type: string  # 40 of 40; BROKEN by 3 of 90 held-out calls\n"
     )
+
+
+def test_what_held_and_was_too_thin_stands_in_comments_with_its_counts() -> None:
+    thin = (
+        Declaration("echoes", ("id",), {"path": "rows[].id", "rows": "every"}, "came back in 9 of 9", missing=31),
+        Declaration("output_schema", ("properties", "currency", "enum"), ["EUR", "no", None], "9 of 9", missing=None),
+    )
+    draft = Draft("t", 20, 20, 9, (Declaration("max_response_length", (), 1_000, "why"),), (), thin)
+    text = profile_yaml(draft)
+
+    assert text.endswith(
+        "# Held in every answer, and in too few to declare it. Make it a line where you know it to be so:\n"
+        '#   echoes: id: {path: "rows[].id", rows: every}  # came back in 9 of 9\n'
+        '#   output_schema: properties.currency.enum: [EUR, "no", null]  # 9 of 9\n'
+    )
+
+
+def test_fixed_values_and_rows_read_back_as_written(tmp_path: Path) -> None:
+    declared = (
+        Declaration("max_response_length", (), 1_000, "why"),
+        Declaration("echoes", ("id",), {"path": "rows[].id", "rows": "every"}, "why"),
+        Declaration("echoes", ("city",), "city", "why"),
+        Declaration("output_schema", ("properties", "required", "const"), "const", "why"),
+        Declaration("output_schema", ("properties", "state", "enum"), ["off", "on, or so", "null", None], "why"),
+    )
+    draft = Draft("t", 200, 200, 200, declared)
+
+    (path,) = write_profiles([draft], tmp_path)
+
+    (profile,) = load_profiles(path)
+    assert profile == draft.profile()
+    assert profile.output_schema == {
+        "properties": {"required": {"const": "const"}, "state": {"enum": ["off", "on, or so", "null", None]}}
+    }
 
 
 def test_no_file_is_replaced_unless_it_is_asked_for(tmp_path: Path) -> None:

@@ -34,13 +34,14 @@ def test_columns_are_the_fields_of_a_trace(tmp_path: Path) -> None:
         {
             "tool": ["add", "sub"], "args": ['{"a": 1}', "[2]"], "result": ['{"sum": 1}', "3"],
             "latency_ms": [12.5, None], "session_id": ["s", None], "call_id": ["c1", "c2"], "label": ["genuine", None],
+                "is_error": [True, None],
             "something_else": [1, 2],
         },
     )  # fmt: skip
 
     assert calls(file) == [
-        (1, "add", {"a": 1}, '{"sum": 1}', 12.5, "s", "c1", "genuine"),
-        (2, "sub", [2], "3", None, None, "c2", None),
+        (1, "add", {"a": 1}, '{"sum": 1}', 12.5, "s", "c1", True, "genuine"),
+        (2, "sub", [2], "3", None, None, "c2", False, None),
     ]
 
 

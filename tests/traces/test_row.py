@@ -45,6 +45,14 @@ def test_names_of_a_tool_call_are_read_too() -> None:
     assert row.call == ToolCall("t", None, 1, 12.0, "4", "c9")
 
 
+@pytest.mark.parametrize("flag", [True, False, None, "yes", 1])
+def test_the_frameworks_own_flag_is_read(flag: object) -> None:
+    row = parse(tool="t", result={"detail": "gone"}, is_error=flag)
+
+    assert isinstance(row, TraceRow)
+    assert row.call.is_error is (flag is True)
+
+
 def test_latency_ms_stands_before_execution_time_ms_unless_it_is_null() -> None:
     both = parse(tool="t", result=1, latency_ms=5, execution_time_ms=9)
     null = parse(tool="t", result=1, latency_ms=None, execution_time_ms=9)

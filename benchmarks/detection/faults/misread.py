@@ -12,7 +12,7 @@ from ..calls import Call
 from ..spots import Spot, columns, leaves, number_columns, replaced
 from .scene import Scene, same
 
-__all__ = ["invented", "negated", "reformatted", "scaled", "unit_changed"]
+__all__ = ["UNITS", "alike", "invented", "negated", "other_form", "reformatted", "scaled", "unit_changed"]
 
 # Celsius to Fahrenheit, km to miles, kg to pounds, thousands either way, feet to metres, euros to cents.
 UNITS = ((1.8, 32.0), (0.621371, 0.0), (2.20462, 0.0), (1_000.0, 0.0), (0.001, 0.0), (0.3048, 0.0), (100.0, 0.0))
@@ -52,11 +52,11 @@ def reformatted(call: Call, scene: Scene, rng: Random) -> Call | None:
         if result == call.result:
             result = re.sub(r"(?<=\d)\.(?=\d)", ",", result)
     else:
-        fields = columns(call.result, lambda value: _other_form(value, 0) is not None)
+        fields = columns(call.result, lambda value: other_form(value, 0) is not None)
         if not fields:
             return None
         way = rng.randrange(2)
-        result = replaced(call.result, {spot: _other_form(spot.value, way) for spot in rng.choice(fields)})
+        result = replaced(call.result, {spot: other_form(spot.value, way) for spot in rng.choice(fields)})
     return None if same(result, call.result) else call._replace(result=result)
 
 
@@ -77,11 +77,11 @@ def _field(call: Call, rng: Random, change: Any) -> Call | None:
     fields = number_columns(call.result, call.args)
     if not fields:
         return None
-    result = replaced(call.result, {spot: _alike(spot, change(spot.value)) for spot in rng.choice(fields)})
+    result = replaced(call.result, {spot: alike(spot, change(spot.value)) for spot in rng.choice(fields)})
     return None if same(result, call.result) else call._replace(result=result)
 
 
-def _alike(spot: Spot, new: float) -> float:
+def alike(spot: Spot, new: float) -> float:
     """The new number with as many decimals as the old one, two where that would leave none of it."""
     if isinstance(spot.value, int) and (abs(new) >= 1 or not new):
         return round(new)
@@ -89,7 +89,8 @@ def _alike(spot: Spot, new: float) -> float:
     return round(new, decimals) or round(new, decimals + 2)
 
 
-def _other_form(value: Any, way: int) -> Any:
+def other_form(value: Any, way: int) -> Any:
+    """A flag, number or date written in one of two other ways; None for what has no other form."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):

@@ -11,7 +11,7 @@ from ..calls import Call
 from ..spots import Spot, leaves, replaced, walk
 from .scene import Scene, same
 
-__all__ = ["dropped", "pretended", "renamed", "truncated", "with_key", "wrong_type"]
+__all__ = ["YAML_KEY", "dropped", "pretended", "renamed", "truncated", "with_key", "wrong_type"]
 
 OTHER_NAMES = {
     "id": "identifier",

@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from agentguard.errors import AgentGuardError, FileProblems
 
 from .calibrate import calibrate
+from .changes import changes
 from .demo import demo
 from .exits import Exit
 from .gate import gate
@@ -107,6 +108,7 @@ app.command("report")(report)
 app.command("scan")(scan)
 app.command("calibrate")(calibrate)
 app.command("serve")(serve)
+app.add_typer(changes, name="changes")
 app.add_typer(gate, name="gate")
 app.add_typer(profiles, name="profiles")
 app.add_typer(state, name="state")

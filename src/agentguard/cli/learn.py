@@ -187,10 +187,11 @@ def _report(out: Console, learner: Learner, *, interrupted: bool) -> None:
 
 
 def _drafts(drafts: list[Draft]) -> object:
-    numbers = ("calls", "answers", "distinct", "declared", "left out")
+    numbers = ("calls", "answers", "distinct", "declared", "too thin", "left out")
     made = table("tool", *numbers, "file", right=numbers)
     for draft in drafts[:_SHOWN]:
-        counts = (draft.calls, draft.answers, draft.distinct, len(draft.declarations), len(draft.left_out))
+        lines = (len(one) for one in (draft.declarations, draft.thin, draft.left_out))
+        counts = (draft.calls, draft.answers, draft.distinct, *lines)
         made.add_row(show(draft.tool, limit=60), *(f"{count:,}" for count in counts), show(file_name(draft.tool)))
     if len(drafts) > _SHOWN:
         made.add_row(f"and {len(drafts) - _SHOWN:,} more tools")

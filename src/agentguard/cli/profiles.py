@@ -8,10 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from agentguard.errors import DataError
+from agentguard.errors import DataError, ProfileError
+from agentguard.traces import read_traces
+from agentguard.traces.profile_check import LogCheck
 from agentguard.traces.profile_diff import Change, ProfileDiff, diff_profiles
 from agentguard.verification import ToolProfile, load_profiles
 from agentguard.verification.profile_index import ProfileIndex
+from agentguard.verification.profile_loading import read_profiles
 
 from .exits import Exit
 from .options import SHIPPED, JsonOption
@@ -84,14 +87,30 @@ def show_profile(
 @profiles.command("check")
 def check(
     path: Annotated[str, typer.Argument(metavar="DIR", help="Folder or file of YAML profiles.")],
+    log: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log",
+            metavar="TRACES",
+            help="A log of calls ('-': stdin): also tell paths that no call of it has; may be given again.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check profiles: all problems at once, each with file and line. Exit code: 0, or 3 where there is any."""
-    found = load_profiles(path)
+    found = read_profiles(path)
+    against = LogCheck(found)
+    for source in log or ():
+        for row in read_traces(source):
+            against.push(row)
+    problems = against.problems()
+    if problems:
+        raise ProfileError(problems)
     if as_json:
-        write_json({"profiles": len(found), "problems": []})
+        write_json({"profiles": len(found), "calls": against.calls, "problems": []})
     else:
-        console().print(f"{counted(len(found), 'profile')}, no problems")
+        held = f" with {counted(against.calls, 'call')} of the log" if log else ""
+        console().print(f"{counted(len(found), 'profile')}{held}, no problems")
 
 
 @profiles.command("diff")

@@ -1,12 +1,13 @@
-"""A page over a store: verdicts as they come, what each tool has had, and a queue in which people say what calls were.
+"""A page over a store: lasting changes, verdicts as they come, what each tool has had, and a queue to review.
 
 ::
 
-    store ──▶ follower ──▶ board ──▶ state, and a stream of changes ──▶ page
-      ▲                                                                  │ accept, reject
-      └────────── reviews: labels, as ``record_feedback`` has them ◀─────┘
+    store ──▶ follower ──▶ board ──▶ state, and a stream of news ──▶ page
+      ▲                                                               │ genuine, fabricated
+      └──── reviews: labels of calls, decisions on changes ◀──────────┘
 
-Nothing of what tools were asked or have answered is in a store's audit records, and so none of it is here.
+Of what tools were asked and have answered the page has what engines were told to keep (``keep_reviewed``), and nothing
+where they were not.
 """
 
 import agentguard.serving  # noqa: F401 - first, for it says which extra is missing

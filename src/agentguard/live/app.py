@@ -11,7 +11,7 @@ from agentguard.stores import Store
 
 from .audience import MOST_STREAMS
 from .browsing import PUBLIC, browsing
-from .operations import REVIEWS, operations
+from .operations import DECISIONS, REVIEWS, operations
 from .stream import HEARTBEAT
 from .view import View
 
@@ -65,10 +65,10 @@ def live_part(
     router.include_router(browsing(view, key))
     return Part(
         "live view",
-        "Verdicts on tool calls as they come, and a queue of those that people review.",
+        "Verdicts on tool calls as they come, lasting changes of tools, and a queue of calls that people review.",
         router,
         view.audience.stop,
-        json_at=frozenset({("POST", REVIEWS)}),
+        json_at=frozenset({("POST", REVIEWS), ("POST", DECISIONS)}),
         public=PUBLIC,
         entrances=(view.sessions.admits,),
         running=view.running,

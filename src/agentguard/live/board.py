@@ -1,27 +1,31 @@
-"""What the page shows, in memory: the newest verdicts and their labels, the queue, the tallies, and what has changed.
+"""What the page shows, in memory: verdicts and their labels, the queue, lasting changes, the tallies, and what is new.
 
-A change has a position: the number of the last audit record and that of the last event of feedback that are in it.
-Both are the store's own, so that a reader goes on where it was with any server on the same store.
+A piece of news has a position: the number of the last audit record and that of the last event of feedback that are in
+it. Both are the store's own, so that a reader goes on where it was with any server on the same store.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 from threading import Lock
 from typing import Any, Final, NamedTuple
 
-from agentguard.verification.audit import AuditRecord
+from agentguard.stores.base import Record
 from agentguard.verification.fleet import sayable
+from agentguard.verification.verdict_counts import SEVERITY
 
-from .records import Label, ShownVerdict, shown
+from .changes import Alike, ChangeLog, ShownChange, ShownChanges
+from .records import Label, RecordedCall, ShownVerdict, shown
 from .tallies import Tallies, Tools
 
-__all__ = ["Board", "Change", "Position", "Queue"]
+__all__ = ["Board", "News", "Position", "Queue"]
 
 KEPT: Final = 5_000
-CHANGES: Final = 2_000
+MAX_NEWS: Final = 2_000
+MAX_ALIKE: Final = 10_000  # ids of changes whose calls are counted
 
 
 class Position(NamedTuple):
@@ -46,17 +50,17 @@ class Position(NamedTuple):
         return cls(int(parts[0]), int(parts[1]))
 
 
-class Change(NamedTuple):
-    """One change: a ``verdict``, a ``label``, or ``labels forgotten``; where it is, and what to say of it."""
+class News(NamedTuple):
+    """A ``verdict``, a ``label``, or ``labels forgotten``; where it is, and what to say of it."""
 
     kind: str
     at: Position
-    what: dict[str, Any] | AuditRecord
+    what: dict[str, Any] | RecordedCall
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Calls that wait for a reviewer, the oldest first.
+    """Calls that wait for a reviewer, the worst first: by posterior, blocked before flagged, then the oldest.
 
     Attributes:
         waiting: how many there are among the newest 5,000 verdicts.
@@ -72,26 +76,30 @@ class Board:
 
     Args:
         kept: the newest verdicts that are kept.
-        changes: the newest changes.
+        news: the newest pieces of news.
     """
 
-    def __init__(self, kept: int = KEPT, changes: int = CHANGES) -> None:
+    def __init__(self, kept: int = KEPT, news: int = MAX_NEWS) -> None:
         self._lock = Lock()
-        self._kept, self._most_changes = kept, changes
+        self._kept, self._most_news = kept, news
         self._position = Position()
-        self._records: OrderedDict[int, AuditRecord] = OrderedDict()
+        self._records: OrderedDict[int, RecordedCall] = OrderedDict()
         self._named: dict[tuple[str, str], list[int]] = {}
         self._labels: dict[int, Label] = {}
         self._unmatched: OrderedDict[tuple[str, str], Label] = OrderedDict()  # their calls may be put on record late
-        self._waiting: OrderedDict[int, None] = OrderedDict()
-        self._changes: deque[Change] = deque()
-        self._lost = Position()  # changes up to here are not kept any more
+        self._waiting: set[int] = set()
+        self._news: deque[News] = deque()
+        self._lost = Position()  # news up to here is not kept any more
+        self._changes = ChangeLog()
+        self._alike: OrderedDict[str, Alike] = OrderedDict()
         self._tallies = Tallies()
-        self._version = 0
+        self._version = self._changes_version = 0
 
     # --- Written ---
 
-    def read_on(self, audit: int, records: Iterable[AuditRecord], feedback: int, events: Iterable[Label | str]) -> bool:
+    def read_on(
+        self, audit: int, records: Iterable[RecordedCall], feedback: int, events: Iterable[Label | str]
+    ) -> bool:
         """Take in what was read from both logs, the verdicts first; whether anything is new.
 
         Args:
@@ -115,6 +123,13 @@ class Board:
             self._version += news
         return news
 
+    def read_changes(self, records: Iterable[Record]) -> bool:
+        """Take in events of lasting changes, oldest first; whether anything is new."""
+        with self._lock:
+            news = self._changes.add(records)
+            self._changes_version += news
+        return news
+
     def set_calls(self, calls: dict[str, int]) -> bool:
         """What was counted of calls; whether that is news."""
         with self._lock:
@@ -122,9 +137,12 @@ class Board:
             self._version += news
             return news
 
-    def _add(self, record: AuditRecord) -> None:
+    def _add(self, recorded: RecordedCall) -> None:
+        record = recorded.record
         self._position = self._position._replace(audit=record.sequence)
-        self._records[record.sequence] = record
+        self._records[record.sequence] = recorded
+        if recorded.change is not None:
+            self._count_alike(recorded.change, recorded)
         self._tallies.add(record.tool, record.call.verdict)
         if record.call_id is not None:
             name = record.tool, record.call_id
@@ -133,17 +151,28 @@ class Board:
             if early is not None and early.posterior in (None, record.posterior):
                 self._labels[record.sequence] = self._unmatched.pop(name)
             else:
-                self._waiting[record.sequence] = None
+                self._waiting.add(record.sequence)
                 self._tallies.add(record.tool, "waiting")
-        self._changed(Change("verdict", self._position, record))
+        self._tell(News("verdict", self._position, recorded))
         while len(self._records) > self._kept:
             self._drop()
 
+    def _count_alike(self, change: str, recorded: RecordedCall) -> None:
+        """Count a call that looks like a change, whose own event may come later; asked again, it is no other call."""
+        if recorded.asked:
+            return
+        calls, blocked = self._alike.get(change, Alike())
+        self._alike[change] = Alike(calls + 1, blocked + (recorded.record.call.verdict == "block"))
+        self._alike.move_to_end(change)
+        if len(self._alike) > MAX_ALIKE:
+            self._alike.popitem(last=False)
+        self._changes_version += 1
+
     def _drop(self) -> None:
-        sequence, record = self._records.popitem(last=False)
+        sequence, (record, *_) = self._records.popitem(last=False)
         self._labels.pop(sequence, None)
         if sequence in self._waiting:
-            del self._waiting[sequence]
+            self._waiting.discard(sequence)
             self._tallies.add(record.tool, "waiting", -1)
         if record.call_id is not None:
             same = self._named[record.tool, record.call_id]
@@ -158,7 +187,7 @@ class Board:
         if of is not None:
             self._labels[of] = label
             if of in self._waiting:
-                del self._waiting[of]
+                self._waiting.discard(of)
                 self._tallies.add(label.tool, "waiting", -1)
         elif label.call_id is not None:
             self._unmatched[label.tool, label.call_id] = label
@@ -168,35 +197,35 @@ class Board:
             "of": of, "tool": sayable(label.tool), "sequence": label.sequence, "at": label.at,
             "was_hallucination": label.fabricated,
         }  # fmt: skip
-        self._changed(Change("label", self._position, what))
+        self._tell(News("label", self._position, what))
 
     def _verdict_of(self, label: Label) -> int | None:
         """The verdict that a label is about: the newest of its name with its posterior, else the newest of its name."""
         if label.call_id is None:
             return None
         same = self._named.get((label.tool, label.call_id), [])
-        exact = [sequence for sequence in same if self._records[sequence].posterior == label.posterior]
+        exact = [sequence for sequence in same if self._records[sequence].record.posterior == label.posterior]
         return max(exact or same, default=None)
 
     def _take_back(self, tool: str, feedback: int) -> None:
         self._tallies.forget_labels(tool)
-        for sequence in [each for each in self._labels if self._records[each].tool == tool]:
+        for sequence in [each for each in self._labels if self._records[each].record.tool == tool]:
             del self._labels[sequence]
-        again = [
+        again = {
             sequence
-            for sequence, record in self._records.items()
+            for sequence, (record, *_) in self._records.items()
             if record.tool == tool and record.call_id is not None and sequence not in self._waiting
-        ]
+        }
         self._tallies.add(tool, "waiting", len(again))
-        self._waiting = OrderedDict.fromkeys(sorted([*self._waiting, *again]))
+        self._waiting |= again
         for name in [name for name in self._unmatched if name[0] == tool]:
             del self._unmatched[name]
-        self._changed(Change("labels forgotten", self._position._replace(feedback=feedback), {"tool": sayable(tool)}))
+        self._tell(News("labels forgotten", self._position._replace(feedback=feedback), {"tool": sayable(tool)}))
 
-    def _changed(self, change: Change) -> None:
-        self._changes.append(change)
-        if len(self._changes) > self._most_changes:
-            self._lost = self._changes.popleft().at
+    def _tell(self, news: News) -> None:
+        self._news.append(news)
+        if len(self._news) > self._most_news:
+            self._lost = self._news.popleft().at
 
     # --- Read ---
 
@@ -208,11 +237,38 @@ class Board:
 
     @property
     def version(self) -> int:
-        """Another number with every change of what there is."""
+        """Another number whenever verdicts, labels or counts are new."""
         with self._lock:
             return self._version
 
-    def find(self, sequence: int) -> tuple[AuditRecord, Label | None] | None:
+    @property
+    def changes_version(self) -> int:
+        """Another number whenever lasting changes are, or calls that look like them."""
+        with self._lock:
+            return self._changes_version
+
+    @property
+    def changes_read(self) -> int:
+        """The number of the last event of a change that was read."""
+        with self._lock:
+            return self._changes.read
+
+    def changes(self) -> ShownChanges:
+        """The lasting changes with most to look at."""
+        with self._lock:
+            return self._changes.shown(self._alike)
+
+    def change(self, id_: str) -> ShownChange | None:
+        """The lasting change of this id; None where there is none."""
+        with self._lock:
+            return self._changes.find(id_, self._alike)
+
+    def changes_by_state(self) -> Mapping[tuple[str, str], int]:
+        """How many lasting changes there are, by tool and state."""
+        with self._lock:
+            return self._changes.by_state()
+
+    def find(self, sequence: int) -> tuple[RecordedCall, Label | None] | None:
         """A verdict by its number, with the latest word on it; None where it is not among the newest."""
         with self._lock:
             record = self._records.get(sequence)
@@ -225,10 +281,16 @@ class Board:
             return tuple(self._shown(number) for number in numbers)
 
     def queue(self, after: int, limit: int) -> Queue:
-        """Calls that wait for a reviewer, from the one after this number."""
+        """Calls that wait for a reviewer, the worst first.
+
+        Args:
+            after: the number of a verdict; only those behind it in this order. 0, or one that is not kept: all.
+            limit: so many at most.
+        """
         with self._lock:
-            found = (number for number in self._waiting if number > after)
-            numbers = [number for number, _ in zip(found, range(limit), strict=False)]
+            from_ = self._rank(after) if after in self._records else None
+            found = (number for number in self._waiting if from_ is None or self._rank(number) > from_)
+            numbers = nsmallest(limit, found, key=self._rank)
             return Queue(len(self._waiting), tuple(self._shown(number) for number in numbers))
 
     def tools(self) -> Tools:
@@ -236,8 +298,8 @@ class Board:
         with self._lock:
             return self._tallies.tools(len(self._waiting))
 
-    def changes_after(self, position: Position, limit: int) -> list[tuple[Change, ShownVerdict | None]] | None:
-        """What changed after a position, oldest first, at most so many; None where not all of it is kept any more.
+    def news_after(self, position: Position, limit: int) -> list[tuple[News, ShownVerdict | None]] | None:
+        """What is new after a position, oldest first, at most so many; None where not all of it is kept any more.
 
         A verdict comes as it is shown, with the label that it has by now.
         """
@@ -245,22 +307,22 @@ class Board:
             behind = position.audit < self._lost.audit or position.feedback < self._lost.feedback
             if behind or position.audit > self._position.audit or position.feedback > self._position.feedback:
                 return None
-            found: list[tuple[Change, ShownVerdict | None]] = []
-            for change in self._changes:
-                if isinstance(change.what, AuditRecord):
-                    if change.what.sequence <= position.audit:
+            found: list[tuple[News, ShownVerdict | None]] = []
+            for news in self._news:
+                if isinstance(news.what, RecordedCall):
+                    if news.what.record.sequence <= position.audit:
                         continue
-                elif change.at.feedback <= position.feedback:
-                    continue
-                found.append((change, self._shown_change(change)))
+                    found.append((news, shown(news.what, self._labels.get(news.what.record.sequence))))
+                elif news.at.feedback > position.feedback:
+                    found.append((news, None))
                 if len(found) == limit:
                     break
             return found
 
-    def _shown_change(self, change: Change) -> ShownVerdict | None:
-        if not isinstance(change.what, AuditRecord):
-            return None
-        return shown(change.what, self._labels.get(change.what.sequence))
+    def _rank(self, sequence: int) -> tuple[float, int, int]:
+        """The place in the queue."""
+        record = self._records[sequence].record
+        return -record.posterior, -SEVERITY[record.call.verdict], sequence
 
     def _shown(self, sequence: int) -> ShownVerdict:
         return shown(self._records[sequence], self._labels.get(sequence))

@@ -10,12 +10,13 @@ from typing import Final
 from agentguard.errors import StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
-from agentguard.verification.audit import AUDIT, AuditRecord
+from agentguard.verification.audit import AUDIT
+from agentguard.verification.changes import CHANGES
 from agentguard.verification.persistence import FEEDBACK
 
 from .board import Board
 from .calls import CallCounts
-from .records import Label, read_label, read_record
+from .records import Label, RecordedCall, read_label, read_record
 
 __all__ = ["Follower"]
 
@@ -104,7 +105,9 @@ class Follower:
         # Asked in this order: a label that is found here is on a call whose record, if it has one, is found below.
         feedback = self._store.events(FEEDBACK, after=at.feedback)
         audit = self._store.events(AUDIT, after=at.audit)
-        news, last, records = False, at.audit, list[AuditRecord]()
+        last, records = at.audit, list[RecordedCall]()
+        # Before the calls that look like them, so that no call is shown with a change that nobody has heard of.
+        news = self._board.read_changes(list(self._store.events(CHANGES, after=self._board.changes_read)))
         for record in audit:
             last = record.sequence
             found = read_record(record)

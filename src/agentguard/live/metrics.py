@@ -9,6 +9,7 @@ gauge                                   labels        what
 agentguard_recorded_verdicts            tool, verdict verdicts on record; of accepted calls a sample
 agentguard_counted_calls                tool          calls, in the hours that the store keeps
 agentguard_labels                       tool, label   ``fabricated`` or ``genuine``
+agentguard_recorded_changes             tool, state   lasting changes, by their present state
 agentguard_reviews_waiting              tool          calls among the newest 5,000 on record without a label
 agentguard_tools_left_out                             tools beyond the hundred with most to look at
 agentguard_newest_record_time_seconds                 when the newest verdict was put on record, since the epoch
@@ -26,6 +27,7 @@ from .board import Board
 __all__ = ["CONTENT_TYPE", "store_metrics"]
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+MAX_CHANGES: Final = 500  # samples of them
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 Sample = tuple[dict[str, str], float]
@@ -58,6 +60,14 @@ def store_metrics(board: Board, *, reaches_store: bool) -> str:
             [({"tool": row.tool}, float(row.calls)) for row in rows if row.calls is not None],
         ),
         ("labels", "What reviewers found.", labels),
+        (
+            "recorded_changes",
+            "Lasting changes by their present state.",
+            [
+                ({"tool": tool, "state": state}, float(count))
+                for (tool, state), count in sorted(board.changes_by_state().items())[:MAX_CHANGES]
+            ],
+        ),
         (
             "reviews_waiting",
             "Calls among the newest on record without a label.",

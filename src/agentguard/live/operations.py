@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Query, Request, Security
+from fastapi import APIRouter, Header, Path, Query, Request, Security
 from starlette.responses import Response
 
 from agentguard.serving.app import KEY_SCHEME
@@ -13,15 +13,17 @@ from agentguard.serving.problems import ProblemError, documented
 
 from .audience import Seat
 from .board import Position, Queue
+from .changes import ShownChange, ShownChanges
 from .metrics import CONTENT_TYPE, store_metrics
-from .models import QueueQuery, Review, State
+from .models import MOST, CallDetail, Decision, QueueQuery, Review, State
 from .records import ShownVerdict
 from .stream import EventStream, told
 from .view import PATH, View
 
-__all__ = ["REVIEWS", "operations"]
+__all__ = ["DECISIONS", "REVIEWS", "operations"]
 
 REVIEWS: Final = f"{PATH}reviews"
+DECISIONS: Final = f"{PATH}decisions"
 SHOWN: Final = 100
 QUEUED: Final = 10
 
@@ -29,8 +31,8 @@ _DESCRIPTIONS: Final[dict[int, str]] = {
     400: "The body is no JSON.",
     401: "Neither the key nor a session came with it, or a wrong one.",
     403: "Another page has sent it, or it lacks the session's token.",
-    404: "The verdict is not among the newest on record.",
-    409: "Somebody has reviewed the call meanwhile; or it has no id by which it could be looked up.",
+    404: "The verdict is not among the newest on record; or there is no such change.",
+    409: "Somebody was first; or the call has no id by which it could be looked up.",
     413: "The body is too large.",
     415: "The body is not declared as JSON.",
     422: "The request is not of the form documented here.",
@@ -39,13 +41,13 @@ _DESCRIPTIONS: Final[dict[int, str]] = {
 
 
 def operations(view: View) -> APIRouter:
-    """State, queue, reviews, and the stream of what changes."""
+    """State, changes, queue, calls, reviews, and the stream of what is new."""
     router = APIRouter(dependencies=[Security(KEY_SCHEME)])
 
     @router.get(
         f"{PATH}state",
         operation_id="live_state",
-        summary="The newest verdicts, the queue, and the tools",
+        summary="The newest verdicts, lasting changes, the queue, and the tools",
         responses=_documented(401, 403, 413),
     )
     def state(request: Request) -> State:
@@ -60,18 +62,48 @@ def operations(view: View) -> APIRouter:
             csrf=None if session is None else session.csrf,
             verdicts=board.newest(SHOWN),
             queue=board.queue(0, QUEUED),
+            changes=board.changes(),
             tools=board.tools(),
         )
 
     @router.get(
         f"{PATH}queue",
         operation_id="live_queue",
-        summary="Calls that wait for a reviewer, the oldest first",
+        summary="Calls that wait for a reviewer, the worst first",
         responses=_documented(401, 403, 413, 422),
     )
     def queue(query: Annotated[QueueQuery, Query()]) -> Queue:
         view.refresh()
         return view.board.queue(query.after, query.limit)
+
+    @router.get(
+        f"{PATH}calls/{{sequence}}",
+        operation_id="live_call",
+        summary="One call, opened up",
+        responses=_documented(401, 403, 404, 413, 422, 503),
+    )
+    def call(sequence: Annotated[int, Path(ge=0, le=MOST, description="The number of the verdict.")]) -> CallDetail:
+        view.refresh()
+        return view.detail(sequence)
+
+    @router.get(
+        f"{PATH}changes",
+        operation_id="live_changes",
+        summary="Lasting changes of tools, the open ones first",
+        responses=_documented(401, 403, 413),
+    )
+    def changes() -> ShownChanges:
+        view.refresh()
+        return view.board.changes()
+
+    @router.post(
+        DECISIONS,
+        operation_id="live_decide",
+        summary="Say what a lasting change is; engines on the store act on it with their next flush",
+        responses=_documented(400, 401, 403, 404, 409, 413, 415, 422, 503),
+    )
+    def decide(said: Decision) -> ShownChange:
+        return view.reviews.decide(said.id, said.state, corrects=said.corrects)
 
     @router.post(
         REVIEWS,

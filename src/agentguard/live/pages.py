@@ -19,6 +19,8 @@ ASSETS: Final = {
     "live.css": "text/css",
     "icon.svg": "image/svg+xml",
     "app.js": "text/javascript",
+    "changes.js": "text/javascript",
+    "details.js": "text/javascript",
     "elements.js": "text/javascript",
     "feed.js": "text/javascript",
     "queue.js": "text/javascript",

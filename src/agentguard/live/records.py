@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from agentguard.stores.base import Record
@@ -15,10 +17,31 @@ from agentguard.verification.calibration import DECLARED
 from agentguard.verification.fleet import sayable
 from agentguard.verification.types import Verdict
 
-__all__ = ["Label", "ShownLabel", "ShownVerdict", "label_event", "read_label", "read_record", "shown"]
+__all__ = [
+    "KeptCall", "Label", "RecordedCall", "ShownLabel", "ShownVerdict", "label_event", "read_kept", "read_label",
+    "read_record", "shown",
+]  # fmt: skip
 
 MAX_NAME: Final = 1_000
 MAX_SIGNALS: Final = 100
+MAX_SENTENCE: Final = 400
+MAX_CONTENT: Final = 20_000
+
+
+class RecordedCall(NamedTuple):
+    """A verdict in the log, and what it says of the call beside that.
+
+    Attributes:
+        record: the verdict.
+        change: the id of the lasting change that the call looks like.
+        asked: how often this very call had had this very result before.
+        said: what signals found, in words.
+    """
+
+    record: AuditRecord
+    change: str | None = None
+    asked: int = 0
+    said: Mapping[str, str] = MappingProxyType({})
 
 
 class Label(NamedTuple):
@@ -34,12 +57,13 @@ class Label(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShownSignal:
-    """What a signal added to the log-odds, in nats; ``declared`` where it fired on a broken declaration."""
+    """What a signal added to the log-odds, in nats, and what it found, in words; ``declared``: a broken declaration."""
 
     name: str
     nats: float
     fired: bool
     declared: bool
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +77,10 @@ class ShownLabel:
 
 @dataclass(frozen=True, slots=True)
 class ShownVerdict:
-    """An audit record for the page: no arguments, no result, for the store has none."""
+    """An audit record for the page, without arguments and result.
+
+    ``change`` is the id of the lasting change that the call looks like, ``asked`` how often it was asked before.
+    """
 
     sequence: int
     at: float
@@ -67,16 +94,53 @@ class ShownVerdict:
     propensity: float
     signals: tuple[ShownSignal, ...]
     label: ShownLabel | None
+    change: str | None
+    asked: int
 
 
-def read_record(record: Record) -> AuditRecord | None:
+@dataclass(frozen=True, slots=True)
+class KeptCall:
+    """A call itself, redacted, as the engine has kept it; None where it was not kept."""
+
+    args: str | None
+    result: str | None
+
+
+def read_record(record: Record) -> RecordedCall | None:
     """The verdict in an event of the audit log; None where there is none, or one too large to be shown."""
     found = audit_record(record)
     if found is None:
         return None
     names = [found.tool, found.call_id or "", found.session_id or "", *found.call.fired, *found.call.nats]
     short = max(map(len, names)) <= MAX_NAME and max(len(found.call.fired), len(found.call.nats)) <= MAX_SIGNALS
-    return found if short else None
+    if not short:
+        return None
+    change, asked, said = (record.event.get(name) for name in ("change", "asked", "said"))
+    return RecordedCall(
+        found,
+        change if isinstance(change, str) and 0 < len(change) <= MAX_NAME else None,
+        asked if type(asked) is int and 0 <= asked < 2**53 else 0,
+        _sentences(said),
+    )
+
+
+def _sentences(said: Any) -> Mapping[str, str]:
+    """What signals found, by their names; what is none is left out, what is long is cut."""
+    if not isinstance(said, Mapping):
+        return {}
+    sentences = islice(said.items(), MAX_SIGNALS)
+    return {name: text[:MAX_SENTENCE] for name, text in sentences if isinstance(name, str) and isinstance(text, str)}
+
+
+def read_kept(record: Record) -> KeptCall | None:
+    """The call itself, where the engine has put it on record; None where it has not."""
+    kept = record.event.get("kept")
+    if not isinstance(kept, Mapping):
+        return None
+    args, result = (
+        sayable(text[:MAX_CONTENT]) if isinstance(text, str) else None for text in map(kept.get, ("args", "result"))
+    )
+    return None if args is None and result is None else KeptCall(args, result)
 
 
 def read_label(record: Record) -> Label | None:
@@ -102,8 +166,9 @@ def label_event(found: AuditRecord, *, was_hallucination: bool) -> Mapping[str, 
     return {**named, "call_id": found.call_id, **found.call.as_event()}
 
 
-def shown(found: AuditRecord, label: Label | None) -> ShownVerdict:
+def shown(recorded: RecordedCall, label: Label | None) -> ShownVerdict:
     """A record for the page, the signals that said most first; lone surrogates, which JSON lacks, are written out."""
+    found = recorded.record
     call = found.call
     fired = {name.removeprefix(DECLARED): name.startswith(DECLARED) for name in call.fired}
     signals = sorted(
@@ -122,8 +187,16 @@ def shown(found: AuditRecord, label: Label | None) -> ShownVerdict:
         found.false_block_p,
         call.propensity,
         tuple(
-            ShownSignal(sayable(name), float(call.nats.get(name, 0.0)), name in fired, fired.get(name, False))
+            ShownSignal(
+                sayable(name),
+                float(call.nats.get(name, 0.0)),
+                name in fired,
+                fired.get(name, False),
+                sayable(recorded.said.get(name, "")),
+            )
             for name in signals
         ),
         None if label is None else ShownLabel(label.sequence, label.at, label.fabricated),
+        None if recorded.change is None else sayable(recorded.change),
+        recorded.asked,
     )

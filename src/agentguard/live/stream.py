@@ -1,4 +1,4 @@
-"""Server-sent events: what changes on the board, told to one listener.
+"""Server-sent events: what is new on the board, told to one listener.
 
 Nothing is queued for anybody. A listener that reads slowly is told less often, and whoever has fallen behind what the
 board keeps is asked to begin anew: no number of slow listeners takes more memory.
@@ -10,6 +10,7 @@ event        data                                    id
 ``label``    ``{of, tool, sequence, at,              the same
              was_hallucination}``
 ``tools``    the table of tools, whole               none
+``changes``  the lasting changes, as in the state    none
 ``store``    ``{reachable}``, where that changes     none
 ``anew``     ``{}``: ask for the state again         none
 ============ ======================================= =================================================
@@ -28,12 +29,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from .audience import Audience, Seat
-from .board import Board, Change, Position
+from .board import Board, News, Position
 
 __all__ = ["HEARTBEAT", "EventStream", "event", "told"]
 
 HEARTBEAT: Final = 15.0  # seconds: below the minute after which proxies close what is silent
-AT_ONCE: Final = 100  # changes between two looks at whether the listener is still let in
+AT_ONCE: Final = 100  # pieces of news between two looks at whether the listener is still let in
 SEND_SECONDS: Final = 60.0
 RETRY: Final = b"retry: 2000\n\n"
 
@@ -58,34 +59,38 @@ async def told(
     heartbeat: float = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
     """What a listener is told, from a position on, for as long as it may listen."""
-    version, reachable = 0, True
+    version = changes_version = -1
+    reachable = True
     yield RETRY
     while may_listen():
         if reachable != reaches_store():
             reachable = not reachable
             yield event("store", {"reachable": reachable})
-        changes = board.changes_after(position, AT_ONCE)
-        if changes is None:
+        found = board.news_after(position, AT_ONCE)
+        if found is None:
             yield event("anew", {})
             return
-        for change, verdict in changes:
-            if change.kind == "labels forgotten":
+        for news, verdict in found:
+            if news.kind == "labels forgotten":
                 yield event("anew", {})
                 return
-            position = _beyond(position, change)
-            yield event(change.kind, change.what if verdict is None else asdict(verdict), position)
+            position = _beyond(position, news)
+            yield event(news.kind, news.what if verdict is None else asdict(verdict), position)
+        if changes_version != board.changes_version:
+            changes_version = board.changes_version
+            yield event("changes", asdict(board.changes()))
         if version != board.version:
             version = board.version
             yield event("tools", asdict(board.tools()))
-        if len(changes) < AT_ONCE and not await seat.news(heartbeat):
+        if len(found) < AT_ONCE and not await seat.news(heartbeat):
             yield b": listening\n\n"
 
 
-def _beyond(position: Position, change: Change) -> Position:
-    """A position that has this change too; those of another server may lie across each other."""
-    if change.kind == "verdict":
-        return position._replace(audit=max(position.audit, change.at.audit))
-    return position._replace(feedback=max(position.feedback, change.at.feedback))
+def _beyond(position: Position, news: News) -> Position:
+    """A position that has this too; those of another server may lie across each other."""
+    if news.kind == "verdict":
+        return position._replace(audit=max(position.audit, news.at.audit))
+    return position._replace(feedback=max(position.feedback, news.at.feedback))
 
 
 class EventStream(Response):

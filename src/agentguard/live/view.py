@@ -9,11 +9,15 @@ from typing import Final
 import anyio.to_thread
 
 from agentguard.errors import StoreError
+from agentguard.serving.problems import ProblemError
 from agentguard.stores import Store
+from agentguard.verification.audit import AUDIT
 
 from .audience import Audience
 from .board import Board
 from .follower import Follower
+from .models import CallDetail
+from .records import read_kept, shown
 from .reviews import Reviews
 from .sessions import Sessions
 
@@ -34,7 +38,7 @@ class View:
     """
 
     def __init__(self, store: Store, *, source: str, every: float, most_streams: int, heartbeat: float) -> None:
-        self.source, self.heartbeat = source, heartbeat
+        self.source, self.heartbeat, self._store = source, heartbeat, store
         self.board = Board()
         self.audience = Audience(most_streams)
         self.follower = Follower(store, self.board, every=every, heard=self.audience.call)
@@ -56,3 +60,21 @@ class View:
         """Look at the store now; where it fails, what was read before stands."""
         with suppress(StoreError):
             self.follower.catch_up()
+
+    def detail(self, sequence: int) -> CallDetail:
+        """One call, opened up. What was kept of the call itself is read now, and never held in memory.
+
+        Raises:
+            ProblemError: where it is not among the newest on record, or the store fails.
+        """
+        found = self.board.find(sequence)
+        if found is None:
+            raise ProblemError(404, "no-such-verdict", "this verdict is not among the newest on record")
+        recorded, label = found
+        try:
+            record = next(iter(self._store.events(AUDIT, after=sequence - 1)), None)
+        except StoreError:
+            raise ProblemError(503, "store", "the store cannot be used; try again later", retry_after=10) from None
+        kept = None if record is None or record.sequence != sequence else read_kept(record)
+        change = None if recorded.change is None else self.board.change(recorded.change)
+        return CallDetail(verdict=shown(recorded, label), change=change, kept=kept)

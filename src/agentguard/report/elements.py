@@ -22,9 +22,9 @@ TAGS: Final = frozenset(
 )
 VOID: Final = frozenset({"meta"})
 ATTRIBUTES: Final = frozenset(
-    "aria-describedby aria-hidden aria-label aria-labelledby charset class colspan content cx cy d fill height href "
-    "http-equiv id lang name open preserveAspectRatio r role rx scope tabindex text-anchor vector-effect viewBox width "
-    "x x1 x2 y y1 y2".split()
+    "aria-describedby aria-hidden aria-label aria-labelledby charset class colspan content cx cy d data-label fill "
+    "height href http-equiv id lang name open preserveAspectRatio r role rx scope tabindex text-anchor vector-effect "
+    "viewBox width x x1 x2 y y1 y2".split()
 )
 _PLACE = re.compile(r"#?[A-Za-z][A-Za-z0-9-]*")
 _PLACES: Final = ("id", "href", "aria-labelledby", "aria-describedby")

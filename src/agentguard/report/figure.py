@@ -16,6 +16,7 @@ __all__ = ["WIDTH", "Ids", "Key", "Label", "dots", "figure", "plot", "rungs", "s
 WIDTH: Final = 1_000.0
 """Of the body of a plot in its own units, whatever its width on the screen."""
 
+FITTING: Final = 2  # columns, that a phone has room for
 SIDE: Final = 78  # pixels of the labels beside a plot
 
 
@@ -144,7 +145,7 @@ def _mark(key: Key) -> list[Element]:
 def table(
     said: str, columns: Sequence[str], rows: Iterable[Sequence[Node]], *, words: Sequence[str] = (), more: str = ""
 ) -> Element:
-    """A table that scrolls within itself.
+    """A table that scrolls within itself; on a phone cells of more than two stand below each other, named.
 
     Args:
         said: its name for who hears it.
@@ -157,12 +158,15 @@ def table(
     head = h("tr", [h("th", name, scope="col", class_=kind) for name, kind in zip(columns, kinds, strict=True)])
     body = [
         h("tr", [
-            h("td" if k else "th", cell, class_=kinds[k], scope=None if k else "row") for k, cell in enumerate(row)
+            h("td", cell, class_=kinds[k], data_label=columns[k]) if k else h("th", cell, class_=kinds[k], scope="row")
+            for k, cell in enumerate(row)
         ])
         for row in rows
     ]  # fmt: skip
     return scrolled(
-        said, h("table", h("thead", head), h("tbody", body)), h("p", more, class_="quiet") if more else None
+        said,
+        h("table", h("thead", head), h("tbody", body), class_="stacked" if len(columns) > FITTING else None),
+        h("p", more, class_="quiet") if more else None,
     )
 
 

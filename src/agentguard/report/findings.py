@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from .changes_section import open_changes
 from .elements import Node, h
 from .records import Drifted, ReportData, ToolReport
 from .text import cut, many, of_unit, percent
@@ -19,7 +20,7 @@ NAME: Final = 80
 
 def findings(report: ReportData) -> list[Node]:
     """One list item a finding, the gravest first; at least one."""
-    said = [*_verdicts(report), *_missed(report), *_drift(report), *_reliability(report)]
+    said = [*open_changes(report), *_verdicts(report), *_missed(report), *_drift(report), *_reliability(report)]
     return [h("li", finding) for finding in said]
 
 

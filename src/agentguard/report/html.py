@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .call_section import call_section
+from .changes_section import changes_section
 from .elements import Element, Node, Raw, h, html
 from .figure import Ids, table
 from .findings import findings
@@ -69,6 +70,7 @@ def _body(report: ReportData) -> Iterator[Node]:
     yield h(
         "main",
         h("h2", "Worth a look", id="findings"), h("ul", findings(report), class_="findings"),
+        list(changes_section(report)),
         h("h2", "Verdicts", id="verdicts"), timeline(ids, report.timeline), list(_labels(report)),
         h(
             "div", histogram(ids, report.histogram, report.accept_below, report.block_at, of="all calls"),

@@ -15,7 +15,7 @@ from agentguard.verification.types import Verdict
 from agentguard.verification.verdict_counts import VerdictCounts
 
 __all__ = [
-    "Bin", "Chart", "Content", "Drifted", "Histogram", "Limits", "Point", "Reliability", "ReportData",
+    "Bin", "ChangeRow", "Chart", "Content", "Drifted", "Histogram", "Limits", "Point", "Reliability", "ReportData",
     "Scale", "Slot", "Step", "Timeline", "ToolReport", "WorstCall", "log_odds", "on_scale", "to_scale",
 ]  # fmt: skip
 
@@ -224,6 +224,28 @@ class WorstCall(NamedTuple):
     content: Content | None
 
 
+class ChangeRow(NamedTuple):
+    """A lasting change of a tool.
+
+    Attributes:
+        what: what is odd about the results.
+        state: as in ``verification.changes``.
+        since: when its state began, as text.
+        calls: on record, that look like it; the same call with the same result counts once.
+        blocked: of these.
+        reviewed: a person has decided what it is.
+    """
+
+    id: str
+    tool: str
+    what: str
+    state: str
+    since: str
+    calls: int
+    blocked: int
+    reviewed: bool
+
+
 class Drifted(NamedTuple):
     """A number of a tool that is not what it was.
 
@@ -287,6 +309,8 @@ class ReportData:
         tools: most blocked first, then most flagged, then most called.
         more_tools: how many others there are.
         notes: what else is to be known of the whole.
+        changes: lasting ones, the open ones first; none of a log.
+        more_changes: how many others there are.
     """
 
     title: str
@@ -306,3 +330,5 @@ class ReportData:
     tools: tuple[ToolReport, ...]
     more_tools: int
     notes: tuple[str, ...]
+    changes: tuple[ChangeRow, ...] = ()
+    more_changes: int = 0

@@ -12,12 +12,14 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from agentguard.stores import Store
+from agentguard.stores.base import Record
 from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
+from agentguard.verification.changes import Change, changes_in
 from agentguard.verification.state import Overview, overview, sayable
 from agentguard.verification.verdict_counts import SEVERITY, VERDICTS, VerdictCounts
 
 from .build import MAX_DETAIL, MAX_NAME, tool_rank
-from .records import ReportData, ToolReport, WorstCall
+from .records import ChangeRow, ReportData, ToolReport, WorstCall
 from .stored_tool import kept_of
 from .tallies import LabelTally, Posteriors, by_hour
 from .worst import Worst, steps_of
@@ -28,6 +30,7 @@ MOST_WEIGHT: Final = 200.0  # calls that one record may stand for
 NAMES: Final = ("fabricated", "genuine")
 HOUR: Final = 3_600.0
 MAX_SIGNALS: Final = 100
+MAX_CHANGES: Final = 30
 
 
 class ReviewedCall(NamedTuple):
@@ -85,7 +88,8 @@ def report_of_store(
     words = {(call.tool, call.call_id): NAMES[not call.fabricated] for call in reviewed if call.call_id}
     kept, tools = Worst(worst), dict[str, _Tool]()
     posteriors, hours = Posteriors(), _hours_of(known)
-    for number, record in enumerate(filter(None, map(audit_record, store.events(AUDIT))), 1):
+    changes = changes_in(store)
+    for number, (record, said) in enumerate(_records(store), 1):
         verdict, weight = record.call.verdict, min(1.0 / record.call.propensity, MOST_WEIGHT)
         tool = tools.setdefault(sayable(record.tool), _Tool())
         tool.verdicts[SEVERITY[verdict]] += weight
@@ -93,7 +97,7 @@ def report_of_store(
         posteriors.push(record.posterior, weight)
         if verdict != "accept":
             hours.setdefault(int(record.at // HOUR), [0, 0, 0])[SEVERITY[verdict]] += 1
-        kept.push(verdict, record.posterior, number, lambda: _opened(record, number, words))  # noqa: B023 - at once
+        kept.push(verdict, record.posterior, number, lambda: _opened(record, said, number, words))  # noqa: B023 - at once
     counted = {tool.tool: tool.counted.calls for tool in known.tools}
     counts = {name: _counts(tools.get(name), counted.get(name, 0)) for name in {*counted, *tools}}
     ranked = sorted(counts.items(), key=lambda item: tool_rank(*item))
@@ -104,19 +108,45 @@ def report_of_store(
         posteriors.histogram(), _reliability(reviewed), kept.calls(),
         tuple(_tool(store, name, each, tools.get(name)) for name, each in ranked[:most_tools]),
         max(len(ranked) - most_tools, 0), tuple(_notes(known)),
+        tuple(map(_change, changes[:MAX_CHANGES])), max(len(changes) - MAX_CHANGES, 0),
     )  # fmt: skip
 
 
-def _opened(record: AuditRecord, number: int, words: Mapping[tuple[str, str], str]) -> WorstCall:
+def _records(store: Store) -> Iterator[tuple[AuditRecord, Mapping[str, str]]]:
+    """The verdicts on record, each with what signals found, in words."""
+    for event in store.events(AUDIT):
+        record = audit_record(event)
+        if record is not None:
+            yield record, _sentences(event)
+
+
+def _sentences(record: Record) -> Mapping[str, str]:
+    said = record.event.get("said")
+    if not isinstance(said, Mapping):
+        return {}
+    return {name: text[:MAX_DETAIL] for name, text in said.items() if isinstance(name, str) and isinstance(text, str)}
+
+
+def _change(change: Change) -> ChangeRow:
+    return ChangeRow(
+        change.id[:MAX_NAME], change.tool[:MAX_NAME], change.what[:MAX_DETAIL], change.state, _time(change.since),
+        change.calls, change.blocked, change.reviewed,
+    )  # fmt: skip
+
+
+def _opened(
+    record: AuditRecord, said: Mapping[str, str], number: int, words: Mapping[tuple[str, str], str]
+) -> WorstCall:
     call, call_id = record.call, record.call_id or ""
     nats = {name[:MAX_NAME]: added for name, added in islice(call.nats.items(), MAX_SIGNALS)}
     steps, remainder = steps_of(call.prior, record.posterior, nats, {})
+    steps = tuple(step._replace(detail=said.get(step.signal, "")) for step in steps)
     moved = "; ".join(f"{step.signal} {step.nats:+.2f}" for step in sorted(steps, key=lambda step: -abs(step.nats))[:2])
-    said = f"{call.verdict}: P(fabricated) {record.posterior:.3f}, prior {call.prior:.3f}"
+    verdict = f"{call.verdict}: P(fabricated) {record.posterior:.3f}, prior {call.prior:.3f}"
     return WorstCall(
         number, _time(record.at), record.tool[:MAX_NAME], call_id[:MAX_NAME], (record.session_id or "")[:MAX_NAME],
         call.verdict, call.prior, record.posterior, record.false_block_p, steps, remainder, (),
-        f"{said}. {moved}"[:MAX_DETAIL] if moved else said, words.get((record.tool, call_id), ""), None,
+        f"{verdict}. {moved}"[:MAX_DETAIL] if moved else verdict, words.get((record.tool, call_id), ""), None,
     )  # fmt: skip
 
 

@@ -119,6 +119,16 @@ svg .for{{fill:var(--blue)}}
 svg .end{{fill:var(--quiet)}}
 svg .link{{stroke:var(--quiet);opacity:.6}}
 svg .even{{stroke:var(--rule)}}
+@media (max-width:40rem){{
+.stacked thead{{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}}
+.stacked,.stacked tbody,.stacked tr{{display:block}}
+.stacked tr{{border-bottom:1px solid var(--rule);padding:.4rem 0}}
+.stacked th,.stacked td{{display:block;border:0;padding:0;overflow-wrap:anywhere}}
+.stacked th.n,.stacked td.n{{text-align:left;white-space:normal}}
+.stacked td.n{{display:inline-block;margin-right:1rem}}
+.stacked td:empty{{display:none}}
+.stacked td::before{{content:attr(data-label) " ";color:var(--quiet)}}
+}}
 @media (max-width:30rem){{svg .beyond{{stroke-width:7}}svg .hole{{stroke-width:3}}svg .value{{stroke-width:2.5}}}}
 .opened{{display:grid;gap:1rem 2.5rem;grid-template-columns:minmax(0,1fr);align-items:start}}
 @media (min-width:56rem){{.opened{{grid-template-columns:340px minmax(0,1fr)}}}}

@@ -17,6 +17,7 @@ from agentguard.telemetry.observation import Observation, Observer
 from agentguard.telemetry.observed import ObservedEngine, observe
 from agentguard.telemetry.opentelemetry import OpenTelemetryObserver
 from agentguard.telemetry.prometheus import MetricsText, PrometheusObserver, metrics_text
+from agentguard.telemetry.webhook import WebhookObserver
 
 __all__ = [
     "CallLog",
@@ -27,6 +28,7 @@ __all__ = [
     "Observer",
     "OpenTelemetryObserver",
     "PrometheusObserver",
+    "WebhookObserver",
     "dashboard",
     "metrics_text",
     "observe",

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
+from agentguard.verification.changes import Change
 
 __all__ = ["Observation", "Observer"]
 
@@ -52,6 +53,12 @@ class Observer(ABC):
     @abstractmethod
     def __call__(self, observation: Observation, /) -> None:
         """Take note of a verdict."""
+
+    def changed(self, change: Change, /) -> None:  # noqa: B027 - an observer need not care for changes
+        """Is told of a lasting change of a tool whenever it takes another state, in any thread: it must not wait.
+
+        Each engine tells of what it does itself and of what it reads of others on its store.
+        """
 
     def watch(self, engine: VerificationEngine, /) -> None:  # noqa: B027 - an observer need not look at engines
         """Is told once of each engine whose verdicts it will see; keeps no engine alive."""

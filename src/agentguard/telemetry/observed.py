@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentguard.errors import ConfigurationError
 from agentguard.verification import ToolCall, ToolProfile, VerificationEngine, VerificationResult
 from agentguard.verification.canonical import as_name
+from agentguard.verification.changes import Change
 
 from .observation import Observation, Observer
 
@@ -60,10 +61,16 @@ class ObservedEngine(VerificationEngine):
         self._engine = engine
         self._observers = tuple([(each, isinstance(each, Observer) and each.content) for each in observers])
         self._wants_content = any(wants for _, wants in self._observers)
-        self._failing: set[int] = set()  # places of observers whose last call failed
+        # Places of observers whose last call failed, and of those that failed when they were told of a change.
+        self._failing: set[int] = set()
+        self._failing_on_changes: set[int] = set()
         for each in observers:
             if isinstance(each, Observer):
                 each.watch(engine)
+        if any(isinstance(each, Observer) for each in observers):
+            hear = getattr(engine, "on_change", None)  # PENDING: until every engine has it
+            if hear is not None:
+                hear(self._changed)
 
     def verify(
         self,
@@ -74,6 +81,7 @@ class ObservedEngine(VerificationEngine):
         execution_time_ms: float | None = None,
         session_id: str | None = None,
         call_id: str | None = None,
+        is_error: bool = False,
         learn: bool = True,
     ) -> VerificationResult:
         """Judge one executed call, as the engine does, and tell the observers."""
@@ -85,11 +93,12 @@ class ObservedEngine(VerificationEngine):
             execution_time_ms=execution_time_ms,
             session_id=session_id,
             call_id=call_id,
+            is_error=is_error,
             learn=learn,
         )
         seconds = perf_counter() - begin
         session = None if session_id is None else as_name(session_id)
-        call = ToolCall(found.tool, None, None, execution_time_ms, session, found.call_id)
+        call = ToolCall(found.tool, None, None, execution_time_ms, session, found.call_id, bool(is_error))
         bare = whole = Observation(found, call, seconds, at)
         if self._wants_content:
             whole = bare._replace(call=call._replace(args=args, result=result))
@@ -97,21 +106,23 @@ class ObservedEngine(VerificationEngine):
             try:
                 observer(whole if wants_content else bare)
             except Exception as error:
-                self._observer_failed(place, observer, error)
+                _failed(self._failing, place, observer, error)
             else:
                 if place in self._failing:
-                    self._works_again(place, observer)
+                    _works_again(self._failing, place, observer)
         return found
 
-    def _observer_failed(self, place: int, observer: object, error: Exception) -> None:
-        # Once, not at every call; and only names, for content may be in the exception's text.
-        if place not in self._failing:
-            self._failing.add(place)
-            _log.error("observer %s failed: %s", _name(observer), type(error).__name__)
-
-    def _works_again(self, place: int, observer: object) -> None:
-        self._failing.discard(place)
-        _log.warning("observer %s works again; what happened meanwhile was not observed", _name(observer))
+    def _changed(self, change: Change) -> None:
+        for place, (observer, _) in enumerate(self._observers):
+            if not isinstance(observer, Observer):
+                continue
+            try:
+                observer.changed(change)
+            except Exception as error:
+                _failed(self._failing_on_changes, place, observer, error)
+            else:
+                if place in self._failing_on_changes:
+                    _works_again(self._failing_on_changes, place, observer)
 
     def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
         """Declare what real results of a tool look like, to the engine."""
@@ -152,6 +163,22 @@ class ObservedEngine(VerificationEngine):
         )
         return self
 
+    def on_change(self, callback: Callable[[Change], object]) -> None:
+        """Have the engine call back whenever a lasting change takes another state."""
+        self._engine.on_change(callback)
+
+    def changes(self, tool: str | None = None) -> list[Change]:
+        """The lasting changes that the engine knows of."""
+        return self._engine.changes(tool)
+
+    def adopt(self, change: Change | str) -> Change:
+        """Tell the engine that a change is genuine."""
+        return self._engine.adopt(change)
+
+    def reject(self, change: Change | str) -> Change:
+        """Tell the engine that a change is a fault."""
+        return self._engine.reject(change)
+
     def backlog(self) -> Backlog | None:
         """How far the engine's store is behind."""
         return self._engine.backlog()
@@ -166,6 +193,18 @@ class ObservedEngine(VerificationEngine):
 
     def __enter__(self) -> ObservedEngine:
         return self
+
+
+def _failed(failing: set[int], place: int, observer: object, error: Exception) -> None:
+    # Once, not at every call; and only names, for content may be in the exception's text.
+    if place not in failing:
+        failing.add(place)
+        _log.error("observer %s failed: %s", _name(observer), type(error).__name__)
+
+
+def _works_again(failing: set[int], place: int, observer: object) -> None:
+    failing.discard(place)
+    _log.warning("observer %s works again; what happened meanwhile was not observed", _name(observer))
 
 
 def _name(observer: object) -> str:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
+from agentguard.verification.changes import Change
 
 from . import conventions as names
+from .changes import CHANGE, ChangeStates, open_by_label
 from .disclosing import content_text, safe_label, safe_text, warm_up
 from .observation import Observation, Observer
 from .prometheus import GUARD_SECONDS, POSTERIORS
@@ -72,7 +74,7 @@ class OpenTelemetryObserver(Observer):
         self.content = content
         self._spans = spans
         self._names = ToolNames(max_tools, tools)
-        self._lag = StoreLag()
+        self._lag, self._states = StoreLag(), ChangeStates()
         self._current_span = trace.get_current_span
         self._tracer = trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._logger = None if logger_provider is None else logger_provider.get_logger(SCOPE)
@@ -89,6 +91,10 @@ class OpenTelemetryObserver(Observer):
             names.EXECUTE_TOOL_DURATION, "s", "Duration of a tool's execution.",
             explicit_bucket_boundaries_advisory=names.DURATIONS,
         )  # fmt: skip
+        self._changes = meter.create_counter(names.CHANGES, "{change}", "States that lasting changes took.")
+        meter.create_observable_gauge(
+            names.CHANGES_OPEN, [self._open_changes], "{change}", "Lasting changes that nobody has decided."
+        )
         meter.create_observable_gauge(
             names.STORE_LAG, [self._store_lag], "s", "Since what was learned last reached the store."
         )
@@ -100,6 +106,28 @@ class OpenTelemetryObserver(Observer):
     def watch(self, engine: VerificationEngine, /) -> None:
         """Look at this engine's store too, whenever metrics are collected."""
         self._lag.watch(engine)
+        self._states.watch(engine)
+
+    def changed(self, change: Change, /) -> None:
+        """Tell that a lasting change took another state: on the current span, or on one of its own; and measure it."""
+        if not self._states.take(change):
+            return
+        tool = self._names.label(change.tool)
+        self._changes.add(1, {names.TOOL_NAME: tool, names.CHANGE_STATE: change.state})
+        event = {
+            names.TOOL_NAME: safe_text(change.tool),
+            names.CHANGE_ID: safe_text(change.id),
+            names.CHANGE_STATE: change.state,
+        }
+        at, span = int(change.since * NANOSECONDS), self._current_span()
+        if self._logger is not None:
+            self._emitted_change(self._logger, event, at, is_open=change.state == "open")
+        elif span.is_recording():
+            span.add_event(CHANGE, event, at)
+        elif self._spans:  # what other workers decided is read in a thread that has none
+            span = self._tracer.start_span(CHANGE, attributes=event, start_time=at)
+            span.add_event(CHANGE, event, at)
+            span.end(at)
 
     def __call__(self, observation: Observation, /) -> None:
         """Put a verdict on its span, and measure it."""
@@ -185,6 +213,13 @@ class OpenTelemetryObserver(Observer):
         )
         logger.emit(record)
 
+    @staticmethod
+    def _emitted_change(logger: Logger, event: Mapping[str, Any], at: int, *, is_open: bool) -> None:
+        from opentelemetry._logs import LogRecord, SeverityNumber
+
+        severity = SeverityNumber.WARN if is_open else SeverityNumber.INFO
+        logger.emit(LogRecord(timestamp=at, severity_number=severity, attributes=event, event_name=CHANGE))
+
     def _measured(self, observation: Observation) -> None:
         result = observation.result
         tool = {names.TOOL_NAME: self._names.label(result.tool)}
@@ -193,6 +228,12 @@ class OpenTelemetryObserver(Observer):
         self._seconds.record(observation.guard_seconds)
         for name in observation.fired:
             self._fired.add(1, {names.SIGNAL: name})
+
+    def _open_changes(self, _: CallbackOptions) -> Iterator[Measured]:
+        from opentelemetry.metrics import Observation as Measured
+
+        for tool, count in open_by_label(self._states, self._names).items():
+            yield Measured(count, {names.TOOL_NAME: tool})
 
     def _store_lag(self, _: CallbackOptions) -> Iterator[Measured]:
         from opentelemetry.metrics import Observation as Measured

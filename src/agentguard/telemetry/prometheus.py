@@ -7,6 +7,8 @@ agentguard_verdicts_total      counter   tool, verdict verdicts
 agentguard_posterior           histogram tool          P(fabricated), in [0, 1]
 agentguard_guard_seconds       histogram               time that the engine took for a verdict
 agentguard_signals_fired_total counter   signal        signals that fired
+agentguard_changes_total       counter   tool, state   states that lasting changes took
+agentguard_changes_open        gauge     tool          lasting changes that nobody has decided
 agentguard_store_lag_seconds   gauge                   since what was learned last reached the store
 agentguard_store_waiting       gauge                   audit records that wait for the store
 agentguard_store_failing       gauge                   engines whose store could not be used when last tried
@@ -20,7 +22,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
+from agentguard.verification.changes import Change
 
+from .changes import ChangeStates, open_by_label
 from .observation import Observation, Observer
 from .store_lag import StoreLag
 from .tool_names import ToolNames
@@ -63,7 +67,7 @@ class PrometheusObserver(Observer):
         except ImportError as error:
             raise ConfigurationError(NEEDED) from error
         self._names = ToolNames(max_tools, tools)
-        self._lag = StoreLag()
+        self._lag, self._states = StoreLag(), ChangeStates()
         into = REGISTRY if registry is None else registry
         try:
             self._verdicts = Counter("agentguard_verdicts", "Verdicts.", ("tool", "verdict"), registry=into)
@@ -74,7 +78,11 @@ class PrometheusObserver(Observer):
                 "agentguard_guard_seconds", "Time taken for a verdict.", buckets=GUARD_SECONDS, registry=into
             )
             self._fired = Counter("agentguard_signals_fired", "Signals that fired.", ("signal",), registry=into)
+            self._changes = Counter(
+                "agentguard_changes", "States that lasting changes took.", ("tool", "state"), registry=into
+            )
             into.register(_StoreGauges(self._lag))
+            into.register(_OpenChanges(self._states, self._names))
         except ValueError as error:
             said = "the registry has agentguard's metrics already: give one PrometheusObserver to all engines"
             raise ConfigurationError(said) from error
@@ -89,9 +97,15 @@ class PrometheusObserver(Observer):
         for name in observation.fired:
             self._fired.labels(name).inc()
 
+    def changed(self, change: Change, /) -> None:
+        """Count that a lasting change took another state."""
+        if self._states.take(change):
+            self._changes.labels(self._names.label(change.tool), change.state).inc()
+
     def watch(self, engine: VerificationEngine, /) -> None:
         """Look at this engine's store too, whenever metrics are collected."""
         self._lag.watch(engine)
+        self._states.watch(engine)
 
 
 class _StoreGauges:
@@ -119,6 +133,29 @@ class _StoreGauges:
             ("agentguard_store_failing", "Engines whose store could not be used when last tried."),
         ):
             yield GaugeMetricFamily(name, said, labels=())
+
+
+class _OpenChanges:
+    """Read when metrics are collected, by tool."""
+
+    def __init__(self, states: ChangeStates, names: ToolNames) -> None:
+        self._states, self._names = states, names
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        yield self._family()
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        family = self._family()
+        for tool, count in open_by_label(self._states, self._names).items():
+            family.add_metric((tool,), count)
+        yield family
+
+    @staticmethod
+    def _family() -> GaugeMetricFamily:
+        from prometheus_client.core import GaugeMetricFamily
+
+        said = "Lasting changes that nobody has decided."
+        return GaugeMetricFamily("agentguard_changes_open", said, labels=("tool",))
 
 
 class MetricsText(NamedTuple):

@@ -7,17 +7,25 @@ keys that are data (``~3``); a key's own ``~`` and ``/`` are ``~0`` and ``~1`` a
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from functools import lru_cache
 from typing import Any, Final
 
+from agentguard.verification.arguments import normal
+
 __all__ = [
-    "EACH", "FORMATS", "TYPES", "UNDER_ANY", "Anatomy", "Place", "is_data", "name_of", "parent_of",
+    "CHOICES", "EACH", "FORMATS", "TYPES", "UNDER_ANY", "Anatomy", "Place", "is_data", "is_label", "name_of",
+    "parent_of",
 ]  # fmt: skip
 
 MAX_NODES: Final = 20_000  # of one result
 MAX_DEPTH: Final = 12
 MAX_FORMATTED: Final = 200  # characters; a longer string is text
+CHOICES: Final = 8  # distinct values; more are no choice from a list
+_LABEL_LENGTH: Final = 40
+_LABEL_WORDS: Final = 3
 EACH: Final = "~2"
 UNDER_ANY: Final = "~3"
 
@@ -55,6 +63,27 @@ def is_data(key: str) -> bool:
     return len(key) > _LONGEST_NAME or not key or _DATA.fullmatch(key) is not None
 
 
+_CALENDAR: Final = frozenset(
+    "mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday jan feb mar apr may jun jul"
+    " aug sep sept oct nov dec january february march april june july august september october november december"
+    " today tomorrow yesterday".split()
+)
+"""Of these a log of some days or months has had no more than a part."""
+
+
+@lru_cache(maxsize=4_096)
+def is_label(text: str) -> bool:
+    """The text may be one of few that a field can have: a state, a unit, a code; no id, date, address or sentence.
+
+    >>> [text for text in ("EUR", "in transit", "°C", "A-1042", "2024-05-01", "ann@x.org", "May 7") if is_label(text)]
+    ['EUR', 'in transit', '°C']
+    """
+    if len(text) > _LABEL_LENGTH or not text.isprintable() or is_data(text):
+        return False
+    words = text.lower().replace(",", " ").split()
+    return 0 < len(words) <= _LABEL_WORDS and not _CALENDAR.intersection(words)
+
+
 def step_to(key: str) -> str:
     """The step to the value under a key."""
     if is_data(key):
@@ -84,15 +113,33 @@ class Place:
         objects: how many of them are objects.
         types: their types, a bit each in the order of ``TYPES``.
         formats: the formats that all strings here have, a bit each in the order of ``FORMATS``.
+        values: the values as JSON, each with the text by which it is compared with arguments; None where they are
+            more than ``CHOICES``, or one of them is neither a label nor a number, a boolean or null.
     """
 
-    __slots__ = ("formats", "nodes", "objects", "types")
+    __slots__ = ("formats", "nodes", "objects", "types", "values")
 
     def __init__(self) -> None:
         self.nodes = 0
         self.objects = 0
         self.types = 0
         self.formats = _ALL_FORMATS
+        self.values: dict[str, str] | None = {}
+
+    def take(self, value: Any) -> None:
+        """Note a scalar, as long as there are few."""
+        if self.values is None:
+            return
+        if (type(value) is str and not is_label(value)) or (type(value) is float and not math.isfinite(value)):
+            self.values = None
+            return
+        try:
+            self.values[json.dumps(value, ensure_ascii=False)] = normal(value)
+        except (TypeError, ValueError):  # what is no scalar of JSON, or a number of thousands of digits
+            self.values = None
+            return
+        if len(self.values) > CHOICES:
+            self.values = None
 
 
 class Anatomy:
@@ -128,7 +175,9 @@ class Anatomy:
             place.types |= _STRING
             if place.formats:
                 place.formats &= _format_of(value)
+            place.take(value)
         elif kind is dict:
+            place.values = None
             place.types |= _OBJECT
             place.objects += 1
             if depth >= MAX_DEPTH:
@@ -137,6 +186,7 @@ class Anatomy:
             for key, item in value.items():
                 self._visit(item, f"{where}/{step_to(key)}", depth + 1)
         elif kind is list:
+            place.values = None
             place.types |= _ARRAY
             if depth >= MAX_DEPTH:
                 self.is_whole = self.is_whole and not value
@@ -148,6 +198,7 @@ class Anatomy:
                     return
         else:
             place.types |= _SCALARS.get(kind, 0)
+            place.take(value)
 
 
 def _format_of(text: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agentguard.verification.profile import ToolProfile, parse_profile
 
-__all__ = ["Declaration", "Draft", "at_least", "fields_of", "share"]
+__all__ = ["Declaration", "Draft", "at_least", "fields_of", "is_required", "share"]
 
 LEVEL: Final = 0.95
 MOST_EXCEPTIONS: Final = 50
@@ -64,24 +64,29 @@ class Declaration:
             of a field that a schema requires ends in ``"required"`` and the field's name, which is the value as well.
         value: what stands there.
         why: what was counted.
+        missing: distinct answers that are wanting before it can be declared, 0 where none are; None where no number
+            of them would do. What is wanting may be told to a reviewer.
         broken: held-out calls that break it, of ``held_out`` that it was held against.
+        instead: what to declare in its place where held-out calls break it.
     """
 
     field: str
     path: tuple[str, ...]
     value: Any
     why: str
+    missing: int | None = 0
     broken: int = 0
     held_out: int = 0
+    instead: Declaration | None = None
 
     @property
     def name(self) -> str:
         """What it is called in a report."""
         return ": ".join((self.field, ".".join(self.path))) if self.path else self.field
 
-    def against(self, broken: int, held_out: int) -> Declaration:
+    def against(self, broken: int, held_out: int, instead: Declaration | None = None) -> Declaration:
         """The same with what came of it."""
-        return replace(self, broken=broken, held_out=held_out)
+        return replace(self, broken=broken, held_out=held_out, instead=instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class Draft:
         distinct: distinct answers; of more than 512 an estimate.
         declarations: what the counts bear.
         left_out: what held-out calls broke, and is not declared therefore.
+        thin: what held in all answers, and too few of them to declare it.
         notes: what else a reviewer should know.
     """
 
@@ -104,6 +110,7 @@ class Draft:
     distinct: int
     declarations: tuple[Declaration, ...]
     left_out: tuple[Declaration, ...] = ()
+    thin: tuple[Declaration, ...] = ()
     notes: tuple[str, ...] = ()
 
     def profile(self) -> ToolProfile:
@@ -115,8 +122,9 @@ class Draft:
         return parse_profile({"name": self.tool, **fields_of(self.declarations)}, f"profile {self.tool!r}")
 
     def without_broken(self) -> Draft:
-        """The same without what held-out calls broke."""
-        kept = tuple(one for one in self.declarations if not one.broken)
+        """The same without what held-out calls broke, or with what is declared in its place."""
+        held = (one.instead if one.broken else one for one in self.declarations)
+        kept = tuple(one for one in held if one is not None)
         broken = tuple(one for one in self.declarations if one.broken)
         return replace(self, declarations=kept, left_out=(*self.left_out, *broken))
 
@@ -142,10 +150,25 @@ def fields_of(declarations: Iterable[Declaration]) -> dict[str, Any]:
 
 def _put(schema: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     *above, last = path
-    is_required = value == last  # no keyword has its own name for a value
-    for step in above[:-1] if is_required else above:
+    required = is_required(path)
+    for step in above[:-1] if required else above:
         schema = schema.setdefault(step, {})
-    if is_required:
+    if required:
         schema.setdefault("required", []).append(value)
     else:
         schema[last] = value
+
+
+def is_required(path: tuple[str, ...]) -> bool:
+    """The path in a schema ends in the keyword ``required`` and a field's name, and not in a keyword of its own.
+
+    >>> is_required(("properties", "id", "required", "const")), is_required(("properties", "required", "const"))
+    (True, False)
+    """
+    steps = iter(path)
+    for step in steps:
+        if step == "properties":
+            next(steps, None)  # a field's name, whatever it is
+        elif step == "required":
+            return True
+    return False

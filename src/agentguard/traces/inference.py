@@ -1,7 +1,9 @@
 """A tool's profile inferred from what was counted of its calls.
 
 What is declared is a contract, and hard evidence that repetition does not unlearn. So it is declared only where
-enough distinct answers bear it out and none contradicts it, and bounds have a margin beyond what was seen.
+enough distinct answers bear it out and none contradicts it, and bounds have a margin beyond what was seen. The rule
+is that of three: of n distinct answers without an exception, at most 3/n of all are exceptions, at 95% confidence. Form
+(fields, types, formats) takes n = 20, echoes take 40, fixed values 100; what fewer bear out is told, not declared.
 """
 
 from __future__ import annotations
@@ -10,26 +12,29 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from agentguard.verification.census import parts, value_of
+from agentguard.verification.census import field, parts, value_of
+from agentguard.verification.field_path import place_of
 
-from .draft import Declaration, Draft, at_least
+from .draft import Declaration, Draft, is_required
 from .schema_inference import Evidence, schema_declarations
-from .tool_state import INSTANT_MS, MAX_RESULTS, ToolState
+from .tool_state import INSTANT_MS, MAX_KEYS, MAX_RESULTS, ToolState
 
 __all__ = ["MIN_CALLS", "draft_profile"]
 
 MIN_CALLS: Final = 20
 ENOUGH: Final = 20  # distinct answers
+FEW: Final = 5  # distinct answers from which on it is worth telling what they have in common
+MOST_TOLD: Final = 30
 LATENCY_MARGIN: Final = 4.0
 LENGTH_MARGIN: Final = 8
 SHORTEST_LENGTH: Final = 16  # bytes; below it a lower bound says nothing
-ALMOST_ALL: Final = 0.999
 ECHO_VALUES: Final = 8  # distinct arguments
+FEW_VALUES: Final = 3  # distinct arguments, below which it is not even told
 ECHO_FACTOR: Final = 2  # of enough: what comes back is a matter of content, and more often has exceptions than form
 CHANGED_KEYS: Final = 2
 CHANGED_SHARE: Final = 0.05
 INSTANT_KEYS: Final = 3
-UNTIMED: Final = "too few calls were timed to tell: say true where a call cannot be answered at once"
+LOCAL_SHARE: Final = 0.9  # of the calls, which a local tool answers at once
 
 
 def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Draft | str:
@@ -48,16 +53,31 @@ def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Dr
     if answers < min_calls:
         return f"{_some(answers, 'answer')} to learn from, where {min_calls:,} are necessary"
     distinct = _distinct(state, answers)
-    evidence = Evidence(distinct / answers, ENOUGH)
+    evidence = Evidence(distinct / answers, ENOUGH, FEW, _distinct_arguments(state))
     read = answers - counts["large",]
     schema, required = schema_declarations(state.places.entries, read, evidence)
     if counts["large",]:
         schema, required = [], []
-    declarations = [*_latency(state, min_calls), *_repeats(state), *_length(state, answers, evidence)]
-    declarations += [*required, *_echoes(state, evidence), *schema]
-    if all(one.field == "has_network_io" for one in declarations):
+    repeats = list(_repeats(state))
+    found = [*_latency(state, min_calls, cacheable=any(one.field == "cacheable" for one in repeats)), *repeats]
+    found += [*_length(state, answers, evidence), *required, *_echoes(state, evidence), *schema]
+    thin = sorted((one for one in found if one.missing != 0), key=_interest)
+    if all(one.missing != 0 or one.field == "has_network_io" for one in found) and not thin:
         return f"{_some(distinct, 'distinct answer')} to learn from, which bear no declaration"
-    return Draft(tool, calls, answers, distinct, tuple(declarations), (), tuple(_notes(state, answers)))
+    declarations = tuple(one for one in found if one.missing == 0)
+    notes = list(_notes(state, answers))
+    if len(thin) > MOST_TOLD:
+        notes.append(f"{len(thin) - MOST_TOLD:,} more things held in too few answers to declare them")
+    return Draft(tool, calls, answers, distinct, declarations, (), tuple(thin[:MOST_TOLD]), tuple(notes))
+
+
+def _interest(one: Declaration) -> int:
+    """What a reviewer is told first: what an answer says, then which fields it has, then their form."""
+    if one.field == "echoes":
+        return 0
+    if one.path[-1] in ("const", "enum"):
+        return 1
+    return 2 if one.field == "required_fields" or is_required(one.path) else 3
 
 
 def _some(count: int, noun: str) -> str:
@@ -72,6 +92,15 @@ def _distinct(state: ToolState, answers: int) -> int:
     return min(int((MAX_RESULTS - 1) * 2.0**64 / (max(digests) + 1)), answers)
 
 
+def _distinct_arguments(state: ToolState) -> int:
+    """Distinct arguments that were answered; beyond the sample's size by the place of its last key."""
+    keys = state.keys.entries
+    if not state.keys.is_cut:
+        return len(keys)
+    last = int(max(keys)[:16], 16)  # keys are 128 bits, in hexadecimal digits
+    return int((MAX_KEYS - 1) * 2.0**64 / (last + 1))
+
+
 def _quantile(buckets: list[tuple[int, int]], share: float) -> float:
     left = share * sum(times for _, times in buckets)
     for bucket, times in buckets:
@@ -81,26 +110,25 @@ def _quantile(buckets: list[tuple[int, int]], share: float) -> float:
     return value_of(buckets[-1][0])
 
 
-def _latency(state: ToolState, min_calls: int) -> Iterator[Declaration]:
+def _latency(state: ToolState, min_calls: int, *, cacheable: bool) -> Iterator[Declaration]:
     buckets = sorted((int(name[1]), times) for name, times in state.counts.items() if name[0] == "latency")
     timed = sum(times for _, times in buckets)
     least, most = state.extremes[:2]
     if timed < min_calls or least is None or most is None:
-        yield Declaration("has_network_io", (), False, UNTIMED)
         return
-    low, high = _quantile(buckets, 0.01) / LATENCY_MARGIN, _quantile(buckets, 0.99) * LATENCY_MARGIN
-    below = sum(times for bucket, times in buckets if value_of(bucket) < low)
-    if below and at_least(timed - below, timed) < ALMOST_ALL:
-        low = 0.0
-    low, high = _rounded(low, up=False), max(_rounded(max(high, most), up=True), 1.0)
+    # The margin is one of quantiles, which one odd call does not move; and no call of the log may break the bound.
+    fast = _quantile(buckets, 0.01)
+    low = _rounded((fast if fast / LATENCY_MARGIN <= least else least) / LATENCY_MARGIN, up=False)
+    high = max(_rounded(max(_quantile(buckets, 0.99) * LATENCY_MARGIN, most), up=True), 1.0)
     why = (
         f"{timed:,} timed calls took {least:.3g} to {most:.3g} ms; a factor of {LATENCY_MARGIN:g} is left on both sides"
     )
     yield Declaration("expected_latency_ms", (), [low, high], why)
-    if low < INSTANT_MS:
-        median = _quantile(buckets, 0.5)
-        why = f"half of the calls take {median:.3g} ms or less, and some may take less than {INSTANT_MS:g}"
-        yield Declaration("has_network_io", (), False, why)
+    instant = sum(times for bucket, times in buckets if value_of(bucket) < INSTANT_MS)
+    if instant >= LOCAL_SHARE * timed and not cacheable:
+        yield Declaration(
+            "has_network_io", (), False, f"{instant:,} of {timed:,} calls took less than {INSTANT_MS:g} ms"
+        )
 
 
 def _rounded(value: float, *, up: bool) -> float:
@@ -145,17 +173,46 @@ def _length(state: ToolState, answers: int, evidence: Evidence) -> Iterator[Decl
 
 
 def _echoes(state: ToolState, evidence: Evidence) -> Iterator[Declaration]:
-    """For each argument the place that repeated it most often, of equals the outermost."""
-    found: dict[str, list[tuple[int, int, str, int]]] = {}
-    for name, echo in state.echoes.entries.items():
-        argument, where = map(str, parts(name))
-        seen = echo.repeated + echo.passing + echo.lacking
-        if len(echo.values) >= ECHO_VALUES and evidence.bears(echo.repeated, seen, ECHO_FACTOR):
-            depth = where.count(".") + where.count("[")
-            found.setdefault(argument, []).append((-echo.repeated, depth, where, seen))
+    """For each argument the place that repeats it: one of its own name before others, then the most often."""
+    found: dict[str, list[tuple[bool, bool, int, int, str, int]]] = {}
+    for is_renamed, echoes in ((False, state.echoes.entries), (True, state.renamed.entries)):
+        for name, echo in echoes.items():
+            argument, where = map(str, parts(name))
+            seen = echo.repeated + echo.passing + echo.lacking
+            if is_renamed:
+                results = state.leaves.entries.get(where)
+                seen = 0 if results is None else results[0]
+            if not (_is_place(argument) and _is_place(where)):
+                continue
+            bears = len(echo.values) >= ECHO_VALUES and evidence.bears(echo.repeated, seen, ECHO_FACTOR)
+            shows = len(echo.values) >= FEW_VALUES and evidence.shows(echo.repeated, seen)
+            if bears or shows:
+                depth = where.count(".") + where.count("[")
+                found.setdefault(argument, []).append((not bears, is_renamed, -echo.repeated, depth, where, seen))
     for argument, candidates in sorted(found.items()):
-        repeated, _, where, seen = min(candidates)
-        yield Declaration("echoes", (argument,), where, f"came back in {evidence.say(-repeated, seen)} of all (95%)")
+        thin, is_renamed, repeated, _, where, seen = min(candidates)
+        echo = (state.renamed if is_renamed else state.echoes).entries[field(argument, where)]
+        why = f"came back in {evidence.say(-repeated, seen)} of all (95%)"
+        value: str | dict[str, str] = where
+        if echo.several:
+            why += f"; every value in {echo.every:,} of {echo.several:,} answers with several"
+            if echo.every < echo.several:
+                value = {"path": where, "rows": "any"}
+            elif evidence.bears(echo.every, echo.several):
+                value = {"path": where, "rows": "every"}
+        missing: int | None = 0
+        if thin:
+            missing = evidence.missing(seen, ECHO_FACTOR) if len(echo.values) >= ECHO_VALUES else None
+            why += f"; {_some(len(echo.values), 'distinct value')} of the argument" if missing is None else ""
+        yield Declaration("echoes", (argument,), value, why, missing)
+
+
+def _is_place(path: str) -> bool:
+    """A declaration of the path finds the place that the path was learned at."""
+    try:
+        return place_of(path) == path
+    except ValueError:
+        return False
 
 
 def _notes(state: ToolState, answers: int) -> Iterator[str]:

@@ -135,7 +135,8 @@ class Learner:
                 if seen[tool] == learned + 1:
                     self._draft(tool)
                     if tool in self.drafts:
-                        trials[tool] = Trial(self.drafts[tool])
+                        known = self.state.tools.entries[tool].results.entries
+                        trials[tool] = Trial(self.drafts[tool], known)
                 if tool in trials:
                     trials[tool].push(row.call)
         finally:  # also of what was read when it was broken off
@@ -218,6 +219,7 @@ def _draft_as_dict(draft: Draft) -> dict[str, Any]:
         "distinct": draft.distinct,
         "declarations": [_as_dict(one) for one in draft.declarations],
         "left_out": [_as_dict(one) for one in draft.left_out],
+        "too_thin": [_as_dict(one) for one in draft.thin],
         "notes": list(draft.notes),
     }
 

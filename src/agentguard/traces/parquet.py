@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "is_parquet", "line_of", "parquet_lines", "wanted_columns"]
 
-COLUMNS = ("tool", "args", "result", "latency_ms", "execution_time_ms", "session_id", "call_id", "label")
+COLUMNS = (
+    "tool", "args", "result", "latency_ms", "execution_time_ms", "session_id", "call_id", "is_error", "label",
+)  # fmt: skip
 """The fields of a trace that are read of it, in the order in which a row's JSON has them."""
 
 BATCH_ROWS = 1_000

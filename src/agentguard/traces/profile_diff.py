@@ -21,11 +21,14 @@ _SETS: Final[dict[str, Effect]] = {
     "aliases": "", "required_fields": "stricter", "forbidden_fields": "stricter", "response_patterns": "looser",
 }  # fmt: skip
 """Fields that are lists without an order, and what one member more does to a list that is not empty."""
-_SWITCHES: Final[dict[str, Effect]] = {"has_network_io": "stricter", "cacheable": "looser", "stateful": "looser"}
+_SWITCHES: Final[dict[str, Effect]] = {
+    "has_network_io": "stricter", "cacheable": "looser", "stateful": "looser", "allow_errors": "looser",
+}  # fmt: skip
 _BOUNDS: Final[dict[str, Effect]] = {
     "min_response_length": "stricter", "max_response_length": "looser",
     "minimum": "stricter", "exclusiveMinimum": "stricter", "minLength": "stricter", "minItems": "stricter",
     "minProperties": "stricter",
+    "max_blocks": "stricter",
     "maximum": "looser", "exclusiveMaximum": "looser", "maxLength": "looser", "maxItems": "looser",
     "maxProperties": "looser",
 }  # fmt: skip
@@ -141,6 +144,8 @@ def _effect_of_value(field: str, old: Any, new: Any) -> Effect:
         return "stricter" if new == "closed" else "looser"
     if field in _SWITCHES:
         return _SWITCHES[field] if new else _OPPOSITE[_SWITCHES[field]]
+    if field == "adopt_after":  # without it nothing is adopted unreviewed
+        return "looser" if old is None or (new is not None and new < old) else "stricter"
     if field in _BOUNDS:
         if old is None or new is None:
             return "stricter" if old is None else "looser"
@@ -165,9 +170,19 @@ def _mapping(field: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
         elif name not in old:
             yield Change(field, (name,), "added", None, new[name], "stricter")
         elif old[name] != new[name]:
-            stronger: Effect = "stricter" if (old[name], new[name]) == ("flag", "block") else ""
-            weaker: Effect = "looser" if (old[name], new[name]) == ("block", "flag") else ""
-            yield Change(field, (name,), "changed", old[name], new[name], stronger or weaker)
+            yield Change(field, (name,), "changed", old[name], new[name], _effect_of_rule(old[name], new[name]))
+
+
+def _effect_of_rule(old: Any, new: Any) -> Effect:
+    """What another reply to a finding does, or another number of rows that have to repeat an argument."""
+    if (old, new) in (("flag", "block"), ("block", "flag")):
+        return "stricter" if new == "block" else "looser"
+    (path, rows), (new_path, new_rows) = (
+        (echo.get("path"), echo.get("rows")) if isinstance(echo, dict) else (echo, None) for echo in (old, new)
+    )
+    if path != new_path or None in (rows, new_rows):
+        return ""  # the rows of the past may have been any or all of them
+    return "stricter" if new_rows == "every" else "looser"
 
 
 def _schema(old: Any, new: Any, path: tuple[str, ...], *, sure: bool) -> Iterator[Change]:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from agentguard.errors import ConfigurationError
 
 from .draft import Declaration, Draft, fields_of
+from .inference import ECHO_FACTOR, ENOUGH
 from .kept import rank_of
+from .schema_inference import FIXED_FACTOR
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +30,9 @@ _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])", re.IGNORECASE)  # devices, to Windows
 _NO_TEXT: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))  # to YAML 1.1
-_ORDER: Final = ("type", "format", "pattern", "required", "properties", "items", "additionalProperties")
+_ORDER: Final = (
+    "type", "const", "enum", "format", "pattern", "required", "properties", "items", "additionalProperties",
+)  # fmt: skip
 
 _Place = tuple[str, ...]
 
@@ -55,7 +59,9 @@ def profile_yaml(draft: Draft) -> str:
         f"# Learned from {draft.calls:,} calls: {draft.answers:,} answers, {draft.distinct:,} of them distinct, and "
         f"{errors:,} error reports.",
         "# Review it before you use it. Each line is a contract: what breaks it is suspect, however often it comes.",
-        "# Shares of all answers are lower bounds at 95% confidence, counted from distinct ones.",
+        "# Shares of all answers are lower bounds at 95% confidence, counted from distinct ones: after n without an",
+        f"# exception, up to 3/n may be one. Form is declared from {ENOUGH} on, echoes from {ENOUGH * ECHO_FACTOR}, "
+        f"fixed values from {ENOUGH * FIXED_FACTOR}.",
         *(f"# Note: {note}." for note in draft.notes),
         f"name: {_scalar(draft.tool)}",
     ]
@@ -70,10 +76,16 @@ def profile_yaml(draft: Draft) -> str:
         elif field == "echoes":
             lines.append("echoes:")
             lines += [
-                _line(f"  {_scalar(name)}: {_scalar(place)}", comments[field, (name,)]) for name, place in value.items()
+                _line(f"  {_scalar(name)}: {_flow(echo)}", comments[field, (name,)]) for name, echo in value.items()
             ]
         else:
             lines += [f"# {comments[field, ()]}", f"{field}: {_flow(value)}"]
+    if draft.thin:
+        lines += [
+            "",
+            "# Held in every answer, and in too few to declare it. Make it a line where you know it to be so:",
+        ]
+        lines += [f"#   {_quoted(one.name)[1:-1]}: {_flow(one.value)}  # {one.why}" for one in draft.thin]
     if draft.left_out:
         lines += ["", "# Left out, because held-out calls broke it:"]
         lines += [f"#   {_quoted(one.name)[1:-1]}: {_flow(one.value)}  # {_comment(one)}" for one in draft.left_out]
@@ -172,10 +184,14 @@ def _line(text: str, comment: str) -> str:
 def _flow(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_scalar, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_scalar(name)}: {_scalar(item)}' for name, item in value.items())}}}"
     return _scalar(value)
 
 
 def _scalar(value: Any) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

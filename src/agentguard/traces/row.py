@@ -6,9 +6,10 @@ The common trace format is one JSON object a line::
      "result": "{\"price\": 7.5}", "is_error": false, "latency_ms": 120.5, "label": "genuine", "meta": {}}
 
 ``tool`` and ``result`` are necessary, everything else may be left out. ``execution_time_ms`` is read like
-``latency_ms`` (milliseconds, null where unknown), and ``call_id`` names the call. Keys that are not named here are
-left alone: a log may carry more than a guard reads. What the engine judges is the ``ToolCall`` alone; ``label`` is
-kept apart from it, and ``source``, ``call_index``, ``is_error`` and ``meta`` are not read at all.
+``latency_ms`` (milliseconds, null where unknown), and ``call_id`` names the call. ``is_error`` is the framework's own
+flag, and counts where it is ``true``. Keys that are not named here are left alone: a log may carry more than a guard
+reads. What the engine judges is the ``ToolCall`` alone; ``label`` is kept apart from it, and ``source``,
+``call_index`` and ``meta`` are not read at all.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ def parse_call(data: Any) -> tuple[ToolCall, str | None]:
         _milliseconds(data, "latency_ms", "execution_time_ms"),
         _name(data, "session_id"),
         _name(data, "call_id"),
+        data.get("is_error") is True,
     )
     return call, _name(data, "label")
 

@@ -25,7 +25,7 @@ from .tool_state import ToolState
 __all__ = ["State", "merge", "partial"]
 
 MAX_TOOLS: Final = 2_000
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class State:

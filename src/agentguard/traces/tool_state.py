@@ -19,10 +19,10 @@ from agentguard.verification.echoes import SHORTEST
 from agentguard.verification.types import ToolCall
 from agentguard.verification.walk import last_name
 
-from .anatomy import FORMATS, TYPES, Anatomy, Place, parent_of
+from .anatomy import CHOICES, FORMATS, TYPES, Anatomy, Place, parent_of
 from .kept import Kept, rank_of
 
-__all__ = ["PlaceCounts", "ToolState"]
+__all__ = ["PlaceCounts", "ToolState", "repeats"]
 
 MAX_PLACES: Final = 1_000
 MAX_RESULTS: Final = 512
@@ -30,6 +30,7 @@ MAX_KEYS: Final = 256
 MAX_ECHOES: Final = 128
 ANSWERS_KEPT: Final = 2
 VALUES_KEPT: Final = 16
+SHORTEST_NUMBER: Final = 4  # digits
 INSTANT_MS: Final = 2.0
 LONGEST_MS: Final = 1e12
 
@@ -42,17 +43,21 @@ class PlaceCounts:
         always: with a value here in each object that stands above.
         types: with a value of this type here, in the order of ``anatomy.TYPES``.
         formats: whose strings here all have this format, in the order of ``anatomy.FORMATS``.
+        values: results by value here, as JSON; None where there are more than ``CHOICES`` or they are no labels.
+        given: with a value here that an argument of the call has too.
     """
 
-    __slots__ = ("always", "formats", "results", "types")
+    __slots__ = ("always", "formats", "given", "results", "types", "values")
 
     def __init__(self) -> None:
         self.results = 0
         self.always = 0
+        self.given = 0
+        self.values: dict[str, int] | None = {}
         self.types = [0] * len(TYPES)
         self.formats = [0] * len(FORMATS)
 
-    def push(self, place: Place, above: Place | None) -> None:
+    def push(self, place: Place, above: Place | None, arguments: frozenset[str]) -> None:
         self.results += 1
         self.always += above is not None and place.nodes == above.objects
         for bit in range(len(TYPES)):
@@ -60,18 +65,32 @@ class PlaceCounts:
         if place.formats and place.types & _STRING:
             for bit in range(len(FORMATS)):
                 self.formats[bit] += place.formats >> bit & 1
+        if place.values is not None:
+            self.given += not arguments.isdisjoint(place.values.values())
+        self._count(None if place.values is None else dict.fromkeys(place.values, 1))
 
-    def add(self, numbers: list[int]) -> None:
+    def _count(self, values: Mapping[str, int] | None) -> None:
+        if values is None or self.values is None:
+            self.values = None
+            return
+        for value, results in values.items():
+            self.values[value] = self.values.get(value, 0) + results
+        if len(self.values) > CHOICES:
+            self.values = None
+
+    def add(self, numbers: list[Any]) -> None:
         """Add what ``numbers`` gave."""
-        results, always, *rest = numbers
+        results, always, given, types, formats, values = numbers
         self.results += results
         self.always += always
-        self.types = [a + b for a, b in zip(self.types, rest[: len(TYPES)], strict=True)]
-        self.formats = [a + b for a, b in zip(self.formats, rest[len(TYPES) :], strict=True)]
+        self.given += given
+        self.types = [a + b for a, b in zip(self.types, types, strict=True)]
+        self.formats = [a + b for a, b in zip(self.formats, formats, strict=True)]
+        self._count(values)
 
-    def numbers(self) -> list[int]:
+    def numbers(self) -> list[Any]:
         """All counts in a row."""
-        return [self.results, self.always, *self.types, *self.formats]
+        return [self.results, self.always, self.given, self.types, self.formats, self.values]
 
 
 _STRING: Final = 1 << TYPES.index("string")
@@ -102,31 +121,47 @@ class EchoCounts:
         repeated: a value equals the argument, or one of the two, of three characters or more, is in the other.
         passing: none does, and yet ``checks.echo`` has no objection, since one of the two is hardly any text.
         lacking: the values are others.
+        several: results with more than one value here,
+        every: and those of them in which every value repeats the argument.
         values: hashes of the distinct arguments, the lowest few.
     """
 
-    __slots__ = ("lacking", "passing", "repeated", "values")
+    __slots__ = ("every", "lacking", "passing", "repeated", "several", "values")
 
     def __init__(self) -> None:
         self.repeated = 0
         self.passing = 0
         self.lacking = 0
+        self.several = 0
+        self.every = 0
         self.values: list[int] = []
 
     def push(self, text: str, others: list[str]) -> None:
         """Hold an argument against the values that stand at the place."""
-        repeated = text in others or any(
-            len(a) >= SHORTEST and a in b for o in others for a, b in ((text, o), (o, text))
-        )
-        passing = not repeated and any(text in other or other in text for other in others)
+        hits = [repeats(text, other) for other in others]
+        passing = not any(hits) and any(text in other or other in text for other in others)
+        several = len(others) > 1
         value = crc32(text.encode("utf-8", "replace"))
-        self.add(int(repeated), int(passing), int(not repeated and not passing), [value])
+        self.add(any(hits), passing, not any(hits) and not passing, several, several and all(hits), [value])
 
-    def add(self, repeated: int, passing: int, lacking: int, values: list[int]) -> None:
+    def add(self, repeated: int, passing: int, lacking: int, several: int, every: int, values: list[int]) -> None:
         self.repeated += repeated
         self.passing += passing
         self.lacking += lacking
+        self.several += several
+        self.every += every
         self.values = sorted({*self.values, *values})[:VALUES_KEPT]
+
+    def numbers(self) -> list[Any]:
+        """All counts in a row."""
+        return [self.repeated, self.passing, self.lacking, self.several, self.every, self.values]
+
+
+def repeats(text: str, other: str) -> bool:
+    """A value is the argument's, or one of the two, of three characters or more, is in the other."""
+    if text == other:
+        return True
+    return (len(text) >= SHORTEST and text in other) or (len(other) >= SHORTEST and other in text)
 
 
 class ToolState:
@@ -138,11 +173,14 @@ class ToolState:
         places: what stands where in answers, by place as in ``anatomy``.
         results: the digests of distinct answers, a sample of them.
         keys: the calls by key of arguments, a sample of them.
-        echoes: by argument path and result path.
+        echoes: by argument path and result path, where both end in the same name.
+        renamed: by argument path and result path, where a value is the argument's under another name: how often it
+            was, with the rest of the results that have the place left to ``leaves``.
+        leaves: results by the paths of the values in them.
         extremes: least and most milliseconds, least and most bytes of an answer; None before the first.
     """
 
-    __slots__ = ("counts", "echoes", "extremes", "keys", "places", "results")
+    __slots__ = ("counts", "echoes", "extremes", "keys", "leaves", "places", "renamed", "results")
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str | int, ...]] = Counter()
@@ -150,7 +188,12 @@ class ToolState:
         self.results: Kept[int, Any] = Kept(MAX_RESULTS, _nothing, _itself)
         self.keys: Kept[str, KeyCounts] = Kept(MAX_KEYS, KeyCounts, _itself)
         self.echoes: Kept[str, EchoCounts] = Kept(MAX_ECHOES, EchoCounts, rank_of)
+        self.renamed: Kept[str, EchoCounts] = Kept(MAX_ECHOES, EchoCounts, rank_of)
+        self.leaves: Kept[str, list[int]] = Kept(MAX_PLACES, lambda: [0], rank_of)
         self.extremes: list[float | None] = [None, None, None, None]
+
+    def _kept(self) -> tuple[Kept[Any, Any], ...]:
+        return self.places, self.results, self.keys, self.echoes, self.renamed, self.leaves
 
     def push(self, call: ToolCall) -> None:
         """Count one call."""
@@ -162,7 +205,7 @@ class ToolState:
         else:
             counts["latency", bucket_of(min(milliseconds, LONGEST_MS))] += 1
             self._stretch(0, milliseconds)
-        if document.is_error:
+        if document.is_error or call.is_error:
             counts["errors",] += 1
             return
         counts["kind", document.kind] += 1
@@ -180,21 +223,33 @@ class ToolState:
         if not anatomy.is_whole:
             counts["cut",] += 1
         found = anatomy.places
+        given = frozenset(text for _, text in arguments.values)
         for where, place in found.items():
             known = self.places.at(where)
             if known is not None:
-                known.push(place, found[parent_of(where)] if where else None)
+                known.push(place, found[parent_of(where)] if where else None, given)
         self._push_echoes(arguments, document)
 
     def _push_echoes(self, arguments: Arguments, document: Document) -> None:
         if document.layout is None:
             return
+        values = {where: [normal(value) for value in found] for where, found in document.leaves.items() if found}
+        for where in values:
+            if (results := self.leaves.at(where)) is not None:
+                results[0] += 1
         for argument, text in dict(arguments.values).items():
-            for where in document.layout.named.get(last_name(argument), ()):
-                others = [normal(value) for value in document.leaves[where]]
-                known = self.echoes.at(field(argument, where)) if others else None
+            name = last_name(argument)
+            for where in document.layout.named.get(name, ()):
+                known = self.echoes.at(field(argument, where)) if where in values else None
                 if known is not None:
-                    known.push(text, others)
+                    known.push(text, values[where])
+            if len(text) < (SHORTEST_NUMBER if text.isdigit() else SHORTEST):
+                continue  # equal to something by chance
+            for where, others in values.items():
+                if text in others and last_name(where) != name:
+                    known = self.renamed.at(field(argument, where))
+                    if known is not None:
+                        known.push(text, others)
 
     def _stretch(self, place: int, value: float) -> None:
         least, most = self.extremes[place : place + 2]
@@ -212,17 +267,16 @@ class ToolState:
         return {
             "counts": dict(sorted((field(*name), times) for name, times in self.counts.items())),
             "extremes": list(self.extremes),
-            "is_cut": [kept.is_cut for kept in (self.places, self.results, self.keys, self.echoes)],
+            "is_cut": [kept.is_cut for kept in self._kept()],
             "places": {where: place.numbers() for where, place in sorted(self.places.entries.items())},
             "results": sorted(self.results.entries),
             "keys": {
                 name: [key.calls, key.instant, key.slower, key.answers]
                 for name, key in sorted(self.keys.entries.items())
             },
-            "echoes": {
-                name: [echo.repeated, echo.passing, echo.lacking, echo.values]
-                for name, echo in sorted(self.echoes.entries.items())
-            },
+            "echoes": {name: echo.numbers() for name, echo in sorted(self.echoes.entries.items())},
+            "renamed": {name: echo.numbers() for name, echo in sorted(self.renamed.entries.items())},
+            "leaves": {where: results[0] for where, results in sorted(self.leaves.entries.items())},
         }
 
     def read(self, data: Mapping[str, Any]) -> None:
@@ -233,8 +287,8 @@ class ToolState:
             for value in data["extremes"][place : place + 2]:
                 if value is not None:
                     self._stretch(place, value)
-        for kept, is_cut in zip((self.places, self.results, self.keys, self.echoes), data["is_cut"], strict=True):
-            kept.is_cut |= is_cut  # type: ignore[attr-defined]  # what the four have in common is no type of its own
+        for kept, is_cut in zip(self._kept(), data["is_cut"], strict=True):
+            kept.is_cut |= is_cut
         for where, numbers in data["places"].items():
             known = self.places.at(where)
             if known is not None:
@@ -245,10 +299,15 @@ class ToolState:
             key = self.keys.at(name)
             if key is not None:
                 key.add(*numbers)
-        for name, numbers in data["echoes"].items():
-            echo = self.echoes.at(name)
-            if echo is not None:
-                echo.add(*numbers)
+        for echoes, counted in ((self.echoes, data["echoes"]), (self.renamed, data["renamed"])):
+            for name, numbers in counted.items():
+                echo = echoes.at(name)
+                if echo is not None:
+                    echo.add(*numbers)
+        for where, times in data["leaves"].items():
+            results = self.leaves.at(where)
+            if results is not None:
+                results[0] += times
 
 
 def _depth_and_rank(where: str) -> tuple[int, int]:

@@ -74,6 +74,19 @@ class Arguments:
             self.values.append((path, text))
         return self._left > 0 and len(self.values) < MAX_VALUES
 
+    def names(self, name: str) -> bool:
+        """The arguments say this name: a query for named columns has those columns in its answer.
+
+        >>> arguments = Arguments({"query": "SELECT name, price FROM products"})
+        >>> arguments.names("price"), arguments.names("stock"), arguments.names("")
+        (True, False, False)
+        """
+        if not name:
+            return False
+        lowered = name.lower()
+        pattern = re.compile(rf"(?<!\w){re.escape(lowered)}(?!\w)")
+        return any(lowered in text and pattern.search(text) is not None for _, text in self.values)
+
     @property
     def words(self) -> frozenset[int]:
         """Checksums of the distinct words of all values: enough to compare arguments, no text kept."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, NamedTuple, TypeGuard
 
@@ -18,6 +18,7 @@ from agentguard.stores import Store
 from agentguard.stores.base import Record
 
 from .calibration import DECLARED
+from .incidents import lead_traits, spoken_traits
 from .types import Verdict, VerificationResult
 from .verdict_counts import VERDICTS
 
@@ -38,6 +39,9 @@ class Judged(NamedTuple):
         fired: the signals that fired, those on a broken declaration after ``calibration.DECLARED``.
         nats: what each signal added to the log-odds.
         propensity: the probability with which such a call comes before a reviewer, in (0, 1].
+        said: in words, by signal, what fired.
+        traits: by which calls alike are known, the strongest first.
+        change: the lasting change that the call looks like; None where it looks like none.
     """
 
     verdict: Verdict
@@ -45,10 +49,14 @@ class Judged(NamedTuple):
     fired: tuple[str, ...]
     nats: Mapping[str, float]
     propensity: float
+    said: Mapping[str, str] = {}
+    traits: tuple[str, ...] = ()
+    change: str | None = None
 
     def as_event(self) -> dict[str, Any]:
         """The same as plain data, for the store."""
-        return {**self._asdict(), "fired": list(self.fired), "nats": dict(self.nats)}
+        event = {**self._asdict(), "fired": list(self.fired), "nats": dict(self.nats), "said": dict(self.said)}
+        return {**event, "traits": list(self.traits)}
 
 
 class AuditRecord(NamedTuple):
@@ -85,6 +93,9 @@ def audit_record(record: Record) -> AuditRecord | None:
     except (KeyError, TypeError, ValueError):
         return None
     session_id, false_block_p = event.get("session_id"), event.get("false_block_p")
+    said, traits, change = event.get("said"), event.get("traits"), event.get("change")
+    said = {str(name): str(text) for name, text in said.items()} if isinstance(said, Mapping) else {}
+    traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
     usable = (
         verdict in VERDICTS
         and all(map(is_share, (prior, posterior, propensity)))
@@ -98,7 +109,8 @@ def audit_record(record: Record) -> AuditRecord | None:
     )
     if not usable:
         return None
-    call = Judged(verdict, float(prior), fired, nats, float(propensity))
+    change = change if isinstance(change, str) else None
+    call = Judged(verdict, float(prior), fired, nats, float(propensity), said, traits, change)
     return AuditRecord(record.sequence, record.at, tool, call_id, session_id, float(posterior), false_block_p, call)
 
 
@@ -118,7 +130,10 @@ def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
         for name, signal in result.signals.items()
         if signal.fired
     )
-    return Judged(result.verdict, result.prior, fired, result.contributions, propensity)
+    spoken = spoken_traits(result.signals, result.contributions)
+    said = {name: signal.detail for name, signal in result.signals.items() if signal.fired}
+    traits = lead_traits(spoken, result.contributions)
+    return Judged(result.verdict, result.prior, fired, result.contributions, propensity, said, traits, result.change)
 
 
 def is_sampled(rate: float, digest: int, number: int) -> bool:
@@ -156,7 +171,14 @@ class Audit:
         self._waiting: deque[Mapping[str, Any]] = deque(maxlen=MAX_WAITING)
 
     def put(
-        self, result: VerificationResult, digest: int, number: int, session_id: str | None, *, closed: bool
+        self,
+        result: VerificationResult,
+        digest: int,
+        number: int,
+        session_id: str | None,
+        *,
+        closed: bool,
+        kept: Callable[[], Mapping[str, str]] | None = None,
     ) -> VerificationResult:
         """Put a verdict on record if it belongs there; the verdict.
 
@@ -169,6 +191,7 @@ class Audit:
             number: of the call, among those of its tool.
             session_id: of the call.
             closed: the profile's ``on_error``.
+            kept: gives the call itself, redacted, to be kept with the record of a suspect.
         """
         suspect = result.verdict != "accept"
         recorded = self._rate is not None and (suspect or is_sampled(self._rate, digest, number))
@@ -181,7 +204,8 @@ class Audit:
             return result
         event = {
             "tool": result.tool, "call_id": result.call_id, "session_id": session_id, "posterior": result.posterior,
-            "false_block_p": result.false_block_p, **call.as_event(),
+            "false_block_p": result.false_block_p, **call.as_event(), **({"asked": result.asked} if result.asked else {}),
+            **({} if kept is None or not suspect else {"kept": kept()}),
         }  # fmt: skip
         why = self._write(event)
         if not why:

@@ -93,7 +93,7 @@ class ToolMemory:
         much. What belongs to the arguments, the session and the clock is learned of every call.
         """
         self.count += 1
-        if milliseconds is not None:
+        if milliseconds is not None and not document.is_error:
             self.latency.push(log(max(milliseconds, SHORTEST_MS)))
             self.drift.push("latency", log(max(milliseconds, SHORTEST_MS)))
         self.errors.push(document.is_error)

@@ -22,12 +22,14 @@ PROMOTION: Final = 6
 FLAGGED_WEIGHT: Final = 0.3
 BLOCKED_WEIGHT: Final = 0.1
 MOST_NATS: Final = 30.0
+WEAK_RATIO: Final = 3.0  # what is capped there may flag, and not block
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
 
 class Calibrated:
     """Judges by what was learned; see ``checks`` for the signals and ``evidence`` for the sum."""
 
+    holds = True
     tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = TIERS
 
     def __init__(self) -> None:
@@ -54,7 +56,13 @@ class Calibrated:
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
         broken = breaks_a_declaration(signals)
-        return Decision(verdict_of(posterior, p, broken, case.settings), posterior, contributions, p)
+        verdict = verdict_of(posterior, p, broken, case.settings)
+        if verdict == "block" and not broken:
+            # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.
+            strongest = max(signal.likelihood_ratio for signal in signals.values())
+            if case.document.is_error or case.document.kind == "empty" or strongest <= WEAK_RATIO:
+                verdict = "flag"
+        return Decision(verdict, posterior, contributions, p)
 
     def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.

@@ -111,7 +111,7 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             if not found:
                 lowered = _lower(document.text) if lowered is None else lowered
                 found = needle in lowered or (len(text) > LONG and _says_the_same(text, lowered))
-            echoes.append(Echo(path, "somewhere", document.kind, found))
+            _note(echoes, Echo(path, "somewhere", document.kind, found))
         name = last_name(path)
         others = _values_at(document, name)
         if others and name:
@@ -119,8 +119,18 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
                 found = False
             for other in others:
                 found = found or _same(text, other)
-            echoes.append(Echo(path, "same name", document.kind, found))
+            _note(echoes, Echo(path, "same name", document.kind, found))
     return echoes
+
+
+def _note(echoes: list[Echo], echo: Echo) -> None:
+    """Add an echo; of several values of one list argument, the answer rightly leaves out those that it does not know."""
+    if "[]" in echo.path:
+        for other in echoes:
+            if other.path == echo.path and other.where == echo.where:
+                other.found = other.found or echo.found
+                return
+    echoes.append(echo)
 
 
 def _lower(text: bytes) -> bytes:
@@ -164,14 +174,15 @@ class Echoes:
     def __init__(self) -> None:
         self.rates: dict[tuple[str, str, str], Rate] = {}
 
-    def surprise(self, echoes: list[Echo], pool: EchoPool) -> tuple[float, str, float] | None:
-        """``-ln P(no such echoes)``, what is missing, and P(so | fabricated) / P(so | genuine) where that is known.
+    def surprise(self, echoes: list[Echo], pool: EchoPool) -> tuple[float, str, float, tuple[str, ...]] | None:
+        """``-ln P(no such echoes)``, what is missing, P(so | fabricated) / P(so | genuine) where that is known, and traits.
 
         The missing echo that was most to be expected counts in full, each other one a third: they are missing
         together. Of a tool that is hardly known, an identifier that did come back shows whose result it is, and what
         else is expected by name alone is hardly expected then. None where no echo was to be expected.
         """
         worst, together, why, expected_any, known = 0.0, 0.0, "", False, False
+        traits: tuple[str, ...] = ()
         anchored = False
         for echo in echoes:
             if echo.found and echo.where == "same name" and _is_identifier(last_name(echo.path)):
@@ -193,13 +204,14 @@ class Echoes:
             if not found:
                 surprise = -math.log(max(1.0 - likely, 1e-5))
                 together += surprise
+                traits += (f"no echo of {path}",)
                 if surprise > worst:
                     worst, known = surprise, is_known or where == "same name"
                     why = f"the result does not repeat argument {path!r} ({where}), usual in {likely:.0%}"
         if not expected_any:
             return None
         together = worst + REST * (together - worst)
-        return together, why, LOST * math.exp(together) if known and worst else 0.0
+        return together, why, LOST * math.exp(together) if known and worst else 0.0, traits
 
     def learn(self, echoes: list[Echo], pool: EchoPool) -> None:
         for echo in echoes:

@@ -11,7 +11,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,12 +23,14 @@ from .arguments import Arguments
 from .audit import Audit
 from .calibrated import Calibrated
 from .calibration_file import Calibration, load_calibration
-from .canonical import as_name
+from .canonical import as_name, plain, serialise
 from .case import Case
+from .changes import Change, changes_in, find_change
 from .checks.content import CONTENT, at_least, to_redact
 from .document import read
+from .incidents import Incidents
 from .method import Check, Decision, Method
-from .persistence import Backlog, Persistence
+from .persistence import Backlog, Persistence, incident_of
 from .profile import ToolProfile, parse_profile
 from .profile_loading import profiles_in
 from .reference import Reference
@@ -42,6 +45,7 @@ __all__ = ["VerificationEngine"]
 
 _METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
 _fired = attrgetter("fired")
+MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
 _log = logging.getLogger("agentguard")
 
 
@@ -64,6 +68,9 @@ class VerificationEngine:
         audit_rate: the share of accepted calls that are put on record beside the flagged and blocked ones, in [0, 1];
             labels on them tell what the guard misses. Nothing is put on record without a store.
         calibration: a file that ``agentguard calibrate`` wrote; what it says is set by ``calibrate``.
+        keep_reviewed: ``"redacted"`` keeps the arguments and the result of flagged and blocked calls with their audit
+            records, without the personal data and credentials found in them, for whoever reviews them; the store's
+            bound on audit records is the bound on these. None keeps no content.
 
     Raises:
         ConfigurationError: for an argument out of range, or a calibration file that cannot be used.
@@ -87,6 +94,7 @@ class VerificationEngine:
         store: Store | None = None,
         audit_rate: float = 0.02,
         calibration: str | PathLike[str] | None = None,
+        keep_reviewed: Literal["redacted"] | None = None,
     ) -> None:
         if mode not in tuple(_METHODS):
             raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
@@ -95,6 +103,9 @@ class VerificationEngine:
         settings = Settings().changed(
             prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
         )
+        if keep_reviewed not in (None, "redacted"):
+            raise ConfigurationError(f"keep_reviewed must be 'redacted' or None, not {keep_reviewed!r}")
+        self._keep_reviewed = keep_reviewed
         kept: Store = MemoryStore() if store is None else store
         rate = probability("audit_rate", audit_rate, low_open=False)
         self._audit = Audit(kept, None if store is None else rate)
@@ -105,6 +116,7 @@ class VerificationEngine:
         said = Calibration() if calibration is None else load_calibration(calibration)
         for name, changes in ((None, said.everywhere), *said.tools.items()):
             self.calibrate(name, **changes)
+        self._persistence.changes.apply = self._changed
         self._persistence.start(self._tools, said.feedback_until)
 
     def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
@@ -132,6 +144,7 @@ class VerificationEngine:
         execution_time_ms: float | None = None,
         session_id: str | None = None,
         call_id: str | None = None,
+        is_error: bool = False,
         learn: bool = True,
     ) -> VerificationResult:
         """Judge one executed call. Never raises, whatever the arguments.
@@ -143,37 +156,54 @@ class VerificationEngine:
             execution_time_ms: how long it took, in milliseconds; None where unknown.
             session_id: calls of one session are held against each other.
             call_id: a name for this call by which ``record_feedback`` can find it.
+            is_error: the framework's own flag that the call failed; errors are told from the result's form as well.
             learn: False judges and leaves everything that was learned as it is.
         """
         session = None if session_id is None else as_name(session_id)
         name = None if call_id is None else as_name(call_id)
-        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name)
+        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, bool(is_error))
         state = self._tools.find(call.tool, keep=learn)
         document, arguments = read(result, state.contract.limits), Arguments(args)
+        if call.is_error:
+            document.is_error = True
         with state.lock:
             prior = state.labels.prior(state.settings.prior, state.settings.block_at)
             case = Case(call, document, state.contract, state.memory, state.settings, arguments, state.factors)
-            signals, decision, tier, failed = self._judge(case, prior)
+            signals, decision, tier, failed = self._judge(case, prior, state.incidents)
             closed = state.contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
+            settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             if learn and not (failed and closed):
                 state.trusted_left -= trusted
-                self._learn(case, signals, decision, trusted=trusted)
+                if settled.teaches or trusted:
+                    self._learn(case, signals, decision, trusted=trusted)
+                for held in settled.released:
+                    self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
             if learn:
                 state.count(case)
         note = "" if state.contract.declared else f"no profile for {call.tool!r}: default limits"
-        verdict = decision.verdict
+        verdict = settled.verdict
         if failed and closed:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
         elif trusted:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
         found = VerificationResult(
-            verdict, decision.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
+            verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
             call.tool, name, note, to_redact(case, signals) if state.contract.profile.content else (),
+            None if settled.incident is None else settled.incident.id, settled.asked,
         )  # fmt: skip
-        return self._audit.put(found, document.digest, state.judged, session, closed=closed) if learn else found
+        if not learn:
+            return found
+        for incident in settled.moved:
+            self._persistence.changes.tell(
+                incident.id, call.tool, incident.state, incident.what, incident.traits
+            )
+        kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
+        return self._audit.put(found, document.digest, state.judged, session, closed=closed, kept=kept)
 
-    def _judge(self, case: Case, prior: float) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
+    def _judge(
+        self, case: Case, prior: float, incidents: Incidents
+    ) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
         signals: dict[str, SignalResult] = {}
         failed: list[str] = []
         decision = Decision("accept", prior, {}, None)
@@ -188,6 +218,7 @@ class VerificationEngine:
                     failed.append(check.name)
             if early and tier is VerificationTier.TIER_0 and not any(map(_fired, signals.values())):
                 continue  # nothing speaks against the call yet: tier 0 cannot end it
+            incidents.waive(signals)
             try:
                 decision = self._method.decide(case, prior, signals)
             except Exception as error:
@@ -236,6 +267,75 @@ class VerificationEngine:
         call = None if call_id is None else self._audit.find(tool, call_id)
         event = {"tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id}
         self._persistence.label(event if call is None else {**event, **call.as_event()})
+
+    def changes(self, tool: str | None = None) -> list[Change]:
+        """The lasting changes of all tools, or of one: the open ones first.
+
+        Raises:
+            StoreError: where the store cannot be read.
+        """
+        found = changes_in(self._persistence.store, None if tool is None else as_name(tool))
+        return [self._counted(change) for change in found]
+
+    def adopt(self, change: Change | str) -> Change:
+        """Take a change for genuine: what was held back is learned at once, and calls like it are ordinary.
+
+        Args:
+            change: the change, or as much of its id's beginning as tells it from all others.
+
+        Raises:
+            DataError: where there is no such change, or several begin so.
+            StoreError: where it cannot be kept; nothing is decided then.
+        """
+        return self._decide(change, "adopted")
+
+    def reject(self, change: Change | str) -> Change:
+        """Take a change for a fault: calls like it are blocked from now on.
+
+        Raises:
+            DataError: where there is no such change, or several begin so.
+            StoreError: where it cannot be kept; nothing is decided then.
+        """
+        return self._decide(change, "fault")
+
+    def on_change(self, callback: Callable[[Change], object]) -> None:
+        """Call back with each change of a tool whose state moves: begun, ended, decided, here or by another worker.
+
+        Called on the thread that met or read it; what it raises is logged.
+        """
+        self._persistence.changes.listen(callback)
+
+    def _decide(self, change: Change | str, state: Literal["adopted", "fault"]) -> Change:
+        id_ = change.id if isinstance(change, Change) else change
+        known = find_change(changes_in(self._persistence.store), id_)
+        self._persistence.changes.decide(known, state)
+        return self._counted(known._replace(state=state, reviewed=True))
+
+    def _counted(self, change: Change) -> Change:
+        """The change with the calls that this engine has seen of it, where no audit record tells of them."""
+        state = self._tools.met(change.tool)
+        incident = None if state is None else state.incidents.find(change.id)
+        if incident is None:
+            return change
+        calls, blocked = max(change.calls, incident.calls), max(change.blocked, incident.blocked)
+        return change._replace(calls=calls, blocked=blocked)
+
+    def _changed(self, change: Change) -> None:
+        """Go along with what was decided of a change, or what another worker has met."""
+        state = self._tools.met(change.tool)
+        if state is None:
+            return
+        with state.lock:
+            incident = state.incidents.find(change.id)
+            if incident is None:
+                if change.state != "mode":
+                    state.incidents.remember(incident_of(change))
+                return
+            incident.told = True
+            if incident.state == change.state or (incident.run and change.state == "recovered"):
+                return
+            for held in state.incidents.decide(incident, change.state, reviewed=change.reviewed):
+                self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
 
     def trust(self, tool: str, n: int) -> None:
         """Declare the next ``n`` calls of a tool known-good: they are accepted and learned in full.
@@ -297,3 +397,17 @@ class VerificationEngine:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _redacted_call(call: ToolCall) -> Mapping[str, str]:
+    """The call as text, without the personal data and the credentials in it; what cannot be redacted is left out."""
+    from agentguard.content.results import redacted  # its detectors take a while to load
+
+    found: dict[str, str] = {}
+    for name, value in (("args", call.args), ("result", call.result)):
+        try:
+            text = serialise(plain(value))[0].decode("utf-8", "replace")[:MOST_KEPT]
+            found[name] = str(redacted(text, ("pii", "secrets")))
+        except Exception as error:
+            found[name] = f"could not be redacted: {type(error).__name__}"
+    return found

@@ -44,6 +44,9 @@ class Method(Protocol):
     ``trusted`` calls are known-good.
     """
 
+    #: Suspects are held back and calls like them keep their verdict; False: verdicts are as a document lays them down.
+    holds: bool
+
     @property
     def tiers(self) -> Sequence[tuple[VerificationTier, Sequence[Check]]]: ...
 

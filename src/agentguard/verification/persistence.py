@@ -21,7 +21,9 @@ from agentguard.stores import Store
 from agentguard.stores.flusher import Flusher
 
 from .audit import Audit
+from .changes import Change, ChangeLog, ChangeState
 from .fleet import Fleet, sayable
+from .incidents import Incident, Incidents, incident_id
 from .method import Method
 from .registry import Registry, ToolState
 from .snapshot import encode, restore
@@ -80,6 +82,7 @@ class Persistence:
 
     def __init__(self, store: Store, method: Method, mode: str, audit: Audit) -> None:
         self._store, self._method, self._mode, self._audit = store, method, mode, audit
+        self.store = store
         self._lock = Lock()
         self._registry: Registry | None = None
         self._failing = False
@@ -89,6 +92,7 @@ class Persistence:
         self._own: set[int] = set()  # events of the log that were applied before they were read from it
         self._flushes = 0
         self._fleet = Fleet(store)
+        self.changes = ChangeLog(store)
         self._flusher: Flusher | None = None
 
     def start(self, registry: Registry, labels_after: int = 0) -> None:
@@ -100,6 +104,7 @@ class Persistence:
         """
         self._registry, self._read = registry, labels_after
         self._load_shared()
+        self._quietly(lambda: self.changes.follow(quietly=True))
         self._quietly(self._follow)
         self._started = True
         if self._store.flush_seconds is not None:
@@ -123,6 +128,14 @@ class Persistence:
         memory = self._method.new_memory(tool)
         self._load(document_name(self._mode, tool), memory)
         return memory
+
+    def incidents(self, tool: str) -> Incidents:
+        """What is on record of a tool's changes, to go on from. Never raises."""
+        found = Incidents(holds=self._method.holds)
+        for change in self.changes.of(tool):
+            if change.state != "mode":
+                found.remember(incident_of(change))
+        return found
 
     def _load_shared(self) -> None:
         shared = self._method.shared
@@ -175,6 +188,7 @@ class Persistence:
     def forked(self) -> None:
         """In a child process: what was counted before is the parent's to hand over."""
         self._lock = Lock()
+        self.changes.forked()
         self._fleet.begin()
         for _, state in self._tools():
             if state.census is not None:
@@ -182,6 +196,7 @@ class Persistence:
 
     def _flush(self, *, whole: bool) -> None:
         self._follow()
+        self.changes.flush()
         self._save_tools()
         if whole or self._flushes % SHARED_EVERY == SHARED_EVERY - 1:
             self._save_shared()
@@ -223,7 +238,9 @@ class Persistence:
                 self._own.discard(record.sequence)
             elif "reset" in record.event:
                 self._reset(registry, record.event)
-            elif not label_of(registry, record.event):
+            elif label_of(registry, record.event):
+                self._reviewed(record.event, record.sequence)
+            else:
                 _log.error("event %d of the log of feedback is no label, and is passed over", record.sequence)
 
     def _reset(self, registry: Registry, event: Mapping[str, Any]) -> None:
@@ -244,8 +261,25 @@ class Persistence:
                 self._read = sequence
             else:
                 self._own.add(sequence)
-        if self._registry is not None:
-            label_of(self._registry, event)
+        if self._registry is not None and label_of(self._registry, event):
+            self._reviewed(event, sequence)
+
+    def _reviewed(self, event: Mapping[str, Any], sequence: int) -> None:
+        """A label on a suspect decides what the change is that it belongs to; one worker writes that down.
+
+        So does "fabricated" on a call that was accepted: what was odd about it, however little, is a fault from now on.
+        """
+        tool, fabricated = str(event["tool"]), bool(event["was_hallucination"])
+        traits, said = event.get("traits"), event.get("said")
+        traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
+        id_ = event.get("change")
+        if not isinstance(id_, str):
+            if not fabricated or not traits:
+                return
+            id_ = incident_id(tool, traits[0])
+        words = list(said.values()) if isinstance(said, Mapping) else []
+        state: ChangeState = "fault" if fabricated else "adopted"
+        self.changes.tell(id_, tool, state, str(words[0]) if words else "a reviewed call", traits, f"label {sequence}")
 
     # --- Documents out ---
 
@@ -306,6 +340,14 @@ def _experience(record: Any) -> int:
         if hasattr(record, name):
             return int(getattr(record, name))
     return 0
+
+
+def incident_of(change: Change) -> Incident:
+    """The incident that a change on record is, to be gone on with."""
+    incident = Incident(change.id, change.traits, change.what, "flag")
+    incident.state, incident.reviewed, incident.told = change.state, change.reviewed, True
+    incident.run = incident.runs = int(change.state == "open")
+    return incident
 
 
 def label_of(registry: Registry, event: Mapping[str, Any]) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import re2
@@ -13,24 +15,54 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
 )
+from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from agentguard.content.results import KINDS
 from agentguard.errors import Problem, ProfileError
 
+from .field_path import FieldPath
+
 if TYPE_CHECKING:
     import jsonschema_rs
 
-__all__ = ["ToolProfile", "parse_profile", "schema_validator"]
+__all__ = ["DeclaredEcho", "ToolProfile", "parse_profile", "schema_validator"]
+
+_SHOWN = 80  # characters of a faulty value in a message
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
-def _one_or_many(value: Any) -> Any:
-    """A single string is a list of one; anything else is left for pydantic to judge."""
-    return (value,) if isinstance(value, str) else value
+def _quoted(text: str) -> str:
+    """Text as YAML reads it back."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _no_bare_text(value: Any) -> Any:
+    """One text in place of a list is a slip; other values are left for pydantic to judge."""
+    if isinstance(value, str):
+        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+        raise ValueError(f"is one text, and must be a list: write [{_quoted(shown)}]")
+    return value
+
+
+def _is_path(text: str) -> str:
+    FieldPath.parse(text)
+    return text
+
+
+def _names_something(alias: str) -> str:
+    if not alias.strip("*"):
+        raise ValueError(
+            f"{alias[:_SHOWN]!r} claims every tool: write names, or patterns with more in them than stars, like "
+            'shop_*; a profile for all tools that have none has name: "*"'
+        )
+    return alias
 
 
 def _compiles(pattern: str, info: ValidationInfo) -> str:
@@ -44,8 +76,54 @@ def _compiles(pattern: str, info: ValidationInfo) -> str:
 Milliseconds = Annotated[float, Field(strict=True)]
 Bytes = Annotated[int, Field(strict=True, ge=0)]
 Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[tuple[Name, ...], BeforeValidator(_one_or_many)]
-Patterns = Annotated[tuple[Annotated[Name, AfterValidator(_compiles)], ...], BeforeValidator(_one_or_many)]
+Aliases = Annotated[tuple[Annotated[Name, AfterValidator(_names_something)], ...], BeforeValidator(_no_bare_text)]
+FieldName = Annotated[str, AfterValidator(_is_path)]
+FieldNames = Annotated[tuple[FieldName, ...], BeforeValidator(_no_bare_text)]
+Patterns = Annotated[tuple[Annotated[Name, AfterValidator(_compiles)], ...], BeforeValidator(_no_bare_text)]
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class DeclaredEcho:
+    """The place in a result that repeats an argument.
+
+    Attributes:
+        path: where in the result: ``order_id``, ``rows[].id``.
+        rows: of several values there, whether ``any`` or ``every`` one must be the argument's; None: what every row of
+            the past did.
+    """
+
+    path: FieldName
+    rows: Literal["any", "every"] | None = None
+
+
+def _echo(value: Any) -> Any:
+    """A path alone is a mapping that says no more."""
+    if isinstance(value, str):
+        return {"path": value}
+    if isinstance(value, (Mapping, DeclaredEcho)):
+        return value
+    raise ValueError("must be a path like rows[].id, or a mapping with path and rows (any or every)")
+
+
+def _as_written(echo: DeclaredEcho) -> str | dict[str, str]:
+    return echo.path if echo.rows is None else {"path": echo.path, "rows": echo.rows}
+
+
+def _arguments(value: Any) -> Any:
+    """A list of arguments is a mapping that was not written out."""
+    if isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)):
+        names = [value] if isinstance(value, str) else value
+        meant = ", ".join(f"{_quoted(name)}: {_quoted(name)}" for name in names[:3])
+        raise ValueError(f"must map arguments to places in the result: write {{{meant}}}")
+    return value
+
+
+Echo = Annotated[
+    DeclaredEcho,
+    BeforeValidator(_echo),
+    PlainSerializer(_as_written),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+]
 
 
 class ToolProfile(BaseModel):
@@ -61,13 +139,13 @@ class ToolProfile(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: Annotated[str, Field(min_length=1, description="The tool's name; `*` makes it a pattern.")]
-    aliases: Names = Field(default=(), description="Other names of the same tool; `*` makes one a pattern.")
+    aliases: Aliases = Field(default=(), description="Other names of the same tool; `*` makes one a pattern.")
     description: str = Field(default="", description="For people; the engine does not read it.")
     expected_latency_ms: tuple[Milliseconds, Milliseconds] = Field(
         default=(50.0, 30000.0), description="Shortest and longest plausible execution time, in milliseconds."
     )
-    required_fields: Names = Field(default=(), description="Fields that every real result has.")
-    forbidden_fields: Names = Field(default=(), description="Fields that no real result has.")
+    required_fields: FieldNames = Field(default=(), description="Fields that every real result has.")
+    forbidden_fields: FieldNames = Field(default=(), description="Fields that no real result has.")
     regex_engine: Literal["re2", "re"] = Field(
         default="re2", description="`re2` runs in linear time; `re` allows lookaround and reads the first 20,000 bytes."
     )
@@ -87,8 +165,19 @@ class ToolProfile(BaseModel):
     cacheable: bool = Field(default=False, description="A cache may answer at once: no lower latency bound.")
     stateful: bool = Field(default=False, description="The same arguments may rightly give other results.")
     idempotent: bool = Field(default=False, description="A second call does no harm, so a guard may call again.")
-    echoes: Mapping[str, str] = Field(
-        default_factory=dict, description="Argument path to the result path that repeats its value."
+    echoes: Annotated[Mapping[FieldName, Echo], BeforeValidator(_arguments)] = Field(
+        default_factory=dict,
+        description="Argument path to the result path that repeats its value; `path` and `rows` (any or every) say "
+        "how many of several values must.",
+    )
+    allow_errors: bool = Field(
+        default=False, description="A result that reports an error is not held to the declared fields and schema."
+    )
+    max_blocks: Annotated[int, Field(strict=True, ge=0)] = Field(
+        default=3, description="Calls of one lasting change that are blocked; those after them are flagged."
+    )
+    adopt_after: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None, description="Calls after which a lasting change is taken for genuine without a review."
     )
     on_error: Literal["open", "closed"] = Field(
         default="open", description="When a check itself fails: go on without it, or block."
@@ -210,9 +299,11 @@ def parse_profile(
 
 
 def _problem(item: Any, source: str, lines: Mapping[tuple[str | int, ...], int]) -> Problem:
-    where = (*item["loc"], *item.get("ctx", {}).get("where", ()))
+    of_key = item["loc"][-1:] == ("[key]",)  # pydantic's mark on a mapping's key
+    where = (*(item["loc"][:-1] if of_key else item["loc"]), *item.get("ctx", {}).get("where", ()))
     line = next((lines[where[:k]] for k in range(len(where), -1, -1) if where[:k] in lines), None)
     field = ".".join(map(str, where))
-    if item["type"] == "extra_forbidden":
-        return Problem(source, line, field, f"unknown field; known are {', '.join(sorted(ToolProfile.model_fields))}")
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = sorted(ToolProfile.model_fields) if len(where) == 1 else [part.name for part in fields(DeclaredEcho)]
+        return Problem(source, line, field, f"unknown field; known are {', '.join(known)}")
     return Problem(source, line, field, item["msg"].removeprefix("Value error, "))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agentguard.yaml_files import RawFile
 
-__all__ = ["load_profiles", "profiles_in"]
+__all__ = ["in_order", "line_of", "load_profiles", "profiles_in", "read_profiles"]
 
 
 def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
@@ -34,10 +34,20 @@ def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
     >>> [profile.name for profile in load_profiles() if "tavily_search_results_json" in profile.aliases]
     ['tavily_search']
     """
+    return [profile for profile, _ in read_profiles(path)]
+
+
+def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolProfile, RawFile]]:
+    """Profiles as ``load_profiles`` reads them, each with the file that it stands in and the lines of its fields.
+
+    Raises:
+        ConfigurationError: as ``load_profiles``.
+        ProfileError: as ``load_profiles``.
+    """
     from agentguard.profile_files import read_profile_files  # with the YAML reader, which few imports need
 
     files, problems = read_profile_files(path)
-    profiles: list[ToolProfile] = []
+    profiles: list[tuple[ToolProfile, RawFile]] = []
     claimed: dict[str, str] = {}
     for file in files:
         try:
@@ -46,10 +56,15 @@ def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
             problems += error.problems
             continue
         problems += _claim(profile, file, claimed)
-        profiles.append(profile)
+        profiles.append((profile, file))
     if problems:
-        raise ProfileError(sorted(problems, key=lambda problem: (problem.source, problem.line or 0)))
+        raise ProfileError(in_order(problems))
     return profiles
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems by file and line."""
+    return sorted(problems, key=lambda problem: (problem.source, problem.line or 0))
 
 
 def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> list[ToolProfile]:
@@ -70,15 +85,19 @@ def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> li
     return profiles
 
 
+def line_of(file: RawFile, key: tuple[str | int, ...]) -> int | None:
+    """The line of a key path, or of the nearest above it."""
+    return next((file.lines[key[:k]] for k in range(len(key), -1, -1) if key[:k] in file.lines), None)
+
+
 def _claim(profile: ToolProfile, file: RawFile, claimed: dict[str, str]) -> list[Problem]:
     """Enter the profile's names as claimed, and report those that another file claimed before."""
     problems = []
     for name, key in _names(profile):
-        where = next((file.lines[key[:k]] for k in range(len(key), -1, -1) if key[:k] in file.lines), None)
         holder = claimed.setdefault(name, file.source)
         if holder != file.source:
             message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
-            problems.append(Problem(file.source, where, ".".join(map(str, key)), message))
+            problems.append(Problem(file.source, line_of(file, key), ".".join(map(str, key)), message))
     return problems
 
 

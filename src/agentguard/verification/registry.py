@@ -13,6 +13,7 @@ from .case import Case
 from .census import Census
 from .contract import Contract
 from .evidence import DEFAULT_RATIOS
+from .incidents import Incidents
 from .profile import ToolProfile
 from .profile_index import ProfileIndex
 from .settings import Settings
@@ -31,6 +32,9 @@ class Warden(Protocol):
     def remembered(self, tool: str) -> Any:
         """What was learned of a tool so far, or nothing yet: never raises."""
 
+    def incidents(self, tool: str) -> Incidents:
+        """What is known of a tool's changes: never raises."""
+
     def evicted(self, tool: str, state: ToolState) -> None:
         """There is no more room for a tool: never raises."""
 
@@ -43,15 +47,18 @@ class ToolState:
         version: of the labels that ``factors`` rest on.
         census: what was counted since it was last handed to the store; None where nothing is.
         changed: something was learned since the memory was last saved.
+        incidents: the lasting changes of its results, and suspects that may be the beginning of one.
         judged: how many calls were judged, since the engine was made.
     """
 
     __slots__ = (
-        "census", "changed", "contract", "factors", "judged", "labels", "lock", "memory", "settings", "trusted_left",
+        "census", "changed", "contract", "factors", "incidents", "judged", "labels", "lock", "memory", "settings", "trusted_left",
         "version",
     )  # fmt: skip
 
-    def __init__(self, contract: Contract, memory: Any, settings: Settings, census: Census | None) -> None:
+    def __init__(
+        self, contract: Contract, memory: Any, settings: Settings, census: Census | None, incidents: Incidents
+    ) -> None:
         self.lock = Lock()
         self.contract = contract
         self.memory = memory
@@ -63,6 +70,7 @@ class ToolState:
         self.changed = False
         self.judged = 0
         self.trusted_left = 0
+        self.incidents = incidents
 
     def count(self, case: Case) -> None:
         """Note that a call was judged and learned from; used under the lock."""
@@ -100,7 +108,9 @@ class Registry:
             if state is None:
                 settings = self._settings.changed(**self._overrides.get(tool, {}))
                 census = Census() if self._counting else None
-                state = ToolState(self._contract(tool), self._warden.remembered(tool), settings, census)
+                warden = self._warden
+                memory, incidents = warden.remembered(tool), warden.incidents(tool)
+                state = ToolState(self._contract(tool), memory, settings, census, incidents)
                 if keep:
                     self._tools[tool] = state
                     if len(self._tools) > MAX_TOOLS:
@@ -110,6 +120,11 @@ class Registry:
             if state.version != self._version:
                 self._weigh(tool, state)
             return state
+
+    def met(self, tool: str) -> ToolState | None:
+        """The state of a tool that is in use; None of any other."""
+        with self._lock:
+            return self._tools.get(tool)
 
     def contract_of(self, tool: str) -> Contract:
         """What a tool is held to; what was learned of it is not asked for."""

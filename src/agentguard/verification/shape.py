@@ -13,14 +13,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Any, Final, cast
+from zlib import crc32
 
 from .conflicts import contradicted
 from .document import Document
 from .formats import formats_of, is_rigid, is_written_alike
 from .layout import Layout
 from .statistics import Categories, Rate
+from .walk import last_name
 
 __all__ = ["Shape", "facts_of"]
 
@@ -30,10 +32,17 @@ MAX_FORMATS: Final = 64
 MAX_LAYOUTS: Final = 8
 MAX_PATHS: Final = 160  # of a layout that is remembered as usual
 MAX_OBJECTS: Final = 200  # paths at which objects stand
+MAP_FORMS: Final = 5  # sets of keys at one path
+MAX_TRAITS: Final = 6  # of what is new, and of what is missing, by which calls alike are known
 MAX_NAMES: Final = 1_500  # of all orders of keys together
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 Fact = Hashable
+
+
+def _nothing(name: str) -> bool:
+    """No name was asked for."""
+    return False
 
 
 def facts_of(document: Document) -> Set[Fact]:
@@ -74,26 +83,38 @@ class Shape:
         self._as_usual: set[Layout] = set()
         self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
 
-    def surprise(self, document: Document) -> tuple[float, float, str]:
-        """``-ln p`` of the most unusual trait, its extent, and what it is; (0, 0, "") where nothing is unusual.
+    def surprise(self, document: Document, asked: Callable[[str], bool] = _nothing) -> tuple[float, float, str, tuple[str, ...]]:
+        """``-ln p`` of the most unusual trait, its extent, what it is, and all traits; zeros where nothing is unusual.
 
         The extent is the share of the result concerned, in (0, 1]: a field more is what interfaces come by, a result
         of which nothing is known is another tool's.
         """
         if document.layout in self._as_usual:
-            return 0.0, 0.0, ""
-        return self._surprise(document, facts_of(document))
+            return 0.0, 0.0, "", ()
+        return self._surprise(document, facts_of(document), asked)
 
-    def _surprise(self, document: Document, facts: Set[Fact]) -> tuple[float, float, str]:
+    def _surprise(
+        self, document: Document, facts: Set[Fact], asked: Callable[[str], bool] = _nothing
+    ) -> tuple[float, float, str, tuple[str, ...]]:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
+        traits: list[str] = []
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
+        if new or missing:
+            emptied = [fact[0] for fact in facts if isinstance(fact, tuple) and fact[1] is type(None)]
+            new = [fact for fact in new if not self._is_free(fact)]
+            missing = {fact for fact in missing if not self._is_free(fact) and not _lies_below(fact, emptied)}
+        if new and asked is not _nothing:
+            new = [fact for fact in new if not (isinstance(fact, tuple) and asked(last_name(fact[0])))]
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
-            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {min(map(_say, new))}"
+            names = sorted(map(_say, new))
+            traits += [f"new {name}" for name in names[:MAX_TRAITS]]
+            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {names[0]}"
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
             seen = max(known[fact] for fact in missing)
+            traits += [f"missing {name}" for name in sorted(map(_say, missing))[:MAX_TRAITS]]
             x = -math.log((count - seen + 0.5) / (count + 1.5))
             if x > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
@@ -103,8 +124,9 @@ class Shape:
             categories = self.keys.get(path)
             if categories is not None and categories.total >= 2:
                 p = categories.p(names)
-                if p < 1.0:
+                if p < 1.0 and not _is_map(categories) and not (names not in categories.counts and all(map(asked, names))):
                     odd += 1
+                    traits.append(f"keys {_mark(names)} at {path}")
                     if p < least:
                         least, where = p, path
         if odd:
@@ -112,36 +134,43 @@ class Shape:
             x = -math.log(min(least * (1.0 + 0.5 * (len(document.forms) - 1)), 1.0))
             if x > worst:
                 worst, why = x, f"unusual keys at {where or 'the top'}"
-        return worst, extent, why
+        return worst, extent, why, tuple(traits)
 
-    def contradiction(self, document: Document) -> tuple[float, str]:
-        """``-ln p`` of the path at which most results had another type, and what it is; (0, "") without one."""
+    def _is_free(self, fact: Fact) -> bool:
+        """The fact is of a key that is data: a key of a map."""
+        if not isinstance(fact, tuple):
+            return False
+        categories = self.keys.get(fact[0].removesuffix("[]").rpartition(".")[0])
+        return categories is not None and _is_map(categories)
+
+    def contradiction(self, document: Document) -> tuple[float, str, str]:
+        """``-ln p`` of the path at which most results had another type, what it is, and the path; (0, "", "") without."""
         if document.layout is None or not document.is_structured or document.layout in self._as_usual:
-            return 0.0, ""  # text of ``key: value`` lines has one type only, and writes an empty list as a text
+            return 0.0, "", ""  # text of ``key: value`` lines has one type only, and writes an empty list as a text
         facts = document.layout.facts
         new = [fact for fact in facts if fact not in self.facts]
         if not new:
-            return 0.0, ""
+            return 0.0, "", ""
         seen, where = contradicted(new, cast(Set[Any], self._usual) - facts, cast(Mapping[Any, int], self.facts))
         if not seen:
-            return 0.0, ""
-        return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results"
+            return 0.0, "", ""
+        return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results", where
 
-    def format_surprise(self, document: Document) -> tuple[float, str]:
+    def format_surprise(self, document: Document) -> tuple[float, str, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``."""
-        least, where, judged = 1.0, "", 0
+        least, where, written, judged = 1.0, "", "", 0
         for path, format_ in formats_of(document, self.formats).items():
             formats = self.formats.get(path)
             if formats is not None and formats.total >= 3:
                 judged += 1
                 p = formats.p(format_)
                 if p < least and path not in self._rigid:
-                    least, where = p, path
+                    least, where, written = p, path, format_
         if not where:
-            return 0.0, ""
-        return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), f"{where} is written in an unusual way"
+            return 0.0, "", ""
+        return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), f"{where} is written in an unusual way", f"{_mark(written)} at {where}"
 
-    def broken_format(self, document: Document) -> tuple[float, str]:
+    def broken_format(self, document: Document) -> tuple[float, str, str]:
         """``-ln p`` of a string that is written otherwise than all at its path, where those are dates or the like."""
         least, where = 1.0, ""
         if self._rigid:
@@ -154,8 +183,8 @@ class Shape:
                     if p < least and not is_written_alike(format_, formats.counts):
                         least, where = p, path
         if least == 1.0:
-            return 0.0, ""
-        return -math.log(least), f"{where or 'the value'} is written in another way than before"
+            return 0.0, "", ""
+        return -math.log(least), f"{where or 'the value'} is written in another way than before", where
 
     def is_cut_object(self, path: str, names: tuple[str, ...]) -> bool:
         """The object's keys are the first few of an order of keys that is known here, and were never all there was."""
@@ -249,6 +278,22 @@ class Shape:
             distinct = len(formats.counts)
             if distinct > 12 and distinct * 3 > formats.total:
                 self.formats[path] = None
+
+
+def _is_map(keys: Categories) -> bool:
+    """The keys of the objects at a path are data, as names of customers are: there are always others."""
+    distinct = len(keys.counts)
+    return distinct >= MAP_FORMS and (distinct * 6 >= keys.total or distinct >= 4 * MAP_FORMS)
+
+
+def _lies_below(fact: Fact, emptied: list[str]) -> bool:
+    """The fact is of the elements of a list that is empty here."""
+    return isinstance(fact, tuple) and any(fact[0].startswith(path) for path in emptied if path.endswith("[]"))
+
+
+def _mark(value: Any) -> str:
+    """Eight hexadecimal digits that tell what may be data from other data."""
+    return f"{crc32(repr(value).encode()):08x}"
 
 
 def _say(fact: Fact) -> str:

@@ -27,7 +27,8 @@ class ToolCall(NamedTuple):
     """One executed tool call, as the guard sees it.
 
     ``result`` is any Python object; text that is JSON is read as JSON. ``execution_time_ms`` is None where the time
-    is unknown (a cache answered, an imported trace): latency checks then do not apply.
+    is unknown (a cache answered, an imported trace): latency checks then do not apply. ``is_error`` is the framework's
+    own flag (MCP's ``isError``, a message's ``status="error"``); without it an error is told from the result's form.
     """
 
     tool: str
@@ -36,6 +37,7 @@ class ToolCall(NamedTuple):
     execution_time_ms: float | None = None
     session_id: str | None = None
     call_id: str | None = None
+    is_error: bool = False
 
     @property
     def milliseconds(self) -> float | None:
@@ -72,6 +74,8 @@ class SignalResult(NamedTuple):
         tier: where the check runs.
         detail: one sentence in plain words.
         group: signals of one group are correlated and are combined as such (see ``evidence.py``).
+        traits: what is odd, for programs: names by which calls that are odd in the same way are known to each other.
+            Paths and words like ``missing price``, and no value of a result.
     """
 
     name: str
@@ -83,6 +87,7 @@ class SignalResult(NamedTuple):
     tier: VerificationTier
     detail: str
     group: str = ""
+    traits: tuple[str, ...] = ()
 
     @classmethod
     def abstain(cls, name: str, tier: VerificationTier, detail: str, group: str = "") -> SignalResult:
@@ -110,6 +115,9 @@ class VerificationResult(NamedTuple):
         tool, call_id: the call that was judged.
         note: what else bears on the verdict: no profile, a trusted warm-up, a failure of the guard itself.
         redact: the kinds of content found that the profile has taken out; whoever shows the result shows it without.
+        change: the id of the lasting change of this tool that the call looks like; None where it looks like none.
+        asked: how often this very call had this very result before, where that was not accepted: a retry is no new
+            evidence, and has the verdict that it had.
     """
 
     verdict: Verdict
@@ -123,6 +131,15 @@ class VerificationResult(NamedTuple):
     call_id: str | None
     note: str
     redact: tuple[str, ...] = ()
+    change: str | None = None
+    asked: int = 0
+
+    @property
+    def hazard(self) -> str:
+        """What speaks against the result, in words, the strongest first; "" where nothing does."""
+        fired = [name for name, signal in self.signals.items() if signal.fired]
+        fired.sort(key=lambda name: -self.contributions.get(name, 0.0))
+        return "; ".join(dict.fromkeys(self.signals[name].detail for name in fired[:3]))
 
     @property
     def explanation(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from threading import Lock
 from typing import Any
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from agentguard.verification import VerificationEngine, VerificationResult, VerificationTier
+from agentguard.verification import SignalResult, VerificationEngine, VerificationResult, VerificationTier
 
 POSTERIORS = {"accept": 0.05, "flag": 0.3, "block": 0.9}
 THREAD: Any = {"configurable": {"thread_id": "thread-1"}}
@@ -44,13 +45,19 @@ class ScriptedModel(BaseChatModel):
 
 
 class ScriptedEngine(VerificationEngine):
-    """Gives the verdicts of a script, by tool, and keeps what it was asked and told."""
+    """Gives the verdicts of a script, by tool, and keeps what it was asked and told.
+
+    ``hazard`` is what speaks against the results that it does not accept; how often it was asked of the same call
+    with the same result it counts, as the engine does.
+    """
 
     def __init__(self, **verdicts: str | list[str]) -> None:
         super().__init__()
         self._verdicts = {name: [said] if isinstance(said, str) else list(said) for name, said in verdicts.items()}
         self._lock = Lock()
         self.asked: list[dict[str, Any]] = []
+        self.hazard = ""
+        self._times: Counter[str] = Counter()
         self.feedback: list[dict[str, Any]] = []
 
     def verify(self, tool: str, **call: Any) -> VerificationResult:
@@ -58,10 +65,16 @@ class ScriptedEngine(VerificationEngine):
             self.asked.append({"tool": tool, **call})
             script = self._verdicts.get(tool, ["accept"])
             verdict: Any = script.pop(0) if len(script) > 1 else script[0]
-        posterior = POSTERIORS[verdict]
+            same = repr((tool, call.get("args"), call.get("result")))
+            times = self._times[same]
+            self._times[same] += verdict != "accept"
+        tier, signals = VerificationTier.TIER_0, {}
+        if verdict != "accept" and self.hazard:
+            signals["value_anomaly"] = SignalResult("value_anomaly", True, True, 1.0, 9.0, 0.01, tier, self.hazard)
         return VerificationResult(
-            verdict, posterior, 0.15, {}, {}, VerificationTier.TIER_0, None, tool, call.get("call_id"), ""
-        )
+            verdict, POSTERIORS[verdict], 0.15, signals, dict.fromkeys(signals, 2.2), tier, None, tool,
+            call.get("call_id"), "", asked=0 if verdict == "accept" else times,
+        )  # fmt: skip
 
     def record_feedback(
         self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, ToolException, tool
+from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from langgraph.types import Command
 
 from agentguard.errors import ResultBlocked
 from agentguard.integrations.langchain import ToolGuardMiddleware
@@ -70,17 +71,110 @@ async def test_an_exception_of_the_tool_goes_through_as_without_a_guard(run: Run
     assert engine.asked == []
 
 
-async def test_an_error_that_the_tool_handles_itself_is_not_judged_but_was_executed(run: Run) -> None:
-    engine = ScriptedEngine()
-    failing = exploding(ToolException("the service is down"))
+def reporting(content: str) -> Any:
+    @tool
+    def weather(city: str, call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Fail, and say so."""
+        return ToolMessage(content, tool_call_id=call_id, name="weather", status="error")
+
+    return weather
+
+
+def reporting_in_a_pair(content: str) -> Any:
+    @tool(response_format="content_and_artifact")
+    def weather(city: str, call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Fail as tools of MCP servers may."""
+        return ToolMessage(content, tool_call_id=call_id, name="weather", status="error"), None
+
+    return weather
+
+
+def reporting_in_a_command(content: str) -> Any:
+    @tool
+    def weather(city: str, call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Fail, and go on elsewhere."""
+        said = ToolMessage(content, tool_call_id=call_id, name="weather", status="error")
+        return Command(update={"messages": [said]})
+
+    return weather
+
+
+def handling(content: str) -> Any:
+    failing = exploding(ToolException(content))
     failing.handle_tool_error = True
-    graph = agent([failing], calls(("weather", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine)])
+    return failing
+
+
+ITS_OWN = pytest.mark.parametrize("failing", [handling, reporting, reporting_in_a_pair, reporting_in_a_command])
+
+
+@ITS_OWN
+async def test_an_error_that_the_tool_reports_itself_is_judged_as_one(run: Run, failing: Any) -> None:
+    engine = ScriptedEngine()
+    graph = agent(
+        [failing("the service is down")], calls(("weather", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine)]
+    )
     out = await run(graph, ASK)
 
     (message,) = answers(out)
-    assert engine.asked == []
+    (asked,) = engine.asked
+    assert (asked["result"], asked["is_error"], asked["args"]) == ("the service is down", True, {"city": "Kew"})
+    assert asked["execution_time_ms"] >= 0.0
     assert (message.content, message.status) == ("the service is down", "error")
+    assert message.response_metadata["agentguard"]["verdict"] == "accept"
     assert [finding.status for finding in verify_transcript(out["messages"])] == [ReceiptStatus.EXECUTED]
+
+
+@ITS_OWN
+async def test_an_error_that_is_blocked_is_replaced(run: Run, failing: Any) -> None:
+    middleware = ToolGuardMiddleware(ScriptedEngine(weather="block"))
+    graph = agent([failing("the service is down")], calls(("weather", {"city": "Kew"})), middleware=[middleware])
+    (message,) = answers(await run(graph, ASK))
+
+    assert "'weather' was blocked" in message.content
+    assert message.status == "error"
+
+
+async def test_a_result_is_no_error(run: Run) -> None:
+    engine = ScriptedEngine()
+    await run(agent([weather], calls(("weather", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine)]), ASK)
+
+    assert [asked["is_error"] for asked in engine.asked] == [False]
+
+
+class Denies(AgentMiddleware):
+    """Puts an error of its own in the place of what the tool said."""
+
+    def _denied(self, request: Any) -> ToolMessage:
+        return ToolMessage("denied", tool_call_id=request.tool_call["id"], name="weather", status="error")
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        handler(request)
+        return self._denied(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        await handler(request)
+        return self._denied(request)
+
+
+async def test_an_error_that_another_middleware_made_is_not_judged(run: Run) -> None:
+    engine = ScriptedEngine(weather="block")
+    graph = agent([weather], calls(("weather", {"city": "Kew"})), middleware=[ToolGuardMiddleware(engine), Denies()])
+    (message,) = answers(await run(graph, ASK))
+
+    assert engine.asked == []
+    assert message.content == "denied"
+
+
+async def test_arguments_that_the_tool_refuses_were_never_executed(run: Run) -> None:
+    engine = ScriptedEngine()
+    strict = exploding(ValueError("never reached"))
+    strict.handle_validation_error = strict.handle_tool_error = True
+    graph = agent([strict], calls(("weather", {"city": 7})), middleware=[ToolGuardMiddleware(engine)])
+    out = await run(graph, ASK)
+
+    assert engine.asked == []
+    assert [finding.status for finding in verify_transcript(out["messages"])] == [ReceiptStatus.MISSING]
 
 
 def say(error: ValueError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from agentguard.errors import DataError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
 from agentguard.integrations.review import ReviewNode
@@ -131,25 +131,91 @@ async def test_an_approved_result_is_still_receipted(run: Run) -> None:
 @pytest.mark.parametrize(
     ("resume", "why"),
     [
-        pytest.param(decide(), "one for each of the 1", id="too few"),
-        pytest.param(decide(APPROVE, APPROVE), "one for each of the 1", id="too many"),
-        pytest.param(Command(resume="yes"), "decisions", id="not decisions"),
+        pytest.param(decide(), "0 decisions for 1 flagged result", id="too few"),
+        pytest.param(decide(APPROVE, APPROVE), "2 decisions for 1 flagged result", id="too many"),
+        pytest.param(Command(resume="yes"), "{'decisions': [...]}", id="not decisions"),
+        pytest.param(Command(resume={"decisions": "approve"}), "{'decisions': [...]}", id="no list"),
+        pytest.param(Command(resume={"decisions": ["approve"]}), "'approve'", id="no dict"),
+        pytest.param(decide({"type": ["approve"]}), "type must be", id="no word"),
+        pytest.param(decide({}), "type must be", id="no type"),
         pytest.param(decide({"type": "edit"}), "'edit'", id="a decision that would run the tool"),
         pytest.param(decide({"type": "respond"}), "needs a message", id="no answer"),
+        pytest.param(decide({"type": "respond", "message": "  "}), "needs a message", id="an empty answer"),
+        pytest.param(decide({"type": "respond", "message": {"degrees": 12}}), "needs a message", id="no text"),
+        pytest.param(decide({"type": "reject", "message": 7}), "message must be a text", id="no reason"),
     ],
 )
-async def test_an_answer_that_does_not_fit_is_refused_and_changes_nothing(
+async def test_an_answer_that_does_not_fit_is_asked_for_again_and_changes_nothing(
     run: Run, resume: Command[Any], why: str
 ) -> None:
     tools, engine = Tools(), ScriptedEngine(weather="flag")
     graph = reviewed(tools, engine, calls(("weather", {"city": "Kew"})))
-    await run(graph, ASK, THREAD)
-    with pytest.raises(DataError, match=why):
-        await run(graph, resume, THREAD)
+    (first,) = (await run(graph, ASK, THREAD))["__interrupt__"]
+    (again,) = (await run(graph, resume, THREAD))["__interrupt__"]
 
+    assert why in again.value["error"]
+    assert again.value["error"] in again.value["action_requests"][0]["description"]
+    assert "18 degrees" in again.value["action_requests"][0]["description"]
+    assert again.value["review_configs"] == first.value["review_configs"]
     assert (tools.ran, engine.feedback) == (["weather"], [])
     assert answers(graph.get_state(THREAD).values)[0].response_metadata["agentguard"]["action"] == "review"
     assert len(graph.model.seen) == 1
+
+    out = await run(graph, decide(REJECT), THREAD)
+    assert "rejected the result of 'weather'" in answers(out)[0].content
+    assert out["messages"][-1].content == "done"
+    assert (tools.ran, len(engine.asked), len(engine.feedback)) == (["weather"], 1, 1)
+
+
+@pytest.mark.parametrize("return_direct", [False, True], ids=["before the model", "after the agent"])
+async def test_several_slips_in_a_row_are_survived(run: Run, return_direct: bool) -> None:
+    tools, engine = Tools(), ScriptedEngine(weather="flag", news="flag")
+    graph = reviewed(tools, engine, return_direct=return_direct)
+    await run(graph, ASK, THREAD)
+    faults = []
+    for slip in ("yes", {"decisions": [APPROVE]}, {"decisions": [APPROVE, {"type": "Reject"}]}, []):
+        (asked,) = (await run(graph, Command(resume=slip), THREAD))["__interrupt__"]
+        faults.append(asked.value["error"])
+    out = await run(graph, decide(APPROVE, REJECT), THREAD)
+
+    assert len(faults) == 4
+    assert "1 decision for 2 flagged results" in faults[1]
+    assert "decision 2 of 2 ('news')" in faults[2]
+    assert "'Reject'" in faults[2]
+    assert sorted(tools.ran) == ["news", "time", "weather"]
+    assert [(told["tool"], told["was_hallucination"]) for told in engine.feedback] == [
+        ("weather", False),
+        ("news", True),
+    ]
+    weather, _, news = answers(out)
+    assert weather.content == "18 degrees"
+    assert "rejected" in news.content
+
+
+def test_a_slip_is_survived_in_a_database_by_another_process(tmp_path: Path) -> None:
+    saver = pytest.importorskip("langgraph.checkpoint.sqlite", reason="langgraph-checkpoint-sqlite").SqliteSaver
+    tools, engine = Tools(), ScriptedEngine(weather="flag")
+    for resume in (ASK, Command(resume="yes"), decide(APPROVE, APPROVE), decide(REJECT)):
+        with saver.from_conn_string(str(tmp_path / "threads.db")) as checkpointer:
+            middleware = ToolGuardMiddleware(engine, on_flag="review")
+            turn = calls(("weather", {"city": "Kew"}))
+            out = agent(tools.all(), *([turn] if resume is ASK else []), middleware=[middleware],
+                        checkpointer=checkpointer).invoke(resume, THREAD)  # fmt: skip
+
+    assert "rejected the result of 'weather'" in answers(out)[0].content
+    assert out["messages"][-1].content == "done"
+    assert (tools.ran, len(engine.feedback)) == (["weather"], 1)
+
+
+async def test_an_interrupt_may_be_answered_by_its_id(run: Run) -> None:
+    tools, engine = Tools(), ScriptedEngine(weather="flag")
+    graph = reviewed(tools, engine, calls(("weather", {"city": "Kew"})))
+    (first,) = (await run(graph, ASK, THREAD))["__interrupt__"]
+    (again,) = (await run(graph, Command(resume={first.id: "yes"}), THREAD))["__interrupt__"]
+    out = await run(graph, Command(resume={again.id: {"decisions": [APPROVE]}}), THREAD)
+
+    assert out["messages"][-1].content == "done"
+    assert tools.ran == ["weather"]
 
 
 async def test_a_flagged_result_of_a_return_direct_tool_is_reviewed_before_the_run_ends(run: Run) -> None:

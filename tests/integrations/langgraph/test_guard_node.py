@@ -340,6 +340,25 @@ async def test_flagged_results_are_reviewed_by_one_interrupt_and_no_tool_runs_ag
     assert route_by_verdict(out) == "block"
 
 
+async def test_a_slip_of_the_reviewer_is_asked_about_and_no_tool_runs_again(run: Run) -> None:
+    RAN.clear()
+    engine = ScriptedEngine(weather="flag", news="flag")
+    tools = GuardedToolNode([weather, news], engine)
+    graph = graph_of(tools, GuardNode(engine), flag=ReviewNode(engine), saver=True)
+    await run(graph, TURN, THREAD)
+    for slip in ("yes", {"decisions": [{"type": "approve"}]}, {"decisions": [{"type": "approve"}, {"type": "no"}]}):
+        (asked,) = (await run(graph, Command(resume=slip), THREAD))["__interrupt__"]
+        assert asked.value["error"]
+        assert len(asked.value["action_requests"]) == 2
+        assert engine.feedback == []
+    out = await run(graph, Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]}), THREAD)
+
+    assert RAN == ["Kew"]
+    assert len(engine.asked) == 2
+    assert [told["was_hallucination"] for told in engine.feedback] == [False, True]
+    assert "rejected" in answers(out)[1].content
+
+
 async def test_a_review_behind_a_plain_tool_node_teaches_the_engine_too(run: Run) -> None:
     engine = ScriptedEngine(weather="flag")
     graph = graph_of(PLAIN, GuardNode(engine), flag=ReviewNode(engine), saver=True)

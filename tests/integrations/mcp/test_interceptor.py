@@ -11,12 +11,14 @@ from langchain_core.messages import ToolMessage
 from langchain_core.messages.content import create_text_block
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
 from langgraph.types import Command
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agentguard import ConfigurationError, VerificationEngine
 from agentguard.integrations import mcp
 from agentguard.integrations.guard import Outcome
 from agentguard.integrations.mcp import MCPGuardInterceptor
+
+from ..langchain.scripted import ScriptedEngine
 
 REQUEST = MCPToolCallRequest(name="note", args={"n": 1}, server_name="shop")
 
@@ -93,12 +95,22 @@ async def test_a_blocked_message_keeps_its_ids_and_loses_its_artifact(engine: Ve
     assert blocked.response_metadata["agentguard"]["verdict"] == "block"
 
 
-async def test_failures_and_commands_of_others_pass() -> None:
+async def test_failures_and_commands_of_other_interceptors_pass() -> None:
     seen = Seen()
     guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
-    for answer in (text("no", isError=True), ToolMessage("no", tool_call_id="c", status="error"), Command(goto="x")):
+    for answer in (ToolMessage("no", tool_call_id="c", status="error"), Command(goto="x")):
         assert await guard(REQUEST, answers(answer)) is answer
     assert not seen
+
+
+async def test_a_failure_that_the_server_reports_is_judged_as_one() -> None:
+    seen = Seen()
+    guard = MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)
+    answer = text("no such sku", isError=True)
+    assert await guard(REQUEST, answers(answer)) is answer
+    assert await guard(REQUEST, answers(text("12"))) is not None
+    assert [(outcome.result, outcome.is_error) for outcome in seen] == [("no such sku", True), ("12", False)]
+    assert seen[0].execution_time_ms is not None
 
 
 async def test_an_exception_of_the_transport_passes(engine: VerificationEngine) -> None:
@@ -126,14 +138,74 @@ async def test_a_blocked_answer_keeps_its_meta_and_shape(engine: VerificationEng
 async def test_a_flagged_answer_is_handed_on_with_its_verdict() -> None:
     engine = VerificationEngine(block_at=0.999)
     engine.register_tool_profile("note", required_fields=["sku"], has_network_io=False)
-    flagged = await MCPGuardInterceptor(engine)(REQUEST, answers(text("guess")))
-    assert isinstance(flagged, CallToolResult)
-    assert flagged.content == text("guess").content
-    assert flagged.meta is not None
-    assert (flagged.meta["agentguard"]["verdict"], flagged.meta["agentguard"]["action"]) == ("flag", "annotate")
+    for on_flag, lines in (("annotate", 1), ("observe", 0)):
+        options: Any = {"on_flag": on_flag}
+        flagged = await MCPGuardInterceptor(engine, **options)(REQUEST, answers(text("guess")))
+        assert isinstance(flagged, CallToolResult)
+        assert flagged.content[:1] == text("guess").content
+        assert len(flagged.content) == 1 + lines
+        assert flagged.meta is not None
+        assert (flagged.meta["agentguard"]["verdict"], flagged.meta["agentguard"]["action"]) == ("flag", on_flag)
     blocked = await MCPGuardInterceptor(engine, on_flag="block")(REQUEST, answers(text("guess")))
     assert isinstance(blocked, CallToolResult)
     assert blocked.isError
+
+
+def flagging() -> ScriptedEngine:
+    engine = ScriptedEngine(note="flag")
+    engine.hazard = "the count is missing"
+    return engine
+
+
+LINE = TextContent(
+    type="text",
+    text="[agentguard: this result of 'note' may be wrong: the count is missing. Check it before you rely on it.]",
+)
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+@pytest.mark.parametrize("structured", [None, {"count": 12}])
+async def test_the_line_is_one_more_text_and_all_else_stays(is_error: bool, structured: Any) -> None:
+    picture = ImageContent(type="image", data="AA==", mimeType="image/png")
+    said = TextContent(type="text", text='{"count": 12}')
+    answer = CallToolResult(content=[said, picture], structuredContent=structured, isError=is_error)
+    flagged = await MCPGuardInterceptor(flagging())(REQUEST, answers(answer))
+    assert isinstance(flagged, CallToolResult)
+    assert flagged.content == [said, picture, LINE]
+    assert (flagged.structuredContent, flagged.isError) == (structured, is_error)
+    assert answer.content == [said, picture]
+    assert CallToolResult.model_validate(flagged.model_dump(by_alias=True)) == flagged
+
+
+async def test_the_line_can_be_said_otherwise_and_is_said_once() -> None:
+    guard = MCPGuardInterceptor(flagging(), flag_text="<{tool}: {hazard}>")
+    once = await guard(REQUEST, answers(text("12")))
+    assert isinstance(once, CallToolResult)
+    assert [block.text for block in once.content] == ["12", "<note: the count is missing>"]  # type: ignore[union-attr]
+    answer = text("12")
+    for _ in range(2):  # two guards on one call
+        answer = await MCPGuardInterceptor(flagging(), flag_text="<{tool}>")(REQUEST, answers(answer))
+        assert [block.text for block in answer.content] == ["12", "<note>"]  # type: ignore[union-attr]
+    with pytest.raises(ConfigurationError, match="flag_text"):
+        MCPGuardInterceptor(flagging(), flag_text="{what}")
+
+
+@pytest.mark.parametrize("content", ["from a cache", [{"type": "text", "text": "from a cache"}]])
+async def test_a_message_of_another_interceptor_gets_the_line_too(content: Any) -> None:
+    message = ToolMessage(content, tool_call_id="c", id="m", artifact={"raw": 1})
+    flagged = await MCPGuardInterceptor(flagging())(REQUEST, answers(message))
+    assert isinstance(flagged, ToolMessage)
+    if isinstance(content, str):
+        assert flagged.content == f"from a cache\n\n{LINE.text}"
+    else:
+        assert flagged.content == [*content, {"type": "text", "text": LINE.text}]
+    assert (flagged.id, flagged.artifact) == ("m", {"raw": 1})
+    assert flagged.response_metadata["agentguard"]["artifact"] == "not judged"
+
+
+async def test_in_shadow_there_is_no_line() -> None:
+    answer = text("12")
+    assert await MCPGuardInterceptor(flagging(), shadow=True)(REQUEST, answers(answer)) is answer
 
 
 @pytest.mark.parametrize("idempotent", [True, False])

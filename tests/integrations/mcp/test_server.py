@@ -13,6 +13,8 @@ from agentguard import ResultBlocked, VerificationEngine
 from agentguard.integrations.guard import Outcome
 from agentguard.integrations.mcp import MCPGuardInterceptor
 
+from ..langchain.scripted import ScriptedEngine
+
 
 class Seen(list[Outcome]):
     def __call__(self, outcome: Outcome, _: object) -> None:
@@ -63,17 +65,28 @@ async def test_a_session_for_each_call(connections: dict[str, Any], engine: Veri
     assert made.artifact == {"structured_content": {"sku": "K-7", "count": 12}}
 
 
-async def test_failures_of_the_tool_pass_and_are_not_learned_from(connected: Any, engine: VerificationEngine) -> None:
-    engine.trust("breaks", 2)
-    engine.trust("note", 2)
+async def test_failures_of_the_tool_pass_and_are_judged_as_such(connected: Any) -> None:
     seen = Seen()
-    async with connected(MCPGuardInterceptor(engine, on_judgement=seen)) as call:
+    async with connected() as call:
+        bare = await call("breaks")
+    async with connected(MCPGuardInterceptor(VerificationEngine(), on_judgement=seen)) as call:
         broken, bad = await call("breaks"), await call("note", genuine="by no means a truth value")
     assert broken.status == bad.status == "error"
+    assert broken.content[0]["text"] == bare.content[0]["text"]
     assert "the shelf fell over" in broken.content[0]["text"]
-    assert not seen
-    for tool in ("breaks", "note"):
-        assert engine.verify(tool, result={"sku": 1, "count": 1}).note == "trusted warm-up, 1 calls left"
+    assert [(outcome.tool, outcome.is_error) for outcome in seen] == [("breaks", True), ("note", True)]
+    assert "the shelf fell over" in seen[0].result
+
+
+async def test_the_model_reads_the_line_of_a_flagged_answer(connected: Any) -> None:
+    engine = ScriptedEngine(stock="flag", breaks="flag")
+    engine.hazard = "the count moved far from its level"
+    async with connected(MCPGuardInterceptor(engine, flag_text="<{hazard}>")) as call:
+        stock, broken = await call("stock", sku="K-7"), await call("breaks")
+    for message in (stock, broken):
+        assert message.content[-1]["text"] == "<the count moved far from its level>"
+    assert stock.artifact == {"structured_content": {"sku": "K-7", "count": 12}}
+    assert (stock.status, broken.status) == ("success", "error")
 
 
 async def test_raise_raises_through_the_tool(connected: Any, engine: VerificationEngine) -> None:

@@ -8,14 +8,24 @@ from threading import Event, current_thread, main_thread
 from typing import Any
 
 import pytest
-from agents import Agent, FunctionTool, ToolOutputGuardrailTripwireTriggered, ToolOutputText, UserError, function_tool
+from agents import (
+    Agent,
+    FunctionTool,
+    ToolOutputGuardrailTripwireTriggered,
+    ToolOutputImage,
+    ToolOutputText,
+    UserError,
+    function_tool,
+)
 from agents.run import RunResult
 from pydantic import BaseModel
 
-from agentguard import VerificationEngine
+from agentguard import ConfigurationError, VerificationEngine
 from agentguard.integrations import openai_agents
 from agentguard.integrations.guard import Outcome
 from agentguard.integrations.openai_agents import guard_agent, guard_tool
+
+from ..langchain.scripted import ScriptedEngine
 
 GOOD, MADE_UP = {"id": 7}, {"note": "I believe so"}
 
@@ -171,6 +181,62 @@ class TestEitherKind:
         agent = guard_agent(Agent("a", tools=[tools_of(lambda: GOOD)[which]]), engine)
         await run(agent, *[("lookup", {"key": n}) for n in range(16)])
         assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 0 calls left"
+
+
+def flagging() -> ScriptedEngine:
+    engine = ScriptedEngine(lookup="flag")
+    engine.hazard = "the id is missing"
+    return engine
+
+
+LINE = "[agentguard: this result of 'lookup' may be wrong: the id is missing. Check it before you rely on it.]"
+ITEM = {"type": "input_text", "text": LINE}
+TEXT, IMAGE = ToolOutputText(text="t"), ToolOutputImage(image_url="https://example.org/dot.png")
+FORMS = [
+    pytest.param("12", id="text"),
+    pytest.param(GOOD, id="dict"),
+    pytest.param([1, 2], id="list"),
+    pytest.param([], id="empty list"),
+    pytest.param(None, id="None"),
+    pytest.param(Model(), id="model"),
+    pytest.param(TEXT, id="output text"),
+    pytest.param([TEXT, IMAGE], id="several outputs"),
+    pytest.param((IMAGE,), id="tuple of outputs"),
+    pytest.param({"type": "text", "text": "t"}, id="output as a dict"),
+    pytest.param([{"type": "text", "text": "t"}, 7], id="outputs and others"),
+]
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["sync", "async"])
+@pytest.mark.parametrize("given", FORMS)
+async def test_the_model_reads_a_line_after_a_flagged_result(which: int, given: Any, run: Any) -> None:
+    tool = tools_of(lambda: given)[which]
+    (bare,) = outputs(await run(Agent("a", tools=[tool]), ("lookup", {"key": 1})))
+    result = await run(Agent("a", tools=[guard_tool(tool, flagging())]), ("lookup", {"key": 1}))
+    (shown,) = outputs(result)
+    assert shown == (f"{bare}\n\n{LINE}" if isinstance(bare, str) else [*bare, ITEM])
+    assert [(record["verdict"], record["action"]) for record in records(result)] == [("flag", "annotate")]
+
+
+@pytest.mark.parametrize("given", FORMS)
+@pytest.mark.parametrize("options", [{"on_flag": "observe"}, {"shadow": True}], ids=["observe", "shadow"])
+async def test_observed_a_flagged_result_is_as_it_was(given: Any, options: Any, run: Any) -> None:
+    tool = tools_of(lambda: given)[0]
+    bare = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+    result = await run(guard_agent(Agent("a", tools=[tool]), flagging(), **options), ("lookup", {"key": 1}))
+    assert outputs(result) == outputs(bare)
+    assert [record["verdict"] for record in records(result)] == ["flag"]
+
+
+async def test_the_line_can_be_said_otherwise(run: Any) -> None:
+    tool = tools_of(lambda: "12")[0]
+    for guarded in (
+        Agent("a", tools=[guard_tool(tool, flagging(), flag_text="<{hazard}>")]),
+        guard_agent(Agent("a", tools=[tool]), flagging(), flag_text="<{hazard}>"),
+    ):
+        assert outputs(await run(guarded, ("lookup", {"key": 1}))) == ["12\n\n<the id is missing>"]
+    with pytest.raises(ConfigurationError, match="flag_text"):
+        guard_tool(tool, flagging(), flag_text="{what}")
 
 
 async def test_waiting_for_a_thread_is_not_the_tools_time(

@@ -20,13 +20,13 @@ def engine() -> VerificationEngine:
 
 
 @pytest.fixture
-def run() -> Callable[..., Awaitable[list[Any]]]:
-    """Run an agent whose model makes these calls in one turn (name, arguments); the tool returns that it reads."""
+def read() -> Callable[..., Awaitable[list[Any]]]:
+    """Run an agent whose model makes these calls in one turn (name, arguments); all that it reads then."""
     from pydantic_ai import ModelResponse, TextPart, ToolCallPart
-    from pydantic_ai.messages import ModelRequest, ToolReturnPart
+    from pydantic_ai.messages import ModelRequest
     from pydantic_ai.models.function import FunctionModel
 
-    async def run(agent: Any, *calls: tuple[str, Any], **options: Any) -> list[ToolReturnPart]:
+    async def read(agent: Any, *calls: tuple[str, Any], **options: Any) -> list[Any]:
         def model(messages: Any, info: Any) -> ModelResponse:
             if len(messages) > 1:
                 return ModelResponse([TextPart("done")])
@@ -34,7 +34,18 @@ def run() -> Callable[..., Awaitable[list[Any]]]:
             return ModelResponse(made)
 
         result = await agent.run("go", model=FunctionModel(model), **options)
-        requests = [message for message in result.all_messages() if isinstance(message, ModelRequest)]
-        return [part for request in requests for part in request.parts if isinstance(part, ToolReturnPart)]
+        _, *answered = [message for message in result.all_messages() if isinstance(message, ModelRequest)]
+        return [part for request in answered for part in request.parts]
+
+    return read
+
+
+@pytest.fixture
+def run(read: Callable[..., Awaitable[list[Any]]]) -> Callable[..., Awaitable[list[Any]]]:
+    """Run an agent whose model makes these calls in one turn (name, arguments); the tool returns that it reads."""
+    from pydantic_ai.messages import ToolReturnPart
+
+    async def run(agent: Any, *calls: tuple[str, Any], **options: Any) -> list[ToolReturnPart]:
+        return [part for part in await read(agent, *calls, **options) if isinstance(part, ToolReturnPart)]
 
     return run

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic_ai import Agent, FunctionToolset, ModelResponse
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ApprovalRequired, SkipToolExecution
+from pydantic_ai.exceptions import ApprovalRequired, SkipToolExecution, ToolFailed
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import DeferredToolRequests
@@ -14,6 +14,8 @@ from pydantic_ai.tools import DeferredToolRequests
 from agentguard import VerificationEngine
 from agentguard.integrations.guard import Outcome
 from agentguard.integrations.pydantic_ai import GuardCapability
+
+from ..langchain.scripted import ScriptedEngine
 
 GOOD, MADE_UP = {"id": 7}, {"note": "I believe so"}
 
@@ -91,6 +93,29 @@ async def test_an_answer_in_the_tools_place_is_judged_without_a_latency(
     assert [(outcome.result, outcome.execution_time_ms) for outcome in seen] == [(GOOD, None)]
     (part,) = await run(agent_of(lambda: None, other(answer=MADE_UP), guard), ("lookup", {}))
     assert part.outcome == "failed"
+
+
+@pytest.mark.parametrize("other", [Skips, Answers])
+async def test_a_flagged_answer_in_the_tools_place_has_its_line_and_verdict(other: Any, read: Any) -> None:
+    flagging = ScriptedEngine(lookup="flag")
+    guard = GuardCapability(flagging, flag_text="<{tool}>")
+    part, prompt = await read(agent_of(lambda: None, other(answer=GOOD), guard), ("lookup", {}))
+    assert part.content == GOOD
+    assert part.metadata["agentguard"]["verdict"] == "flag"
+    assert "<lookup>" in prompt.content
+
+
+async def test_a_failure_that_another_capability_reports_is_not_judged(engine: VerificationEngine, run: Any) -> None:
+    @dataclass
+    class Refuses(AbstractCapability[Any]):
+        async def after_tool_execute(self, ctx: Any, *, result: Any, **call: Any) -> Any:
+            raise ToolFailed("not for you")
+
+    seen = Seen()
+    agent = agent_of(lambda: GOOD, GuardCapability(engine, on_judgement=seen), Refuses())
+    (part,) = await run(agent, ("lookup", {}))
+    assert (part.content, part.outcome) == ("not for you", "failed")
+    assert not seen
 
 
 async def test_an_answer_made_of_an_exception_is_no_result(engine: VerificationEngine, run: Any) -> None:

@@ -17,6 +17,8 @@ from agentguard.integrations import pydantic_ai as integration
 from agentguard.integrations.guard import Outcome
 from agentguard.integrations.pydantic_ai import GuardCapability
 
+from ..langchain.scripted import ScriptedEngine
+
 GOOD, MADE_UP = {"id": 7}, {"note": "I believe so"}
 
 
@@ -25,6 +27,15 @@ class Broken(VerificationEngine):
 
     def verify(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("out of order")
+
+
+def flagging() -> ScriptedEngine:
+    engine = ScriptedEngine(lookup="flag")
+    engine.hazard = "the id is missing"
+    return engine
+
+
+LINE = "[agentguard: this result of 'lookup' may be wrong: the id is missing. Check it before you rely on it.]"
 
 
 class Seen(list[Outcome]):
@@ -108,7 +119,7 @@ class TestEitherKind:
         (part,) = await run(agent_of(lambda: MADE_UP, kind, GuardCapability(engine, on_flag="block")), ("lookup", {}))
         assert part.outcome == "failed"
 
-    async def test_what_a_tool_raises_passes_and_is_not_learned_from(
+    async def test_an_exception_passes_and_is_not_learned_from(
         self, kind: str, engine: VerificationEngine, run: Any
     ) -> None:
         engine.trust("lookup", 2)
@@ -116,11 +127,79 @@ class TestEitherKind:
         guard = GuardCapability(engine, on_judgement=seen)
         with pytest.raises(KeyError, match="no such row"):
             await run(agent_of(raiser(KeyError("no such row")), kind, guard), ("lookup", {}))
-        (retried,) = await run(agent_of(raiser(ModelRetry("try b")), kind, guard), ("lookup", {}))
-        (failed,) = await run(agent_of(raiser(ToolFailed("out of stock")), kind, guard), ("lookup", {}))
-        assert (retried.outcome, failed.outcome, failed.content) == ("retried", "failed", "out of stock")
         assert not seen
         assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 1 calls left"
+
+    @pytest.mark.parametrize("error", [ModelRetry("out of stock"), ToolFailed("out of stock")], ids=["retry", "failed"])
+    async def test_a_failure_that_the_tool_reports_is_judged_as_one(
+        self, kind: str, error: Exception, run: Any
+    ) -> None:
+        (bare,) = await run(agent_of(raiser(error), kind), ("lookup", {}))
+        seen = Seen()
+        guard = GuardCapability(VerificationEngine(), on_judgement=seen)
+        (part,) = await run(agent_of(raiser(error), kind, guard), ("lookup", {}))
+        assert (part.content, part.outcome) == (bare.content, bare.outcome)
+        (outcome,) = seen
+        assert (outcome.result, outcome.is_error, outcome.args) == ("out of stock", True, {"key": 3})
+        assert outcome.execution_time_ms is not None
+
+    @pytest.mark.parametrize("error", [ModelRetry("out of stock"), ToolFailed("out of stock")], ids=["retry", "failed"])
+    async def test_a_reported_failure_may_be_flagged_and_blocked(self, kind: str, error: Exception, run: Any) -> None:
+        (bare,) = await run(agent_of(raiser(error), kind), ("lookup", {}))
+        guard = GuardCapability(flagging(), flag_text="<{hazard}>")
+        (part,) = await run(agent_of(raiser(error), kind, guard), ("lookup", {}))
+        assert (part.content, part.outcome) == ("out of stock\n\n<the id is missing>", bare.outcome)
+        observed = GuardCapability(flagging(), on_flag="observe")
+        (part,) = await run(agent_of(raiser(error), kind, observed), ("lookup", {}))
+        assert (part.content, part.outcome) == (bare.content, bare.outcome)
+        blocking = GuardCapability(flagging(), on_flag="block")
+        (part,) = await run(agent_of(raiser(error), kind, blocking), ("lookup", {}))
+        assert part.outcome == "failed"
+        assert part.content.startswith("The result of 'lookup' was blocked")
+        with pytest.raises(ResultBlocked):
+            await run(
+                agent_of(raiser(error), kind, GuardCapability(flagging(), on_flag="block", on_block="raise")),
+                ("lookup", {}),
+            )
+
+    async def test_a_result_is_no_error(self, kind: str, engine: VerificationEngine, run: Any) -> None:
+        seen = Seen()
+        await run(agent_of(lambda: GOOD, kind, GuardCapability(engine, on_judgement=seen)), ("lookup", {}))
+        assert [outcome.is_error for outcome in seen] == [False]
+
+    @pytest.mark.parametrize(
+        ("given", "extra"),
+        [
+            ("12", []),
+            (MADE_UP, []),
+            ([1, 2], []),
+            (ToolReturn(MADE_UP), []),
+            (ToolReturn(MADE_UP, content="see also"), ["see also"]),
+            (ToolReturn(MADE_UP, content=["see", "also"]), ["see", "also"]),
+        ],
+    )
+    async def test_the_model_reads_a_line_after_a_flagged_result(
+        self, kind: str, given: Any, extra: list[str], run: Any, read: Any
+    ) -> None:
+        (bare,) = await run(agent_of(lambda: given, kind), ("lookup", {}))
+        guard = GuardCapability(flagging())
+        part, prompt = await read(agent_of(lambda: given, kind, guard), ("lookup", {}))
+        assert (part.content, part.outcome) == (bare.content, "success")
+        assert prompt.part_kind == "user-prompt"
+        content = [prompt.content] if isinstance(prompt.content, str) else list(prompt.content)
+        assert content == [*extra, LINE]
+        assert (part.metadata["agentguard"]["verdict"], part.metadata["agentguard"]["action"]) == ("flag", "annotate")
+
+    @pytest.mark.parametrize("options", [{"on_flag": "observe"}, {"shadow": True}], ids=["observe", "shadow"])
+    async def test_observed_a_flagged_result_is_as_it_was(self, kind: str, options: Any, read: Any) -> None:
+        for given in (MADE_UP, "12", ToolReturn(MADE_UP, content="see also")):
+            bare = await read(agent_of(lambda given=given: given, kind), ("lookup", {}))
+            parts = await read(
+                agent_of(lambda given=given: given, kind, GuardCapability(flagging(), **options)), ("lookup", {})
+            )
+            assert [part.content for part in parts] == [part.content for part in bare]
+            stamp = (parts[0].metadata or {}).get("agentguard", {})
+            assert stamp.get("verdict") == (None if "shadow" in options else "flag")
 
     async def test_unknown_tools_and_bad_arguments_are_no_results(
         self, kind: str, engine: VerificationEngine, run: Any
@@ -178,6 +257,16 @@ class TestEitherKind:
         agent = agent_of(lambda: GOOD, kind, GuardCapability(engine))
         assert len(await run(agent, *[("lookup", {"key": n}) for n in range(16)])) == 16
         assert engine.verify("lookup", result=GOOD).note == "trusted warm-up, 0 calls left"
+
+    async def test_a_time_limit_that_ran_out_is_no_answer_of_the_tool(
+        self, kind: str, engine: VerificationEngine, run: Any
+    ) -> None:
+        seen = Seen()
+        guard = GuardCapability(engine, on_judgement=seen)
+        agent = agent_of(raiser(TimeoutError()), kind, guard, timeout=60)
+        (part,) = await run(agent, ("lookup", {}))
+        assert (part.outcome, part.content) == ("retried", "Timed out after 60 seconds.")
+        assert not seen
 
     async def test_a_time_limit_changes_nothing(self, kind: str, engine: VerificationEngine, run: Any) -> None:
         (part,) = await run(agent_of(lambda: MADE_UP, kind, GuardCapability(engine), timeout=60), ("lookup", {}))

@@ -1,5 +1,6 @@
 // The page: asks for the state, shows it, and listens from there on.
 
+import * as changes from "./changes.js";
 import * as feed from "./feed.js";
 import * as queue from "./queue.js";
 import * as server from "./server.js";
@@ -66,6 +67,7 @@ const on = {
     feed.label(label.of, label);
     queue.label(label.of);
   },
+  changes: changes.show,
   tools: (now) => {
     tools.show(now);
     queue.total(now.waiting);
@@ -82,6 +84,7 @@ async function begin() {
     reachesStore = state.reaches_store;
     document.getElementById("source").textContent = state.source;
     logOut.hidden = state.csrf === null;
+    changes.begin(state.changes, { tell, complain });
     feed.begin(state.verdicts);
     tools.show(state.tools);
     queue.begin(state.queue, { tell, complain });

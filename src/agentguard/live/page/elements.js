@@ -39,12 +39,18 @@ export function ids(verdict) {
   return parts;
 }
 
-// What moved the log-odds, in nats; the signals that fired stand out.
-export function signals(verdict, onlyFired) {
-  const shown = verdict.signals.filter((signal) => signal.fired || !onlyFired);
-  if (shown.length === 0) return null;
-  const items = shown.map((signal) =>
-    h("li", { class: signal.fired ? "fired" : null },
-      `${signal.name}${signal.declared ? " (declared)" : ""} `, h("span", { class: "number" }, nats(signal.nats))));
-  return h("ul", { class: "signals" }, ...items);
+// Why: what each signal that fired has found, in its own words; of records that have none, its name and its weight.
+export function reasons(verdict) {
+  const fired = verdict.signals.filter((signal) => signal.fired);
+  if (fired.length === 0) {
+    const said = verdict.verdict === "accept" ? "Accepted; one of a sample." : "No signal stands out: it is their sum.";
+    return h("p", { class: "reasons quiet" }, said);
+  }
+  const items = fired.map((signal) => {
+    const called = `${signal.name}${signal.declared ? " (declared)" : ""}`;
+    return signal.said === ""
+      ? h("li", {}, `${called} `, h("span", { class: "number" }, nats(signal.nats)))
+      : h("li", {}, name(signal.said), " ", h("span", { class: "signal quiet" }, called));
+  });
+  return h("ul", { class: "reasons" }, ...items);
 }

@@ -1,6 +1,7 @@
 // Verdicts as they come, the newest first. Paused, nothing moves; what came meanwhile is put in when it goes on.
 
-import { h, ids, labelTag, name, share, signals, time, verdictTag } from "./elements.js";
+import { details } from "./details.js";
+import { h, ids, labelTag, name, reasons, share, time, verdictTag } from "./elements.js";
 
 const SHOWN = 100;
 const list = document.getElementById("feed");
@@ -19,7 +20,8 @@ function item(verdict, isNew) {
     h("div", { class: "line" },
       verdictTag(verdict), name(verdict.tool, { class: "tool" }), h("span", { class: "number" }, `P ${share(verdict.posterior)}`),
       time(verdict.at), ...ids(verdict), ...(verdict.label === null ? [] : [labelTag(verdict.label)])),
-    signals(verdict, true));
+    verdict.verdict === "accept" && verdict.signals.every((signal) => !signal.fired) ? null : reasons(verdict),
+    details(verdict));
 }
 
 function put(verdict, isNew) {

@@ -1,11 +1,14 @@
-// Calls that wait for a reviewer, the oldest first: new ones come below, so nothing moves under anybody's hand.
-// With a card in focus A accepts, R rejects, and the arrows go to its neighbours.
+// Calls that wait for a reviewer, the worst first. While somebody is at the list nothing in it changes its place: what
+// comes then is put where it belongs when the list is left. With a card in focus G says genuine, F fabricated, D opens
+// it up, and the arrows go to its neighbours.
 
-import { h, ids, name, share, signals, time, verdictTag } from "./elements.js";
+import { details } from "./details.js";
+import { h, ids, name, reasons, share, time, verdictTag } from "./elements.js";
 import * as server from "./server.js";
 
 const MOST = 10;
 const REFILL_BELOW = 6;
+const SEVERITY = { accept: 0, flag: 1, block: 2 };
 const list = document.getElementById("queue-list");
 const empty = document.getElementById("queue-empty");
 const count = document.getElementById("waiting");
@@ -17,35 +20,47 @@ let waiting = 0;
 let tell = () => {};
 let complain = () => {};
 let filling = false;
+let isStale = false; // a call came that belongs above one that is shown, while somebody was at the list
 let reviewed = null;
 const reviewedNow = new Set(); // since the page was begun
+const shown = new Map(); // verdicts of the cards
 
 const cardOf = (sequence) => list.querySelector(`li[data-sequence="${Number(sequence)}"]`);
-const lastShown = () => Number(list.lastElementChild?.dataset.sequence ?? 0);
+const isBusy = () =>
+  list.matches(":hover") || list.contains(document.activeElement) || list.querySelector("details[open]") !== null;
+
+// As the server orders them: by posterior, blocked before flagged, then the oldest.
+const isBefore = (one, other) =>
+  (other.posterior - one.posterior || SEVERITY[other.verdict] - SEVERITY[one.verdict] || one.sequence - other.sequence) < 0;
 
 function card(verdict) {
   const title = `review-${Number(verdict.sequence)}`;
-  const accept = h("button", { type: "button", "aria-describedby": title }, "Accept");
-  const reject = h("button", { type: "button", "aria-describedby": title }, "Reject");
+  const genuine = h("button", { type: "button", "aria-describedby": title }, "Genuine");
+  const fabricated = h("button", { type: "button", "aria-describedby": title }, "Fabricated");
+  const opened = details(verdict);
   const made = h("li", { class: "card", tabindex: "0", "data-sequence": verdict.sequence, "aria-labelledby": title },
     h("div", {},
       h("h3", { class: "line", id: title },
         verdictTag(verdict), name(verdict.tool), h("span", { class: "number" }, `P(fabricated) ${share(verdict.posterior)}`)),
-      h("div", { class: "line quiet" }, time(verdict.at), ...ids(verdict)),
-      signals(verdict, false)),
-    h("div", { class: "answers" }, accept, reject));
-  accept.addEventListener("click", () => review(verdict, false));
-  reject.addEventListener("click", () => review(verdict, true));
+      reasons(verdict),
+      h("div", { class: "line quiet" }, time(verdict.at), ...ids(verdict))),
+    h("div", { class: "answers" }, genuine, fabricated),
+    opened);
+  genuine.addEventListener("click", () => review(verdict, false));
+  fabricated.addEventListener("click", () => review(verdict, true));
   made.addEventListener("keydown", (event) => {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
-    const answer = { a: false, r: true }[event.key.toLowerCase()];
-    if (step !== undefined && made[step] !== null) {
+    const answer = { g: false, f: true }[event.key.toLowerCase()];
+    if (step !== undefined && event.target === made && made[step] !== null) {
       event.preventDefault();
       made[step].focus();
     } else if (answer !== undefined) {
       event.preventDefault();
       review(verdict, answer);
+    } else if (event.key.toLowerCase() === "d") {
+      event.preventDefault();
+      opened.open = !opened.open;
     }
   });
   return made;
@@ -57,13 +72,27 @@ function show() {
   if (waiting > list.children.length && list.children.length < REFILL_BELOW) refill();
 }
 
+function put(verdict, before = null) {
+  shown.set(verdict.sequence, verdict);
+  list.insertBefore(card(verdict), before);
+}
+
+function remove(element) {
+  shown.delete(Number(element.dataset.sequence));
+  element.remove();
+}
+
 async function refill() {
   if (filling) return;
   filling = true;
   try {
-    const found = await server.queue(lastShown(), MOST - list.children.length);
-    // Some may have been reviewed while this was asked for.
-    found.verdicts.filter((verdict) => !reviewedNow.has(verdict.sequence)).forEach(append);
+    // All that are shown are waiting too: so many of the worst hold as many others as there is room for.
+    const found = await server.queue(0, MOST + list.children.length);
+    found.verdicts
+      // Some may have been reviewed while this was asked for.
+      .filter((verdict) => !reviewedNow.has(verdict.sequence) && !shown.has(verdict.sequence))
+      .slice(0, MOST - list.children.length)
+      .forEach((verdict) => put(verdict));
   } catch (error) {
     complain(error);
   } finally {
@@ -71,30 +100,26 @@ async function refill() {
   }
 }
 
-function append(verdict) {
-  if (verdict.sequence > lastShown()) list.append(card(verdict));
-}
-
 function take(sequence) {
   const gone = cardOf(sequence);
   if (gone === null) return;
   const next = gone.nextElementSibling ?? gone.previousElementSibling;
   const hadFocus = gone.contains(document.activeElement);
-  gone.remove();
+  remove(gone);
   waiting -= 1;
   if (hadFocus) (next ?? document.getElementById("queue")).focus();
 }
 
 async function review(verdict, wasHallucination) {
-  const shown = cardOf(verdict.sequence);
-  if (shown === null || shown.getAttribute("aria-busy") === "true") return;
-  shown.setAttribute("aria-busy", "true");
+  const element = cardOf(verdict.sequence);
+  if (element === null || element.getAttribute("aria-busy") === "true") return;
+  element.setAttribute("aria-busy", "true");
   try {
     said(await server.review(verdict.sequence, wasHallucination));
     reviewedNow.add(verdict.sequence);
     take(verdict.sequence);
   } catch (error) {
-    shown.removeAttribute("aria-busy");
+    element.removeAttribute("aria-busy");
     if (error.status === 409 || error.status === 404) take(verdict.sequence);
     complain(error);
   }
@@ -103,8 +128,8 @@ async function review(verdict, wasHallucination) {
 function said(verdict) {
   reviewed = verdict;
   const was = verdict.label.was_hallucination;
-  lastText.textContent = `${verdict.tool}, call ${verdict.call_id}: ${was ? "rejected" : "accepted"}.`;
-  change.textContent = was ? "Accept it after all" : "Reject it after all";
+  lastText.textContent = `${verdict.tool}, call ${verdict.call_id}: ${was ? "fabricated" : "genuine"}.`;
+  change.textContent = was ? "No, it was genuine" : "No, it was fabricated";
   last.hidden = false;
   complain(null);
   tell(lastText.textContent);
@@ -118,22 +143,37 @@ change.addEventListener("click", async () => {
   }
 });
 
+function fill(verdicts) {
+  const focused = document.activeElement?.closest("#queue-list .card")?.dataset.sequence;
+  shown.clear();
+  list.replaceChildren();
+  verdicts.forEach((verdict) => put(verdict));
+  if (focused !== undefined) (cardOf(focused) ?? document.getElementById("queue")).focus();
+  isStale = false;
+}
+
 export function begin(queue, on) {
   ({ tell, complain } = on);
   waiting = queue.waiting;
   reviewedNow.clear();
-  const focused = document.activeElement?.closest(".card")?.dataset.sequence;
-  list.replaceChildren(...queue.verdicts.map(card));
-  if (focused !== undefined) (cardOf(focused) ?? document.getElementById("queue")).focus();
+  fill(queue.verdicts);
   show();
 }
 
-// A verdict that has just come: shown where all before it are, else with them when there is room.
+// A verdict that has just come: put where it belongs, unless that would move what somebody is about to click.
 export function add(verdict) {
   if (verdict.call_id === null || verdict.label !== null) return;
-  const isNext = waiting <= list.children.length;
+  const allShown = waiting <= list.children.length;
   waiting += 1;
-  if (isNext && list.children.length < MOST) append(verdict);
+  const next = [...list.children].find((each) => isBefore(verdict, shown.get(Number(each.dataset.sequence)))) ?? null;
+  if (next === null) {
+    if (allShown && list.children.length < MOST) put(verdict);
+  } else if (isBusy()) {
+    isStale = true;
+  } else {
+    put(verdict, next);
+    if (list.children.length > MOST) remove(list.lastElementChild);
+  }
 }
 
 export function label(of) {
@@ -145,3 +185,21 @@ export function total(now) {
   waiting = now;
   show();
 }
+
+// Nobody is at the list any more: the worst come first again.
+async function settle() {
+  if (!isStale || isBusy()) return;
+  isStale = false;
+  try {
+    const found = await server.queue(0, MOST);
+    if (!isBusy()) fill(found.verdicts.filter((verdict) => !reviewedNow.has(verdict.sequence)));
+    else isStale = true;
+    show();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+list.addEventListener("pointerleave", () => setTimeout(settle));
+list.addEventListener("focusout", () => setTimeout(settle));
+list.addEventListener("toggle", () => setTimeout(settle), true);

@@ -34,6 +34,12 @@ export async function state() {
 
 export const queue = (after, limit) => ask(`queue?after=${after}&limit=${limit}`);
 
+export const changes = () => ask("changes");
+
+export const call = (sequence) => ask(`calls/${Number(sequence)}`);
+
+export const decide = (id, state, corrects) => post("decisions", { id, state, corrects });
+
 export const review = (sequence, wasHallucination, corrects = 0) =>
   post("reviews", { sequence, was_hallucination: wasHallucination, corrects });
 
@@ -45,7 +51,7 @@ export async function logOut() {
 // Connects again by itself, from the last event on, as browsers do; `lost` is called where they give up.
 export function listen(position, on) {
   const source = new EventSource(`events?after=${encodeURIComponent(position)}`);
-  for (const kind of ["verdict", "label", "tools", "store", "anew"]) {
+  for (const kind of ["verdict", "label", "changes", "tools", "store", "anew"]) {
     source.addEventListener(kind, (event) => on[kind](JSON.parse(event.data)));
   }
   source.addEventListener("open", () => on.open());

@@ -39,15 +39,24 @@ class Finding:
         most: the most that it may weigh against the call, in nats.
         direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger, as
             far as the recalibration bears it out (at most ``borne_out`` / p).
+        traits: the same as ``detail`` for programs (see ``SignalResult``).
     """
 
-    __slots__ = ("detail", "direct", "most", "surprise")
+    __slots__ = ("detail", "direct", "most", "surprise", "traits")
 
-    def __init__(self, surprise: float, detail: str, most: float = math.inf, direct: float = 0.0) -> None:
+    def __init__(
+        self,
+        surprise: float,
+        detail: str,
+        most: float = math.inf,
+        direct: float = 0.0,
+        traits: tuple[str, ...] = (),
+    ) -> None:
         self.surprise = surprise
         self.detail = detail
         self.most = most
         self.direct = direct
+        self.traits = traits
 
 
 #: The finding of a check that looked and saw nothing.
@@ -93,7 +102,7 @@ class DeclaredCheck:
         """A signal that says nothing, and why."""
         return abstain(self.name, self.tier, detail, self.group)
 
-    def broken(self, case: Case, score: float, detail: str) -> SignalResult:
+    def broken(self, case: Case, score: float, detail: str, *traits: str) -> SignalResult:
         """The signal of a violated declaration."""
         ratio = self.ratio(case)
         memory: ToolMemory = case.memory
@@ -101,7 +110,7 @@ class DeclaredCheck:
         likelihood = max(self.fabricated / self._genuine_rate(rate, ratio), min(ratio, 1.0))
         if likelihood > LEAST_RATIO and case.factors:
             likelihood = max(_labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
-        return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group)
+        return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group, traits)
 
     def kept(self, case: Case, detail: str) -> SignalResult:
         """The signal of a declaration that holds."""
@@ -182,7 +191,8 @@ class LearnedCheck(DeclaredCheck, ABC):
         said = found.detail if fired else AS_USUAL_SAID
         score = 1.0 - math.exp(-surprise)
         # What ``SignalResult(...)`` does, in a third of the time: most signals of a call are made here.
-        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, said, self.group))
+        traits = found.traits if fired else ()
+        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, said, self.group, traits))
 
     @classmethod
     @lru_cache(maxsize=512)

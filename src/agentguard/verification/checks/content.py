@@ -46,7 +46,9 @@ class ContentFound:
             return SignalResult(self.name, True, False, found.score, 1.0, None, self.tier, detail, GROUP)
         ratio = case.settings.likelihood_ratios.get(self.name, DEFAULT_RATIOS[self.name])
         ratio = ratio if found.sure else 1.0 + (ratio - 1.0) * found.score * SUSPICIOUS
-        return SignalResult(self.name, True, True, found.score, max(ratio, 1.0), None, self.tier, detail, GROUP)
+        return SignalResult(
+            self.name, True, True, found.score, max(ratio, 1.0), None, self.tier, detail, GROUP, tuple(found.names)
+        )
 
     def _found(self, case: Case) -> Found:
         if case.found is None:  # all that the profile asks for, in one pass

@@ -7,6 +7,7 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
+from agentguard.verification.echoes import find_echoes
 from agentguard.verification.pool import SHORTEST_OWNED
 
 from .base import Finding, LearnedCheck
@@ -15,7 +16,14 @@ __all__ = ["DuplicateResult"]
 
 BETWEEN_SISTERS: Final = 0.1  # before anything is known: how often tools whose results have one form give the same one
 BETWEEN_STRANGERS: Final = 0.03
+LONGEST_NOTICE: Final = 60  # bytes: "no matches found"
+NOTICE_NATS: Final = 0.3  # alone it may not flag
 SISTERS_NATS: Final = 1.5  # alone it may flag, and not block
+
+
+def _most(size: int) -> float:
+    """How much the repetition of a result of so many bytes may say, in nats: a notice says the same to everybody."""
+    return NOTICE_NATS if size < LONGEST_NOTICE else math.inf
 
 
 class DuplicateResult(LearnedCheck):
@@ -38,16 +46,18 @@ class DuplicateResult(LearnedCheck):
         if memory.keys.is_foreign(arguments, document.digest):
             if memory.count < 3:
                 return f"{memory.count} of 3 calls"
+            if any(echo.found for echo in find_echoes(arguments, document)):
+                return "known under other arguments, and repeats one of these"
             rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
             usual = memory.pool.foreign.mean(0.1, 4.0)
-            return Finding(-math.log(rate.mean(usual, 3.0)), "known as the result of quite other arguments")
+            return Finding(-math.log(rate.mean(usual, 3.0)), "known as the result of quite other arguments", most=_most(document.size), traits=("foreign",))
         if memory.pool.is_anothers(document.digest, memory.id):
             pool = memory.pool
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
-                return Finding(-math.log(usual), "known as the result of a sister tool", SISTERS_NATS)
+                return Finding(-math.log(usual), "known as the result of a sister tool", SISTERS_NATS, traits=("sister",))
             usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
-            return Finding(-math.log(usual), "known as the result of another tool")
+            return Finding(-math.log(usual), "known as the result of another tool", traits=("another's",))
         if memory.is_known(document):
             return "known under these or similar arguments"
         return "never seen elsewhere"

@@ -30,7 +30,7 @@ class EchoMismatch(LearnedCheck):
         missing = self._declared_missing(case)
         if missing is None:
             return learned
-        declared = self.broken(case, 1.0, f"does not repeat argument {missing!r} as declared")
+        declared = self.broken(case, 1.0, f"does not repeat argument {missing!r}  as declared", f"declared echo {missing}")
         return learned if learned.likelihood_ratio > declared.likelihood_ratio else declared
 
     @staticmethod
@@ -40,9 +40,9 @@ class EchoMismatch(LearnedCheck):
         if not declared or case.document.is_error:
             return None
         given = dict(case.arguments.values)
-        for argument, place in declared.items():
+        for argument, echo in declared.items():
             text = given.get(argument)
-            if text and _lacks(text, case.document.leaves.get(place, ())):
+            if text and _lacks(text, case.document.leaves.get(echo.path, ())):
                 return argument
         return None
 
@@ -56,8 +56,8 @@ class EchoMismatch(LearnedCheck):
         found = memory.echoes.surprise(echoes, memory.pool.echoes)
         if found is None:
             return "this tool is not known to repeat its arguments"
-        surprise, detail, direct = found
-        return Finding(surprise, detail, direct=direct)
+        surprise, detail, direct, traits = found
+        return Finding(surprise, detail, direct=direct, traits=traits)
 
 
 def _lacks(text: str, values: Sequence[Any]) -> bool:

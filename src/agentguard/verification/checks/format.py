@@ -29,8 +29,9 @@ class FormatMismatch(LearnedCheck):
         shape = learned_shape(case, WARM_UP)
         if isinstance(shape, str):
             return shape
-        worst, why = shape.contradiction(document)
-        x, said = shape.broken_format(document)
+        worst, why, where = shape.contradiction(document)
+        traits = (f"type of {where}",)
+        x, said, where = shape.broken_format(document)
         if x > worst:
-            worst, why = x, said
-        return Finding(worst, why)
+            worst, why, traits = x, said, (f"format of {where}",)
+        return Finding(worst, why, traits=traits)

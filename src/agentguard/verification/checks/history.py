@@ -19,7 +19,7 @@ __all__ = ["HistoricalInconsistency", "swing"]
 BY_CHANCE: Final = 0.1  # P(a fabricated result is byte for byte the known one)
 NEW: Final = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
 STEADY: Final = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
-NEW_ALONE: Final = 2.0  # nats: what a tool's user does changes its answers too
+NEW_ALONE: Final = 1.2  # nats: what a tool's user does changes its answers too
 WENT_BACK: Final = 0.3  # P(a clock goes back | fabricated or corrupted)
 STRONGEST_AGREEMENT: Final = 0.25
 WITHIN_VARIANCE: Final = 0.1**2
@@ -43,6 +43,11 @@ def swing(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) ->
             furthest, where = t_squared, path
     least = student_t4_tail(math.sqrt(furthest / (1.0 + 1.0 / history.seen)))
     return -math.log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), where
+
+
+def _place(case: Case) -> str:
+    """The arguments, told from others: what is odd here concerns them alone."""
+    return case.arguments.key[:6].hex()
 
 
 class HistoricalInconsistency(LearnedCheck):
@@ -87,17 +92,17 @@ class HistoricalInconsistency(LearnedCheck):
             return Finding(0.0, "the same result as before")
         change, revert = memory.change_rate(history), memory.reverts.mean(0.1, 3.0)
         if document.digest in history.results:
-            found = Finding(-math.log(min(change, revert)), "an earlier result that had been replaced since")
+            found = Finding(-math.log(min(change, revert)), "an earlier result that had been replaced since", traits=(f"reverted {_place(case)}",))
         else:
             new = change * (1.0 - revert)
             direct = NEW / new if history.count >= STEADY else 0.0
-            found = Finding(-math.log(new), "another result than before", NEW_ALONE, direct)
+            found = Finding(-math.log(new), "another result than before", NEW_ALONE, direct, (f"changed {_place(case)}",))
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
         if where and -math.log(back) > found.surprise:
             said = f"{where} went back, and has only ever gone forward"
-            found = Finding(-math.log(back), said, direct=WENT_BACK / back)
+            found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=(f"clock {where}",))
         x, where = swing(memory, history, numbers_of(document))
         if x > found.surprise:
             moved = f"{where or 'the number'} moved far from its level under these arguments"
-            found = Finding(x, moved, direct=found.direct)
+            found = Finding(x, moved, direct=found.direct, traits=(f"moved {where}",))
         return found

@@ -17,6 +17,7 @@ __all__ = ["LatencyAnomaly"]
 WARM_UP: Final = 8
 LEAST_SCALE: Final = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
 LATE_WEIGHT: Final = 0.5
+LATE_NATS: Final = 0.3  # alone it is no suspect: slowness has other reasons
 INSTANT_WEIGHT: Final = 3.0
 
 
@@ -45,7 +46,7 @@ class LatencyAnomaly(LearnedCheck):
         if milliseconds < least:
             score = 1.0 - milliseconds / INSTANT_MS / 2.0 if milliseconds < INSTANT_MS else 1.0 - milliseconds / least
             said = f"{milliseconds:.3g} ms, declared to take {least:g} ms or more"
-            declared = self.broken(case, score, said)
+            declared = self.broken(case, score, said, "declared latency")
             if milliseconds < INSTANT_MS and "expected_latency_ms" in profile.model_fields_set:
                 declared = declared._replace(likelihood_ratio=declared.likelihood_ratio * INSTANT_WEIGHT)
         else:
@@ -56,6 +57,8 @@ class LatencyAnomaly(LearnedCheck):
         milliseconds = case.milliseconds
         if milliseconds is None:
             return "the execution time is unknown"
+        if case.document.is_error:
+            return "an error report has times of its own"
         memory: ToolMemory = case.memory
         ring = memory.latency
         if len(ring) < WARM_UP:
@@ -68,4 +71,7 @@ class LatencyAnomaly(LearnedCheck):
         if max(early, late) <= 0.0:
             return AS_USUAL
         usual = math.exp(ring.ordered[len(ring) // 2])
-        return Finding(max(early, late), f"{milliseconds:.3g} ms, usually about {usual:.3g}")
+        said = f"{milliseconds:.3g} ms, usually about {usual:.3g}"
+        if early > late:
+            return Finding(early, said, traits=("early",))
+        return Finding(late, said, LATE_NATS, traits=("late",))

@@ -37,9 +37,9 @@ class LengthAnomaly(LearnedCheck):
         if (low is None and high is None) or case.document.is_error:
             return learned
         if low is not None and size < low:
-            declared = self.broken(case, 0.5 * (1 - size / low), f"{size} bytes, at least {low}")
+            declared = self.broken(case, 0.5 * (1 - size / low), f"{size} bytes, at least {low}", "declared length")
         elif high is not None and size > high:
-            declared = self.broken(case, 0.2, f"{size} bytes, at most {high}")
+            declared = self.broken(case, 0.2, f"{size} bytes, at most {high}", "declared length")
         else:
             declared = self.kept(case, "within the declared length")
         return learned if learned.applicable and learned.likelihood_ratio > declared.likelihood_ratio else declared
@@ -58,4 +58,5 @@ class LengthAnomaly(LearnedCheck):
         if lengths.is_usual(x):
             return AS_USUAL
         p = min(2.0 * min(lengths.lower_p(x, LEAST_SCALE), lengths.upper_p(x, LEAST_SCALE)), 1.0)
-        return Finding(-math.log(p), f"{document.size} bytes are unusual")
+        traits = ("short" if x < lengths.ordered[len(lengths) // 2] else "long",)
+        return Finding(-math.log(p), f"{document.size} bytes are unusual", traits=traits)

@@ -33,4 +33,4 @@ class PatternMismatch(DeclaredCheck):
         if case.contract.matches_a_pattern(case.document):
             return self.kept(case, "a declared pattern is found")
         count = len(case.contract.profile.response_patterns)
-        return self.broken(case, SCORE, f"none of {count} declared patterns is found")
+        return self.broken(case, SCORE, f"none of {count} declared patterns is found", "no pattern")

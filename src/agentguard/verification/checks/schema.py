@@ -42,4 +42,4 @@ class SchemaMismatch(DeclaredCheck):
                 return self.abstain("text: what is declared leaves it free")
             return self.kept(case, "all that is declared holds")
         declared = len(contract.required) + len(contract.forbidden) + contract.has_schema
-        return self.broken(case, min(len(broken) / declared, 1.0), "; ".join(broken[:3]))
+        return self.broken(case, min(len(broken) / declared, 1.0), "; ".join(broken[:3]), *broken[:3])

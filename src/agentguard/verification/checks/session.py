@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
@@ -10,6 +11,8 @@ from agentguard.verification.case import Case
 from .base import Finding, LearnedCheck
 
 __all__ = ["SessionInconsistency"]
+
+CHANGED_NATS: Final = 1.2  # what a tool's user does changes its answers too
 
 
 class SessionInconsistency(LearnedCheck):
@@ -34,4 +37,4 @@ class SessionInconsistency(LearnedCheck):
             return "an error report, not an answer"
         if earlier == case.document.digest:
             return Finding(0.0, "the same result as earlier in this session")
-        return Finding(-math.log(memory.session_changes.mean(0.3, 2.0)), "another result than earlier in this session")
+        return Finding(-math.log(memory.session_changes.mean(0.3, 2.0)), "another result than earlier in this session", CHANGED_NATS, traits=(f"changed {case.arguments.key[:6].hex()}",))

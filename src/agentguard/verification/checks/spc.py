@@ -42,4 +42,4 @@ class SpcAnomaly(LearnedCheck):
             return f"{max((memory.drift.count(name) for name, _ in points), default=0)} of {WARM_UP} calls"
         if worst < 1.0:
             return Finding(0.0, "within its control limits")
-        return Finding(6.0 * worst, f"the EWMA of {where} is beyond its control limit")
+        return Finding(6.0 * worst, f"the EWMA of {where} is beyond its control limit", traits=(f"drift of {where}",))

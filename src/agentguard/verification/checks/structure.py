@@ -14,10 +14,12 @@ from .base import AS_USUAL, Finding, LearnedCheck
 __all__ = ["StructureMismatch"]
 
 WARM_UP: Final = 2
+TEXT_KINDS: Final = frozenset({"prose", "keyed", "list", "word"})  # a text may be read as one or as another
 LONGEST_NOTICE: Final = 200  # bytes
 POOLED: Final = 2.0
 KNOWN_ERROR: Final = 0.3
 NEW_ERROR: Final = 0.5
+ERROR_NATS: Final = 0.3  # an error speaks for itself: alone it is no suspect
 SMALL_TRAIT: Final = 1.1  # nats: one field more may flag
 WHOLE_RESULT: Final = 5.0  # nats: a wholly unknown form may block
 
@@ -49,32 +51,38 @@ class StructureMismatch(LearnedCheck):
             usual = memory.pool.errors.mean(0.1, 4.0)
             known = error_form(document) in memory.error_forms.counts
             weight = KNOWN_ERROR if known else NEW_ERROR
-            return Finding(-weight * math.log(memory.errors.mean(usual, POOLED)), "an error report, unusual here")
+            return Finding(-weight * math.log(memory.errors.mean(usual, POOLED)), "an error report, unusual here", ERROR_NATS, traits=("error",))
         if memory.is_known(document):
             return "this very result is known"
         if document.kind == "empty":
-            return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here")
+            return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here", traits=("empty",))
         if memory.kinds.total < WARM_UP and memory.pool.has_anothers_form(document, memory.id):
             usual = memory.pool.foreign_form.mean(0.25, 4.0)
-            return Finding(-math.log(usual), "has the form of another tool's results", SMALL_TRAIT)
+            return Finding(-math.log(usual), "has the form of another tool's results", SMALL_TRAIT, traits=("another form",))
         if memory.kinds.total < WARM_UP:
             return f"{memory.kinds.total} of {WARM_UP} results"
         p = memory.kinds.p(document.kind)
         worst, extent, why = -math.log(p), 1.0, ""
+        traits: tuple[str, ...] = ()
         if p < 1.0:
+            traits = (f"kind {document.kind}",)
+            if document.layout is None and memory.kinds.counts.keys() & TEXT_KINDS:
+                extent = 0.0
             why = f"a result of kind {document.kind!r}, unusual here"
         shape = memory.shapes.get(document.kind)
         if shape is not None and shape.count >= WARM_UP:
-            x, share, said = shape.surprise(document)
+            x, share, said, odd = shape.surprise(document, case.arguments.names)
+            traits += odd
             if x > worst:
                 worst, extent, why = x, share, said
         form = outermost_form(document)
         direct = 0.0 if form is None else memory.swapped_ratio(form)
         if form is not None and direct > 1.0:
             worst, extent = max(worst, -math.log(memory.forms.p(form))), 1.0
+            traits += ("another form",)
             why = why or "has the form of other tools' results"
         if worst == 0.0:
             return AS_USUAL if document.complete else AS_FAR_AS_SEEN
         if document.size <= LONGEST_NOTICE and not document.forms and memory.pool.is_shared(document.digest):
-            return Finding(worst, "a notice that several tools give, unusual here", SMALL_TRAIT)
-        return Finding(worst, why, SMALL_TRAIT + WHOLE_RESULT * extent, direct)
+            return Finding(worst, "a notice that several tools give, unusual here", SMALL_TRAIT, traits=traits)
+        return Finding(worst, why, SMALL_TRAIT + WHOLE_RESULT * extent, direct, traits)

@@ -14,6 +14,7 @@ from .base import Finding, LearnedCheck
 __all__ = ["TruncatedResult"]
 
 POOLED: Final = 8.0
+BEGINNING: Final = "a beginning of a longer result known for the same arguments"
 SHOWN: Final = 0.3  # P(a result shows such a trace | fabricated or corrupted)
 RATES_KNOWN: Final = 8  # results after which the rate of a trace is a likelihood of its own
 RARE: Final = -math.log(0.03)
@@ -45,31 +46,31 @@ class TruncatedResult(LearnedCheck):
             return "an error or an empty result"
         if memory.is_known(document):
             return "this very result is known"
-        worst, why = 0.0, "complete"
+        worst, why, trait = 0.0, "complete", ""
         if document.kind == "broken":
             overall = memory.pool.broken.mean(0.1, 3.0)
-            worst, why = -math.log(memory.broken.mean(overall, POOLED)), "starts as JSON and does not parse"
+            worst, why, trait = -math.log(memory.broken.mean(overall, POOLED)), "starts as JSON and does not parse", "unparsed"
         history = memory.keys.by_key.get(case.arguments.key)
         if history is not None and history.is_cut_off(document):
             x = -math.log(memory.cut_off.mean(0.06, 5.0))
             if x > worst:
-                worst, why = x, "a beginning of a longer result known for the same arguments"
+                worst, why, trait = x, BEGINNING, f"beginning {case.arguments.key[:6].hex()}"
         unclosed, endings = memory.unclosed.get(document.kind), memory.endings.get(document.kind)
         if unclosed is not None and endings is not None and endings.total >= 2:
             if document.unclosed:
                 x = -math.log(unclosed.mean())
                 if x > worst:
-                    worst, why = x, "a quote or bracket is still open at the end"
+                    worst, why, trait = x, "a quote or bracket is still open at the end", "unclosed"
             shape = memory.shapes.get(document.kind)
             if shape is not None and ends_in_a_cut_object(document, shape):
                 x = -math.log(memory.cut_objects.mean(0.1, 3.0))
                 if x > worst:
-                    worst, why = x, "the last object lacks the last of its usual keys"
+                    worst, why, trait = x, "the last object lacks the last of its usual keys", "cut object"
             last = ending(document)
             x = 0.0 if last in CLOSING else -math.log(endings.p(last))
             if x > worst:
-                worst, why = x, "breaks off where no result of this kind ends"
+                worst, why, trait = x, "breaks off where no result of this kind ends", "ending"
         # A trace that genuine results of this tool do show is no event by itself: there its p-value is all it says.
         known = memory.kinds.total >= RATES_KNOWN and worst >= RARE
         direct = SHOWN * math.exp(worst) if known else 0.0
-        return Finding(worst, why, direct=direct)
+        return Finding(worst, why, direct=direct, traits=(trait,))

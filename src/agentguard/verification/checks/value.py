@@ -38,23 +38,25 @@ class ValuePlausibility(LearnedCheck):
         shape = learned_shape(case, WARM_UP)
         if isinstance(shape, str):
             return shape
-        least, where, sign, judged = 1.0, "", 1.0, 0
+        least, where, above, sign, judged = 1.0, "", True, 1.0, 0
         for path, x in numbers_of(document).items():
             level = memory.levels.get(path)
             if level is not None and level.count >= WARM_UP:
                 judged += 1
                 p = level.p(x)
                 if p < least:
-                    least, where = p, path
+                    least, where, above = p, path, x > level.mean
                 if x < 0.0:
                     sign = min(sign, level.sign_p(x))
         worst, why, several = 0.0, "", 1.0 + 0.5 * (judged - 1)
+        traits: tuple[str, ...] = ()
         if judged:
             worst = -math.log(min(least * several, 1.0))
             if worst > 0.0:
                 why = f"{where or 'the number'} is far from its usual level"
-        x, said = shape.format_surprise(document)
+                traits = (f"{where} {'above' if above else 'below'} its level",)
+        x, said, written = shape.format_surprise(document)
         if x > worst:
-            worst, why = x, said
+            worst, why, traits = x, said, (f"writing of {written}",)
         direct = SHOWN / (sign * several) if sign < 1.0 else 0.0
-        return Finding(worst, why, direct=direct)
+        return Finding(worst, why, direct=direct, traits=traits)

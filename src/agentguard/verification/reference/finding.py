@@ -41,4 +41,5 @@ class DocumentedCheck:
         if score is None:
             return SignalResult.abstain(self.name, self.tier, detail)
         ratio = case.settings.likelihood_ratios.get(self.name, self.ratio)
-        return SignalResult(self.name, True, score > 0.0, score, ratio, None, self.tier, detail)
+        traits = (self.name,) if score > 0.0 else ()
+        return SignalResult(self.name, True, score > 0.0, score, ratio, None, self.tier, detail, "", traits)

@@ -67,6 +67,7 @@ class Reference:
         return self._tiers
 
     shared = None
+    holds = False
 
     def new_memory(self, tool: str, /) -> Baseline:
         """What is remembered of a tool that was never called."""

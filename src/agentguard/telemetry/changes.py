@@ -1,0 +1,93 @@
+"""The present state of each lasting change, so that a transition is told once, whichever engines tell of it."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from datetime import datetime, timezone
+from threading import Lock
+from typing import Final
+
+from agentguard.errors import AgentGuardError
+from agentguard.verification import VerificationEngine
+from agentguard.verification.changes import Change
+
+from .tool_names import ToolNames
+
+__all__ = ["CHANGE", "ChangeStates", "moment", "open_by_label"]
+
+#: The name of the event in logs and traces.
+CHANGE: Final = "agentguard.change"
+MAX_CHANGES: Final = 10_000
+
+
+class ChangeStates:
+    """The latest state of each change, by its id. Thread-safe.
+
+    Several engines of a process may be on one store: each tells of what it makes itself and of what it reads of the
+    others, and one that reads late tells of states that are over.
+
+    Args:
+        most: how many are known; beyond it those longest unheard of go.
+
+    >>> states = ChangeStates()
+    >>> change = Change("0a1b2c3d4e5f", "get_price", "open", "price is high", (), 5.0, 5.0, 1, 1, False)
+    >>> states.take(change), states.take(change), states.take(change._replace(state="adopted", since=9.0))
+    (True, False, True)
+    """
+
+    def __init__(self, most: int = MAX_CHANGES) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._latest: OrderedDict[str, Change] = OrderedDict()
+        self._tools: set[str] = set()  # that had an open one: they go on to be counted, with 0
+
+    def take(self, change: Change) -> bool:
+        """Take note of a change's state; whether it is one that was not known yet."""
+        with self._lock:
+            last = self._latest.get(change.id)
+            news = last is None or (change.since >= last.since and change.state != last.state)
+            if news:
+                self._latest[change.id] = change
+                self._latest.move_to_end(change.id)
+                if len(self._latest) > self._most:
+                    self._latest.popitem(last=False)
+                if change.state == "open":
+                    self._tools.add(change.tool)
+            return news
+
+    def watch(self, engine: VerificationEngine) -> None:
+        """Take note of what an engine knows already: that is not news."""
+        try:
+            known = engine.changes()
+        except (AgentGuardError, AttributeError):  # PENDING: AttributeError until every engine has ``changes``
+            # A store that cannot be read now: its changes are told of as the engine reads them.
+            return
+        for change in known:
+            self.take(change)
+
+    def open_by_tool(self) -> dict[str, int]:
+        """How many are open, by tool; 0 where one was and none is."""
+        with self._lock:
+            found = Counter(change.tool for change in self._latest.values() if change.state == "open")
+            self._tools &= {change.tool for change in self._latest.values()}
+            return {tool: found[tool] for tool in sorted(self._tools)}
+
+
+def open_by_label(states: ChangeStates, names: ToolNames) -> dict[str, int]:
+    """How many changes are open, by the label of their tool."""
+    found: Counter[str] = Counter()
+    for tool, count in states.open_by_tool().items():
+        found[names.label(tool)] += count
+    return dict(found)
+
+
+def moment(at: float) -> str:
+    """A time in seconds since the epoch as UTC by ISO 8601.
+
+    >>> moment(1_700_000_000.25), moment(1e30)
+    ('2023-11-14T22:13:20.250+00:00', '1e+30')
+    """
+    try:
+        return datetime.fromtimestamp(at, timezone.utc).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return repr(at)  # of a clock that was far off

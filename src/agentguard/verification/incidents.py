@@ -1,0 +1,364 @@
+"""Faults that last: suspects that are odd in the same way are one incident, which teaches nothing until it ends.
+
+::
+
+    call ── judged ──▶ this very call, with this very result, was a suspect before? ── yes ──▶ the verdict it had
+                          │ no
+                          ▼
+            odd in a way that was odd before? ── yes ──▶ the verdict of that incident; held back, not learned
+                          │ no
+                          ▼
+            suspect? ── yes ──▶ an incident of one call begins ── calls like it ──▶ it is told of
+                          │ no
+                          ▼
+            ordinary: learned; two of them in a row end the runs that are under way
+
+One call and the thousandth look alike because nothing is learned from either. What tells a change that *replaces* a
+tool's answers from a mode *beside* them is what comes between: a mode has ordinary calls between its runs, again and
+again. What an ended run leaves behind:
+
+================================== ============================================================================
+one or two calls                   learned, thinned as single suspects are: a bad one must not become the norm
+more                               nothing: the incident has recovered, and the next call like it opens it again
+the third run of an incident       all that was held back, in full: a ``mode`` is a thing that the tool does
+================================== ============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Final, NamedTuple
+
+from .case import Case
+from .changes import ChangeState
+from .method import Decision
+from .types import SignalResult, Verdict
+
+__all__ = ["Held", "Incident", "Incidents", "Settled", "incident_id", "lead_traits", "spoken_traits"]
+
+MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
+MAX_SAME: Final = 128  # suspects of one tool that are known again
+MAX_HELD: Final = 16  # calls of one incident that are kept, to be learned if it is adopted
+MAX_HELD_BYTES: Final = 1 << 14  # of one such result
+MAX_TRAITS: Final = 16
+MAX_SESSIONS: Final = 3
+TOLD_AFTER: Final = 2  # calls: what lasts is more than one
+ENDS_AFTER: Final = 2  # ordinary calls in a row
+SHORT_RUN: Final = 2  # calls
+MODE_AFTER: Final = 3  # runs
+QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change needs no more forbearance
+SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
+
+#: Signals that tell of the tool more than of the call: they name an incident only where nothing else does.
+OF_THE_TOOL: Final = frozenset({"length_anomaly", "spc_anomaly"})
+#: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
+PASSING: Final = ("writing of ", "long", "short", "drift of ", "late")
+#: Traits that concern the arguments of one call alone: the same answer over sessions is what they have now.
+OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ")
+
+
+class Held(NamedTuple):
+    """A call that was held back: what it takes to learn it after all; ``in_full`` where it is taken as genuine."""
+
+    case: Case
+    signals: dict[str, SignalResult]
+    decision: Decision
+    in_full: bool = False
+
+
+class Incident:
+    """One way in which a tool's results were odd.
+
+    Attributes:
+        id: see ``incident_id``.
+        traits: by which calls like it are known.
+        what: the strongest of them in words.
+        verdict: that of its first call.
+        state: see ``changes.Change``; a reviewer's word (``reviewed``) stands.
+        calls, blocked: how many calls looked like it, and how many of those were blocked.
+        runs: how often it came, with ordinary calls between.
+        run: calls of the run that is under way; 0 where none is.
+        misses: ordinary calls since the last call like it.
+        told: somebody was told of it.
+        events: how many events of it are in the store's log.
+    """
+
+    __slots__ = (
+        "blocked", "calls", "events", "held", "id", "misses", "reviewed", "run", "runs", "sessions", "state", "told",
+        "traits", "verdict", "what",
+    )  # fmt: skip
+
+    def __init__(self, id_: str, traits: tuple[str, ...], what: str, verdict: Verdict) -> None:
+        self.id = id_
+        self.traits = traits
+        self.what = what
+        self.verdict: Verdict = verdict
+        self.state: ChangeState = "open"
+        self.reviewed = False
+        self.calls = 0
+        self.blocked = 0
+        self.runs = 0
+        self.run = 0
+        self.misses = 0
+        self.sessions: set[str | None] = set()
+        self.told = False
+        self.events = 0
+        self.held: list[Held] = []
+
+
+class Settled(NamedTuple):
+    """What becomes of a judged call, given what came before it.
+
+    Attributes:
+        verdict: the one that stands.
+        posterior: P(fabricated); that of the first asking where the same call is asked again.
+        incident: what it belongs to, if anything.
+        asked: how often this very call had this very result before.
+        teaches: it may be learned.
+        moved: incidents that somebody is to be told of: begun, ended, opened again.
+        released: calls that were held back and are to be learned now.
+    """
+
+    verdict: Verdict
+    posterior: float
+    incident: Incident | None = None
+    asked: int = 0
+    teaches: bool = True
+    moved: tuple[Incident, ...] = ()
+    released: tuple[Held, ...] = ()
+
+
+class _Same:
+    """A suspect that is known again, with the verdict that it had and the session in which it had it."""
+
+    __slots__ = ("asked", "incident", "posterior", "session", "verdict")
+
+    def __init__(self, verdict: Verdict, posterior: float, incident: Incident, session: str | None) -> None:
+        self.verdict: Verdict = verdict
+        self.posterior = posterior
+        self.incident = incident
+        self.session = session
+        self.asked = 0
+
+
+class Incidents:
+    """The incidents of one tool. Used under the tool's lock; bounded.
+
+    Args:
+        holds: suspects are held back and calls like them keep their verdict; False only takes note, and follows what
+            reviewers decide: for a method whose verdicts are laid down by a document.
+    """
+
+    __slots__ = ("_by_id", "_holds", "_same")
+
+    def __init__(self, *, holds: bool = True) -> None:
+        self._holds = holds
+        self._by_id: dict[str, Incident] = {}
+        self._same: dict[tuple[bytes, int], _Same] = {}
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self._by_id.values())
+
+    def find(self, id_: str) -> Incident | None:
+        """The incident of this id, while it is remembered."""
+        return self._by_id.get(id_)
+
+    def waive(self, signals: dict[str, SignalResult]) -> None:
+        """Silence, in place, what learned signals say of a change that a reviewer took for genuine."""
+        for incident in self._by_id.values():
+            if incident.state == "adopted":
+                for name, signal in signals.items():
+                    if signal.fired and signal.p_value is not None and not _strangers(signal.traits, incident.traits):
+                        signals[name] = signal._replace(
+                            fired=False, likelihood_ratio=1.0, traits=(), detail=f"as change {incident.id} was taken for genuine"
+                        )
+                        incident.misses = 0
+
+    def settle(
+        self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, learn: bool = True
+    ) -> Settled:
+        """Give a judged call its place among what was odd before.
+
+        Args:
+            case: the call.
+            signals: what was said of it.
+            decision: what was made of that.
+            learn: False leaves everything as it is.
+        """
+        verdict, posterior = decision.verdict, decision.posterior
+        if not self._by_id and verdict == "accept":
+            return Settled(verdict, posterior)
+        same = self._same.get((case.arguments.key, case.document.digest))
+        if same is not None and same.session == case.call.session_id:
+            same.asked += learn
+            return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
+        spoken = spoken_traits(signals, decision.contributions)
+        incident = self._like(spoken) if same is None else same.incident
+        if verdict == "accept" and not (incident is not None and incident.state == "fault"):
+            if not learn or case.document.is_error or case.document.kind == "empty":
+                return Settled(verdict, posterior)  # an error tells nothing of what the tool answers otherwise
+            return self._ordinary(posterior)
+        if incident is None or incident.state == "adopted":
+            lead = lead_traits(spoken, decision.contributions)
+            if not lead or (self._holds and all(trait.startswith(PASSING) for trait in lead)):
+                return Settled(verdict, posterior)  # nothing by which calls like it could be known
+            what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
+            incident = Incident(incident_id(case.call.tool, lead[0]), lead, signals[what].detail, verdict)
+        if not learn:
+            return Settled(self._verdict(incident, case, verdict), posterior, incident, teaches=False)
+        return self._suspect(incident, case, signals, decision)
+
+    def remember(self, incident: Incident) -> None:
+        """Take in an incident, that of another worker for instance, while there is room for it."""
+        self._by_id.pop(incident.id, None)
+        self._by_id[incident.id] = incident
+        if len(self._by_id) > MAX_INCIDENTS:
+            undecided = [id_ for id_, other in self._by_id.items() if not other.reviewed]
+            self._forget(self._by_id[undecided[0] if undecided else next(iter(self._by_id))])
+
+    def decide(self, incident: Incident, state: ChangeState, *, reviewed: bool = True) -> tuple[Held, ...]:
+        """Give an incident a state; the calls that are to be learned for it."""
+        incident.state, incident.reviewed = state, reviewed
+        self._forget_same(incident)
+        if state == "mode":
+            return self._as_mode(incident)
+        if state != "adopted":
+            return ()
+        released = tuple(held._replace(in_full=True) for held in incident.held)
+        incident.held = []
+        return released
+
+    def _like(self, spoken: Mapping[str, tuple[str, ...]]) -> Incident | None:
+        """The incident that shares most of what is odd here."""
+        best, most = None, 0
+        for incident in self._by_id.values() if spoken else ():
+            shared = sum(trait in incident.traits for traits in spoken.values() for trait in traits)
+            if shared > most:
+                best, most = incident, shared
+        return best
+
+    def _verdict(self, incident: Incident, case: Case, verdict: Verdict) -> Verdict:
+        if incident.state == "fault":
+            return "block"
+        if not self._holds:
+            return verdict
+        if verdict == "block" or incident.verdict == "block":
+            return "block" if incident.blocked < case.contract.profile.max_blocks else "flag"
+        return "flag"
+
+    def _suspect(
+        self, incident: Incident, case: Case, signals: dict[str, SignalResult], decision: Decision
+    ) -> Settled:
+        moved, session = False, case.call.session_id
+        verdict = self._verdict(incident, case, decision.verdict)
+        self.remember(incident)
+        incident.calls += 1
+        incident.blocked += verdict == "block"
+        incident.misses = 0
+        incident.runs += incident.run == 0
+        incident.run += 1
+        if incident.state == "recovered":
+            incident.state, moved = "open", incident.told
+        if incident.calls >= TOLD_AFTER and not incident.told:
+            incident.told = moved = True
+        if len(incident.held) < MAX_HELD and case.document.size <= MAX_HELD_BYTES:
+            incident.held.append(Held(case, signals, decision))
+        if len(incident.sessions) < MAX_SESSIONS:
+            incident.sessions.add(session)
+        released = self._released(incident, case)
+        if released:
+            return Settled(verdict, decision.posterior, incident, 0, False, (incident,) if incident.told else (), released)
+        self._same[case.arguments.key, case.document.digest] = _Same(verdict, decision.posterior, incident, session)
+        if len(self._same) > MAX_SAME:
+            del self._same[next(iter(self._same))]
+        teaches = not self._holds and incident.state != "fault"
+        return Settled(verdict, decision.posterior, incident, 0, teaches, (incident,) if moved else ())
+
+    def _released(self, incident: Incident, case: Case) -> tuple[Held, ...]:
+        """What was held back, where this call is one too many for it to be a fault."""
+        if incident.state != "open" or not self._holds:
+            return ()
+        enough = case.contract.profile.adopt_after
+        if enough is not None and incident.calls >= enough:
+            return self.decide(incident, "adopted", reviewed=False)
+        if len(incident.sessions - {None}) >= MAX_SESSIONS and _of_the_arguments(incident):
+            return self._as_mode(incident)
+        return ()
+
+    def _ordinary(self, posterior: float) -> Settled:
+        released: list[Held] = []
+        moved: list[Incident] = []
+        for incident in list(self._by_id.values()):
+            incident.misses += 1
+            if incident.state == "adopted" and incident.misses > QUIET_AFTER:
+                self._forget(incident)
+            if incident.run and incident.misses >= ENDS_AFTER:
+                self._end_run(incident, released, moved)
+        return Settled("accept", posterior, None, 0, True, tuple(moved), tuple(released))
+
+    def _end_run(self, incident: Incident, released: list[Held], moved: list[Incident]) -> None:
+        calls, incident.run = incident.run, 0
+        if incident.state != "open" or not self._holds:
+            return
+        if incident.runs >= MODE_AFTER:
+            released += self._as_mode(incident)
+        elif calls <= SHORT_RUN:
+            released += incident.held
+            incident.held = []
+            incident.state = "recovered"
+        else:
+            incident.state = "recovered"
+        self._forget_same(incident)
+        if incident.told:
+            moved.append(incident)
+
+    def _as_mode(self, incident: Incident) -> tuple[Held, ...]:
+        incident.state = "mode"
+        self._forget(incident)
+        return tuple(held._replace(in_full=True) for held in incident.held)
+
+    def _forget(self, incident: Incident) -> None:
+        self._by_id.pop(incident.id, None)
+        self._forget_same(incident)
+
+    def _forget_same(self, incident: Incident) -> None:
+        for place in [place for place, same in self._same.items() if same.incident is incident]:
+            del self._same[place]
+
+
+def incident_id(tool: str, trait: str) -> str:
+    """Twelve hexadecimal digits, the same for the same trait of the same tool in every process.
+
+    >>> incident_id("get_price", "missing currency as str")
+    'efdb4c39ea70'
+    """
+    return blake2b(f"{tool}\0{trait}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def spoken_traits(
+    signals: Mapping[str, SignalResult], contributions: Mapping[str, float]
+) -> dict[str, tuple[str, ...]]:
+    """The traits of what speaks against a call, by signal; what tells of the tool only where nothing else is odd."""
+    found = {
+        name: signal.traits
+        for name, signal in signals.items()
+        if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
+    }
+    return {name: traits for name, traits in found.items() if name not in OF_THE_TOOL} or found
+
+
+def lead_traits(spoken: Mapping[str, tuple[str, ...]], contributions: Mapping[str, float]) -> tuple[str, ...]:
+    """The traits that name an incident, those of the strongest signal first."""
+    loud = [name for name in spoken if contributions.get(name, 0.0) >= SPEAKS] or list(spoken)
+    loud.sort(key=lambda name: -contributions.get(name, 0.0))
+    return tuple(dict.fromkeys(trait for name in loud for trait in spoken[name]))[:MAX_TRAITS]
+
+
+def _strangers(traits: tuple[str, ...], known: tuple[str, ...]) -> bool:
+    """None of the traits is among the known ones."""
+    return not any(trait in known for trait in traits)
+
+
+def _of_the_arguments(incident: Incident) -> bool:
+    return all(trait.startswith(OF_THE_ARGUMENTS) for trait in incident.traits)

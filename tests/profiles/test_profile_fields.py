@@ -1,0 +1,63 @@
+"""Fields of a profile whose values have more than one form, or bounds of their own."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agentguard.errors import ProfileError
+from agentguard.verification import ToolProfile
+from agentguard.verification.profile import DeclaredEcho, parse_profile
+
+
+def faults(**fields: Any) -> dict[str, str]:
+    """The message of each problem, by field."""
+    with pytest.raises(ProfileError) as caught:
+        parse_profile({"name": "t", **fields})
+    return {problem.field: problem.message for problem in caught.value.problems}
+
+
+def test_what_a_lasting_change_does_is_the_profiles_choice() -> None:
+    default = ToolProfile(name="t")
+    assert (default.max_blocks, default.adopt_after, default.allow_errors) == (3, None, False)
+    chosen = parse_profile({"name": "t", "max_blocks": 0, "adopt_after": 1, "allow_errors": True})
+    assert (chosen.max_blocks, chosen.adopt_after, chosen.allow_errors) == (0, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("max_blocks", -1), ("max_blocks", True), ("max_blocks", "3"), ("adopt_after", 0), ("adopt_after", 2.5)],
+)
+def test_numbers_of_calls_out_of_range_are_refused(field: str, value: Any) -> None:
+    assert list(faults(**{field: value})) == [field]
+
+
+def test_an_echo_is_a_path_or_says_how_many_rows_repeat_the_argument() -> None:
+    profile = parse_profile(
+        {"name": "t", "echoes": {"order_id": "id", "customer_id": {"path": "[].customer_id", "rows": "every"}}}
+    )
+    assert profile.echoes == {
+        "order_id": DeclaredEcho(path="id", rows=None),
+        "customer_id": DeclaredEcho(path="[].customer_id", rows="every"),
+    }
+    plain = profile.model_dump(mode="json")
+    assert plain["echoes"] == {"order_id": "id", "customer_id": {"path": "[].customer_id", "rows": "every"}}
+    assert parse_profile(json.loads(json.dumps(plain))) == profile
+
+
+def test_a_mapping_with_a_path_alone_is_the_path() -> None:
+    assert ToolProfile(name="t", echoes={"a": {"path": "b"}}) == ToolProfile(name="t", echoes={"a": "b"})
+
+
+@pytest.mark.parametrize(
+    ("echo", "field"),
+    [
+        ({"path": "[].id", "rows": "all"}, "echoes.a.rows"),
+        ({"rows": "any"}, "echoes.a.path"),
+        ({"path": "id", "row": "any"}, "echoes.a.row"),
+        ("", "echoes.a.path"),
+        (5, "echoes.a"),
+    ],
+)
+def test_a_faulty_echo_is_told_with_its_field(echo: Any, field: str) -> None:
+    assert list(faults(echoes={"a": echo})) == [field]
