@@ -11,7 +11,7 @@ from .canonical import digest
 from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
-from .drift import Drift
+from .drift import Drift, NumberChart
 from .echoes import Echoes, find_echoes
 from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
@@ -35,7 +35,7 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
+        "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
         "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
         "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "repeats", "reverts", "scores",
         "session_changes", "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
@@ -60,6 +60,7 @@ class ToolMemory:
         self.drift = Drift()
         self.clocks = Clocks()
         self.levels: dict[str, Level] = {}
+        self.charts: dict[str, NumberChart] = {}  # of the same numbers, as they follow on one another
         self.within: dict[str, Level] = {}  # a number's distance from its key's mean
         self.echoes = Echoes()
         self.keys = Keys()
@@ -109,6 +110,18 @@ class ToolMemory:
             self._learn_form(document)
             self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
         self._learn_key(document, arguments, session_id, has_form, sampled_out)
+
+    def note(self, document: Document) -> None:
+        """Put a result's numbers on their charts, learned or not: how long a change lasts is part of it."""
+        if document.is_error or self.is_known(document):
+            return
+        for path, x in numbers_of(document).items():
+            level = self.levels.get(path)
+            if level is not None:
+                chart = self.charts.get(path)
+                if chart is None:
+                    chart = self.charts[path] = NumberChart()
+                chart.push(x, level)
 
     def _learn_form(self, document: Document) -> None:
         kind = document.kind

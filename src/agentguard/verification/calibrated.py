@@ -22,6 +22,7 @@ PROMOTION: Final = 6
 FLAGGED_WEIGHT: Final = 0.3
 BLOCKED_WEIGHT: Final = 0.1
 MOST_NATS: Final = 30.0
+SURE: Final = 0.998  # of an e-process that alarms
 WEAK_RATIO: Final = 3.0  # what is capped there may flag, and not block
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
@@ -56,13 +57,19 @@ class Calibrated:
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
         broken = breaks_a_declaration(signals)
-        verdict = verdict_of(posterior, p, broken, case.settings)
+        alarm = signals.get("spc_anomaly")
+        rare = broken or (alarm is not None and alarm.fired and alarm.score >= SURE)  # a bound of its own, see ``drift``
+        verdict = verdict_of(posterior, p, rare, case.settings)
         if verdict == "block" and not broken:
             # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.
             strongest = max(signal.likelihood_ratio for signal in signals.values())
             if case.document.is_error or case.document.kind == "empty" or strongest <= WEAK_RATIO:
                 verdict = "flag"
         return Decision(verdict, posterior, contributions, p)
+
+    def note(self, case: Case) -> None:
+        """Put what was seen on the charts, whatever is believed of it."""
+        case.memory.note(case.document)
 
     def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.

@@ -10,15 +10,23 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from .statistics import Level
+from .charts import RUN_RULES
+from .statistics import USUAL_P, Level, student_t4_tail
 
-__all__ = ["Drift", "Stream"]
+__all__ = ["ALARM", "Drift", "NumberChart", "Stream"]
 
 LAMBDA: Final = 0.2
 LIMIT: Final = 3.2
 WARM_UP: Final = 30
 SIGMA: Final = math.sqrt(LAMBDA / (2.0 - LAMBDA))  # asymptotic spread of the EWMA of standard normal scores
 WINSOR: Final = 4.0
+ALARM: Final = math.log(1_000.0)  # nats: an e-value that a run without a change reaches once in 1,000 runs
+MOST: Final = ALARM + 1.0  # so that a change that ended is not told of for long
+BET: Final = 0.5  # kappa of the calibrator
+_LOG_BET: Final = math.log(BET)
+# P(a rule holds | in control, normal) of one point with those before it: exact for rule 1, by simulation of the rest.
+RULE_P: Final = {1: 0.0027, 2: 0.003, 3: 0.0055, 4: 0.0078}
+CHART_WARM_UP: Final = 20.0
 
 
 class Stream:
@@ -52,6 +60,81 @@ class Stream:
         self.last = away
         self.level.push(x)
         self.residuals.push(residual)
+
+
+class NumberChart:
+    """A field's values as a sequence: many small surprises in a row are one large one.
+
+    Two tests. The four Western Electric rules on the last eight points, in spreads from the level. And an e-process: with
+    p the two-sided p-value of a point against the level *as it stood before the run began*, ``log e`` grows by
+    ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its mean is 1 where p is uniform), and a
+    run ends where that falls to 0. By Ville's inequality a run in which nothing has changed reaches 1/alpha with
+    probability alpha at most; the test that begins again after each run alarms on average no more often than once in
+    1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values; numbers that move together with the
+    user who asks are not, and their alarms are held against how often this tool has had such.
+    """
+
+    __slots__ = ("above", "below", "beyond", "evidence", "level", "spread", "under")
+
+    def __init__(self) -> None:
+        self.above = 0  # the last eight points above the level, as bits, the newest lowest
+        self.below = 0
+        self.beyond = 0  # more than one and more than two spreads above, two bits a point
+        self.under = 0
+        self.evidence = 0.0  # log e of the run that is under way
+        self.level = 0.0  # as it stood before the run began
+        self.spread = 1.0
+
+    def surprise(self, x: float, level: Level) -> tuple[float, bool]:
+        """``-ln p`` of what the point completes, and whether it lies above; (0, ...) where it completes nothing."""
+        if level.count < CHART_WARM_UP or level.only_grows:
+            return 0.0, True
+        z, p = self._place(x, level)
+        evidence = self._grown(p)
+        found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
+        above, below, beyond, under = self._with(z)
+        points, zones = (above, beyond) if z > 0.0 else (below, under)
+        for rule in RUN_RULES:
+            bits = points if rule.beyond == 0.0 else _bits(zones, int(rule.beyond)) if rule.beyond < 3.0 else int(abs(z) > 3.0)
+            if (bits & ((1 << rule.of) - 1)).bit_count() >= rule.points and bits & 1:
+                found = max(found, -math.log(RULE_P[rule.number]))
+        return found, z > 0.0
+
+    def push(self, x: float, level: Level) -> None:
+        """Take in a point; the level does not have it yet."""
+        if level.count < CHART_WARM_UP or level.only_grows:
+            return
+        z, p = self._place(x, level)
+        before, self.evidence = self.evidence, min(self._grown(p), MOST)
+        if before <= 0.0 < self.evidence:
+            self.level, self.spread = level.mean, math.sqrt(level.variance)
+        self.above, self.below, self.beyond, self.under = self._with(z)
+
+    def _place(self, x: float, level: Level) -> tuple[float, float]:
+        """The point in spreads from the level, and its p-value."""
+        mean, spread = (self.level, self.spread) if self.evidence > 0.0 else (level.mean, math.sqrt(level.variance))
+        z = (x - mean) / (spread or 1.0)
+        return z, student_t4_tail(z / math.sqrt(1.0 + 1.0 / level.count))
+
+    def _grown(self, p: float) -> float:
+        return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
+
+    def _with(self, z: float) -> tuple[int, int, int, int]:
+        far = 0 if abs(z) <= 1.0 else 1 if abs(z) <= 2.0 else 3
+        return (
+            (self.above << 1 | (z > 0.0)) & 0xFF,
+            (self.below << 1 | (z < 0.0)) & 0xFF,
+            (self.beyond << 2 | (far if z > 0.0 else 0)) & 0xFFFF,
+            (self.under << 2 | (far if z < 0.0 else 0)) & 0xFFFF,
+        )
+
+
+def _bits(zones: int, beyond: int) -> int:
+    """Of two bits a point, one: more than one spread (the lower bit) or more than two (the upper)."""
+    found = 0
+    for place in range(8):
+        found |= ((zones >> (2 * place + beyond - 1)) & 1) << place
+    return found
 
 
 class Drift:

@@ -174,6 +174,7 @@ class VerificationEngine:
             trusted = learn and state.trusted_left > 0
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             if learn and not (failed and closed):
+                self._method.note(case)
                 state.trusted_left -= trusted
                 if settled.teaches or trusted:
                     self._learn(case, signals, decision, trusted=trusted)

@@ -43,15 +43,15 @@ MAX_HELD: Final = 16  # calls of one incident that are kept, to be learned if it
 MAX_HELD_BYTES: Final = 1 << 14  # of one such result
 MAX_TRAITS: Final = 16
 MAX_SESSIONS: Final = 3
+KEEPS_AFTER: Final = 2  # calls of a run, from which on it takes in what shares a trait with it
 TOLD_AFTER: Final = 2  # calls: what lasts is more than one
 ENDS_AFTER: Final = 2  # ordinary calls in a row
 SHORT_RUN: Final = 2  # calls
 MODE_AFTER: Final = 3  # runs
+BETWEEN: Final = 2  # ordinary calls to each one of a mode
 QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change needs no more forbearance
 SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
 
-#: Signals that tell of the tool more than of the call: they name an incident only where nothing else does.
-OF_THE_TOOL: Final = frozenset({"length_anomaly", "spc_anomaly"})
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
 PASSING: Final = ("writing of ", "long", "short", "drift of ", "late")
 #: Traits that concern the arguments of one call alone: the same answer over sessions is what they have now.
@@ -85,7 +85,7 @@ class Incident:
     """
 
     __slots__ = (
-        "blocked", "calls", "events", "held", "id", "misses", "reviewed", "run", "runs", "sessions", "state", "told",
+        "between", "blocked", "calls", "events", "held", "id", "misses", "reviewed", "run", "runs", "sessions", "state", "told",
         "traits", "verdict", "what",
     )  # fmt: skip
 
@@ -98,6 +98,7 @@ class Incident:
         self.reviewed = False
         self.calls = 0
         self.blocked = 0
+        self.between = 0
         self.runs = 0
         self.run = 0
         self.misses = 0
@@ -195,13 +196,13 @@ class Incidents:
             return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
         spoken = spoken_traits(signals, decision.contributions)
         incident = self._like(spoken) if same is None else same.incident
-        if verdict == "accept" and not (incident is not None and incident.state == "fault"):
+        if verdict == "accept" and not (incident is not None and _keeps(incident, spoken)):
             if not learn or case.document.is_error or case.document.kind == "empty":
                 return Settled(verdict, posterior)  # an error tells nothing of what the tool answers otherwise
             return self._ordinary(posterior)
         if incident is None or incident.state == "adopted":
             lead = lead_traits(spoken, decision.contributions)
-            if not lead or (self._holds and all(trait.startswith(PASSING) for trait in lead)):
+            if not lead or (self._holds and all(map(_passes, lead))):
                 return Settled(verdict, posterior)  # nothing by which calls like it could be known
             what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
             incident = Incident(incident_id(case.call.tool, lead[0]), lead, signals[what].detail, verdict)
@@ -291,6 +292,7 @@ class Incidents:
         moved: list[Incident] = []
         for incident in list(self._by_id.values()):
             incident.misses += 1
+            incident.between += 1
             if incident.state == "adopted" and incident.misses > QUIET_AFTER:
                 self._forget(incident)
             if incident.run and incident.misses >= ENDS_AFTER:
@@ -301,7 +303,7 @@ class Incidents:
         calls, incident.run = incident.run, 0
         if incident.state != "open" or not self._holds:
             return
-        if incident.runs >= MODE_AFTER:
+        if incident.runs >= MODE_AFTER and incident.between >= BETWEEN * incident.calls:
             released += self._as_mode(incident)
         elif calls <= SHORT_RUN:
             released += incident.held
@@ -345,7 +347,12 @@ def spoken_traits(
         for name, signal in signals.items()
         if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
     }
-    return {name: traits for name, traits in found.items() if name not in OF_THE_TOOL} or found
+    return {name: traits for name, traits in found.items() if not all(map(_passes, traits))} or found
+
+
+def _passes(trait: str) -> bool:
+    """Genuine calls differ in it all the time."""
+    return trait.startswith(PASSING)
 
 
 def lead_traits(spoken: Mapping[str, tuple[str, ...]], contributions: Mapping[str, float]) -> tuple[str, ...]:
@@ -358,6 +365,16 @@ def lead_traits(spoken: Mapping[str, tuple[str, ...]], contributions: Mapping[st
 def _strangers(traits: tuple[str, ...], known: tuple[str, ...]) -> bool:
     """None of the traits is among the known ones."""
     return not any(trait in known for trait in traits)
+
+
+def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]]) -> bool:
+    """A call that would be accepted by itself belongs to the incident all the same: a fault, or a run under way."""
+    if incident.state == "fault":
+        return True
+    if incident.state != "open" or incident.run < KEEPS_AFTER:
+        return False
+    shared = [trait for traits in spoken.values() for trait in traits if trait in incident.traits]
+    return any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
 
 
 def _of_the_arguments(incident: Incident) -> bool:

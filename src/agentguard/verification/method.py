@@ -58,6 +58,9 @@ class Method(Protocol):
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision: ...
 
+    def note(self, case: Case) -> None:
+        """Take note of a call that was judged, whether or not it is learned from."""
+
     def learn(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False
     ) -> None: ...

@@ -32,6 +32,8 @@ MAX_FORMATS: Final = 64
 MAX_LAYOUTS: Final = 8
 MAX_PATHS: Final = 160  # of a layout that is remembered as usual
 MAX_OBJECTS: Final = 200  # paths at which objects stand
+NEVER_NULL: Final = 12  # results with a value, after which the first null is odd
+WITHIN: Final = 8  # objects at a path
 MAP_FORMS: Final = 5  # sets of keys at one path
 MAX_TRAITS: Final = 6  # of what is new, and of what is missing, by which calls alike are known
 MAX_NAMES: Final = 1_500  # of all orders of keys together
@@ -65,7 +67,7 @@ class Shape:
     """The facts of one kind of result, counted."""
 
     __slots__ = (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "count",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_usual_within", "_rigid", "_to_count", "_usual", "_usual_at", "count",
         "facts", "formats", "keys",
     )  # fmt: skip
 
@@ -79,6 +81,7 @@ class Shape:
         self._novel = Rate()
         self._usual: frozenset[Any] = frozenset()  # facts of more than half of the results
         self._usual_at = 0
+        self._usual_within: dict[str, frozenset[Any]] = {}  # of objects that only some results have, by their path
         self._added_up = 0  # results counted in ``facts`` and ``keys``
         self._as_usual: set[Layout] = set()
         self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
@@ -99,6 +102,12 @@ class Shape:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
         traits: list[str] = []
+        lacking = {
+            fact: self.keys[path].total
+            for path, _ in document.forms
+            if path in self._usual_within
+            for fact in self._usual_within[path] - facts
+        } if self._usual_within else {}
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new or missing:
             emptied = [fact[0] for fact in facts if isinstance(fact, tuple) and fact[1] is type(None)]
@@ -119,6 +128,12 @@ class Shape:
             if x > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
                 worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
+        for fact, of in lacking.items():
+            if not self._is_free(fact):
+                traits.append(f"missing {_say(fact)}")
+                x = -math.log((of - min(known[fact], of) + 0.5) / (of + 1.5))
+                if x > worst:
+                    worst, extent, why = x, max(extent, 0.3), f"{_say(fact)} is missing, there in {known[fact]} of {of}"
         odd, least, where = 0, 1.0, ""
         for path, names in document.forms:
             categories = self.keys.get(path)
@@ -135,6 +150,17 @@ class Shape:
             if x > worst:
                 worst, why = x, f"unusual keys at {where or 'the top'}"
         return worst, extent, why, tuple(traits)
+
+    def _within(self) -> dict[str, frozenset[Any]]:
+        """What nearly all objects at a path have that stands in fewer than half of the results."""
+        found: dict[str, set[Any]] = {}
+        for fact, seen in self.facts.items():
+            if seen * 2 <= self.count and isinstance(fact, tuple):
+                above = fact[0].removesuffix("[]").rpartition(".")[0]
+                keys = self.keys.get(above)
+                if keys is not None and keys.total >= WITHIN and seen * 10 >= 9 * keys.total:
+                    found.setdefault(above, set()).add(fact)
+        return {path: frozenset(facts) for path, facts in found.items()}
 
     def _is_free(self, fact: Fact) -> bool:
         """The fact is of a key that is data: a key of a map."""
@@ -153,8 +179,19 @@ class Shape:
             return 0.0, "", ""
         seen, where = contradicted(new, cast(Set[Any], self._usual) - facts, cast(Mapping[Any, int], self.facts))
         if not seen:
+            seen, where = self._nulled(new, facts)
+        if not seen:
             return 0.0, "", ""
         return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results", where
+
+    def _nulled(self, new: list[Fact], facts: Set[Fact]) -> tuple[int, str]:
+        """In how many results a path had a value that is null now for the first time, and the path; (0, "") for none."""
+        for fact in new:
+            if isinstance(fact, tuple) and fact[1] is type(None) and not fact[0].endswith("[]"):
+                seen = sum(self.facts[fact[0], kind] for kind in (float, str, bool))
+                if seen >= NEVER_NULL and not any((fact[0], kind) in facts for kind in (float, str, bool)):
+                    return seen, fact[0]
+        return 0, ""
 
     def format_surprise(self, document: Document) -> tuple[float, str, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``."""
@@ -231,6 +268,7 @@ class Shape:
         self._as_usual.clear()
         self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)
         self._usual_at = self.count
+        self._usual_within = self._within()
         self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
 
     def _learn(self, document: Document, facts: Set[Fact]) -> None:

@@ -27,7 +27,7 @@ from agentguard.errors import DataError
 
 from .baseline import ToolMemory
 from .clocks import Clocks
-from .drift import Drift, Stream
+from .drift import Drift, NumberChart, Stream
 from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
 from .layout import Layout, layout_of
@@ -55,6 +55,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
     Keys: ("by_key", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
+    NumberChart: ("above", "below", "beyond", "evidence", "level", "spread", "under"),
     Owner: ("results", "tool", "votes"),
     Pool: (
         "broken", "changes", "echoes", "errors", "foreign", "foreign_form", "foreign_sister", "foreign_tool", "forms",
@@ -64,13 +65,13 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Ring: ("_arrived", "_oldest", "ordered", "size"),
     RunningStats: ("_kept", "_m2", "_next", "keep", "mean", "n"),
     Shape: (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "count",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "_usual_within", "count",
         "facts", "formats", "keys",
     ),
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Surprises: ("bins", "floor", "prior", "total"),
     ToolMemory: (
-        "broken", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
+        "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
         "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool", "forms", "keys",
         "kinds", "latency", "lengths", "levels", "repeats", "reverts", "scores", "session_changes", "shapes",
         "surprises", "suspects", "thinned", "unclosed", "within",

@@ -96,7 +96,10 @@ class HistoricalInconsistency(LearnedCheck):
         else:
             new = change * (1.0 - revert)
             direct = NEW / new if history.count >= STEADY else 0.0
-            found = Finding(-math.log(new), "another result than before", NEW_ALONE, direct, (f"changed {_place(case)}",))
+            traits: tuple[str, ...] = (f"changed {_place(case)}",)
+            if document.kind == "empty":
+                traits = ("emptied", *traits)
+            found = Finding(-math.log(new), "another result than before", NEW_ALONE, direct, traits)
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
         if where and -math.log(back) > found.surprise:
             said = f"{where} went back, and has only ever gone forward"

@@ -91,6 +91,9 @@ class Reference:
             verdict = "accept"
         return Decision(verdict, posterior, contributions, None)
 
+    def note(self, case: Case) -> None:
+        """The document's baselines are of what is learned alone."""
+
     def learn(
         self, case: Case, signals: Mapping[str, SignalResult], decision: Decision, *, trusted: bool = False
     ) -> None:
