@@ -11,7 +11,7 @@ from .canonical import digest
 from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
-from .drift import Drift, NumberChart
+from .drift import Drift, NumberChart, Stuck
 from .echoes import Echoes, find_echoes
 from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
@@ -38,7 +38,7 @@ class ToolMemory:
         "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
         "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
         "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "repeats", "reverts", "scores",
-        "session_changes", "shapes", "surprises", "suspects", "thinned", "unclosed", "within",
+        "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed", "within",
     )  # fmt: skip
 
     def __init__(self, tool: str, pool: Pool) -> None:
@@ -61,6 +61,7 @@ class ToolMemory:
         self.clocks = Clocks()
         self.levels: dict[str, Level] = {}
         self.charts: dict[str, NumberChart] = {}  # of the same numbers, as they follow on one another
+        self.stuck = Stuck()
         self.within: dict[str, Level] = {}  # a number's distance from its key's mean
         self.echoes = Echoes()
         self.keys = Keys()
@@ -111,9 +112,12 @@ class ToolMemory:
             self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
         self._learn_key(document, arguments, session_id, has_form, sampled_out)
 
-    def note(self, document: Document) -> None:
-        """Put a result's numbers on their charts, learned or not: how long a change lasts is part of it."""
-        if document.is_error or self.is_known(document):
+    def note(self, document: Document, arguments: Arguments) -> None:
+        """Put a call on the charts, learned or not: how long a change lasts is part of it."""
+        if document.is_error:
+            return
+        self.stuck.push(document.digest, arguments.key)
+        if self.is_known(document):
             return
         for path, x in numbers_of(document).items():
             level = self.levels.get(path)

@@ -23,7 +23,7 @@ FLAGGED_WEIGHT: Final = 0.3
 BLOCKED_WEIGHT: Final = 0.1
 MOST_NATS: Final = 30.0
 SURE: Final = 0.998  # of an e-process that alarms
-WEAK_RATIO: Final = 3.0  # what is capped there may flag, and not block
+WEAK_RATIO: Final = 3.5  # what is capped below it may flag, and not block
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
 
@@ -69,7 +69,7 @@ class Calibrated:
 
     def note(self, case: Case) -> None:
         """Put what was seen on the charts, whatever is believed of it."""
-        case.memory.note(case.document)
+        case.memory.note(case.document, case.arguments)
 
     def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.

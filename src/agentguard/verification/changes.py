@@ -14,13 +14,20 @@
 A change is told of once, however many calls look like it. Its life is a few events in the store's log, which every
 engine on the store reads on; the calls that look like it are the audit records that name it. Nothing here holds
 arguments or results.
+
+Of several workers that meet the same state of the same change one writes it: the one that claims it. What was claimed
+and does not come (its worker died, the answer was lost) is written by another after a while. A reviewer's word stands
+over what workers wrote that had not read it yet; what a worker writes who knows of an adoption opens the change again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import deque
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from math import inf
 from threading import Lock
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
@@ -28,7 +35,17 @@ from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
 
-__all__ = ["CHANGES", "DECISIONS", "Change", "ChangeEvent", "ChangeLog", "ChangeState", "changes_in", "decide", "read_change_event"]
+__all__ = [
+    "CHANGES",
+    "DECISIONS",
+    "Change",
+    "ChangeEvent",
+    "ChangeLog",
+    "ChangeState",
+    "changes_in",
+    "decide",
+    "read_change_event",
+]
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"
@@ -46,6 +63,8 @@ MAX_TRAITS: Final = 16
 MAX_WORDS: Final = 1_000
 MAX_KNOWN: Final = 10_000
 MAX_WAITING: Final = 1_000
+PATIENCE: Final = 10.0  # seconds: no store needs as long between a claim and its event
+UNTOLD: Final = "its first event is no longer on record"
 _log = logging.getLogger("agentguard")
 
 
@@ -80,7 +99,14 @@ class Change(NamedTuple):
 
 
 class ChangeEvent(NamedTuple):
-    """One event in the life of a change, as the log has it; ``what`` and ``traits`` come with the first."""
+    """One event in the life of a change, as the log has it; ``what`` and ``traits`` come with the first.
+
+    Attributes:
+        sequence, at: its number and time in the log.
+        by: ``engine`` or ``review``.
+        reviews: how many reviews of the change whoever wrote this had read.
+        label: the number, in the log of feedback, of the label that decided so; 0 where none did.
+    """
 
     sequence: int
     at: float
@@ -90,6 +116,8 @@ class ChangeEvent(NamedTuple):
     by: str
     what: str
     traits: tuple[str, ...]
+    reviews: int = 0
+    label: int = 0
 
 
 def read_change_event(record: Record) -> ChangeEvent | None:
@@ -97,24 +125,39 @@ def read_change_event(record: Record) -> ChangeEvent | None:
     event = record.event
     id_, tool, state = event.get("change"), event.get("tool"), event.get("state")
     what, by, traits = event.get("what", ""), event.get("by", ""), event.get("traits", ())
+    reviews, label = event.get("reviews", 0), event.get("label", 0)
     texts = all(isinstance(text, str) and 0 < len(text) <= MAX_WORDS for text in (id_, tool))
     if not texts or state not in STATES or not isinstance(what, str) or not isinstance(by, str):
         return None
     if not isinstance(traits, (list, tuple)) or not all(isinstance(trait, str) for trait in traits):
         return None
+    if not all(type(number) is int and number >= 0 for number in (reviews, label)):
+        return None
     return ChangeEvent(
         record.sequence, record.at, cast(str, id_), cast(str, tool), cast(ChangeState, state), by, what[:MAX_WORDS],
-        tuple(traits[:MAX_TRAITS]),
+        tuple(trait[:MAX_WORDS] for trait in traits[:MAX_TRAITS]), reviews, label,
     )  # fmt: skip
 
 
 def change_event(
-    id_: str, tool: str, state: ChangeState, by: str = "engine", what: str = "", traits: Iterable[str] = ()
+    id_: str,
+    tool: str,
+    state: ChangeState,
+    by: str = "engine",
+    what: str = "",
+    traits: Iterable[str] = (),
+    *,
+    reviews: int = 0,
+    label: int = 0,
 ) -> Mapping[str, Any]:
-    """An event for the log; ``what`` and ``traits`` are given with a change's first."""
+    """An event for the log; ``what`` and ``traits`` are given with a change's first. See ``ChangeEvent``."""
     event: dict[str, Any] = {"change": id_, "tool": tool, "state": state, "by": by}
     if what:
         event |= {"what": what, "traits": list(traits)}
+    if reviews:
+        event["reviews"] = reviews
+    if label:
+        event["label"] = label
     return event
 
 
@@ -124,12 +167,14 @@ def changes_in(store: Store, tool: str | None = None) -> list[Change]:
     Raises:
         StoreError: where the store cannot be read.
     """
-    found: dict[str, Change] = {}
+    lives: dict[str, _Life] = {}
     for event in _events(store):
-        if tool is not None and event.tool != tool:
-            continue
-        before = found.get(event.id)
-        found[event.id] = _opened(event) if before is None else _moved(before, event)
+        if tool is None or event.tool == tool:
+            if event.id in lives:
+                lives[event.id].take(event)
+            else:
+                lives[event.id] = _Life(event)
+    found = {id_: life.change for id_, life in lives.items()}
     if found:
         calls: dict[str, int] = {}
         blocked: dict[str, int] = {}
@@ -161,8 +206,12 @@ def decide(store: Store, id_: str, state: Literal["fault", "adopted"]) -> Change
     if state not in DECISIONS:
         raise DataError(f"a change is decided to be {' or '.join(map(repr, DECISIONS))}, not {state!r}")
     change = find_change(changes_in(store), id_)
-    store.append(CHANGES, change_event(change.id, change.tool, state, by="review"))
-    return change._replace(state=state, reviewed=True)
+    sequence = store.append(CHANGES, change_event(change.id, change.tool, state, by="review"))
+    since = change.since
+    if change.state != state:
+        with suppress(StoreError):  # it is decided, whether or not the store tells when
+            since = next((record.at for record in store.events(CHANGES, after=sequence - 1)), since)
+    return change._replace(state=state, reviewed=True, since=since)
 
 
 def find_change(changes: Iterable[Change], id_: str) -> Change:
@@ -187,36 +236,104 @@ def _events(store: Store) -> Iterator[ChangeEvent]:
             yield event
 
 
-def _opened(event: ChangeEvent) -> Change:
-    return Change(
-        event.id, event.tool, event.state, event.what or "its first event is no longer on record", event.traits,
-        event.at, event.at, 0, 0, event.by == "review",
-    )  # fmt: skip
+class _Life:
+    """What the events of a change that were read so far come to.
+
+    Attributes:
+        change: as it stands.
+        sequence: of the latest event.
+        reviews: how many decisions there were.
+        label: the number of the latest label that decided.
+        decided: when it was last decided otherwise.
+    """
+
+    __slots__ = ("change", "decided", "label", "reviews", "sequence")
+
+    def __init__(self, event: ChangeEvent) -> None:
+        self.change = Change(
+            event.id, event.tool, event.state, event.what or UNTOLD, event.traits, event.at, event.at, 0, 0, False
+        )
+        self.sequence = self.reviews = self.label = 0
+        self.decided = -inf
+        self.take(event)
+
+    def take(self, event: ChangeEvent) -> bool:
+        """Go on with the next event; whether the change is another than before."""
+        before = self.change
+        self.sequence = event.sequence
+        if event.what and before.what == UNTOLD:
+            self.change = self.change._replace(what=event.what, traits=event.traits)
+        if event.by == "review":
+            self.reviews += 1
+            if event.label:
+                self.label = max(self.label, event.label)
+            else:
+                self.decided = event.at
+        elif before.reviewed and not self._begins_anew(event):
+            return self.change != before
+        since = before.since if event.state == before.state else event.at
+        self.change = self.change._replace(state=event.state, since=since, reviewed=event.by == "review")
+        return self.change != before
+
+    def _begins_anew(self, event: ChangeEvent) -> bool:
+        """It was adopted, and a worker that had read so has met what is odd in the same way."""
+        return self.change.state == "adopted" and event.state == "open" and event.reviews >= self.reviews
 
 
-def _moved(change: Change, event: ChangeEvent) -> Change:
-    # A reviewer's word stands until a reviewer takes it back, whatever workers that had not read it yet wrote.
-    if change.reviewed and event.by != "review":
-        return change
-    since = change.since if event.state == change.state else event.at
-    return change._replace(state=event.state, since=since, reviewed=event.by == "review")
+class _Note(NamedTuple):
+    """What is to be written of a change; for ``reviews`` and ``label`` see ``ChangeEvent``."""
+
+    id: str
+    tool: str
+    state: ChangeState
+    what: str
+    traits: tuple[str, ...]
+    reviews: int
+    label: int
+
+    def event(self) -> Mapping[str, Any]:
+        by = "review" if self.label else "engine"
+        return change_event(
+            self.id, self.tool, self.state, by, self.what, self.traits, reviews=self.reviews, label=self.label
+        )
+
+    def stands(self, life: _Life | None) -> bool:
+        """It is on record already, or a reviewer has decided meanwhile."""
+        if life is None:
+            return False
+        if self.label:
+            return life.label >= self.label or (life.change.reviewed and life.change.state == self.state)
+        return life.change.state == self.state or (life.change.reviewed and life.reviews > self.reviews)
 
 
 class ChangeLog:
     """One engine's side of the log of changes: tells what it met, reads on what others did. Thread-safe.
 
-    What cannot be written now is written at a later flush. Of several workers that meet the same change one tells.
+    What cannot be written now is written at a later flush. What is there when the log is first read is history, of
+    which nobody is called back.
+
+    Args:
+        store: whose log it is.
+        clock: seconds, of any origin.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._lock = Lock()
+        self._clock = clock
+        self._turn = Lock()  # one thread at a time uses the log
+        self._lock = Lock()  # of what follows; held by nobody who asks the store or calls back
+        self._lives: OrderedDict[str, _Life] = OrderedDict()
+        self._waiting: list[_Note] = []
+        self._news: deque[Change] = deque(maxlen=MAX_KNOWN)
+        self._announcing = False
         self._read = 0
-        self._known: dict[str, Change] = {}
-        self._events: dict[str, int] = {}
-        self._waiting: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=MAX_WAITING)
+        self._begins = -inf  # when the oldest event was written, where older ones are gone
+        self._caught_up = False
+        self._failing = False
+        self._claimed: set[str] = set()
+        self._refused: dict[str, float] = {}
         self._listeners: list[Callable[[Change], object]] = []
-        #: Is told of every change whose state somebody else moved; set by the engine.
+        #: Is told of every change whose state moved, in the log's order; set by the engine. It may not use the log.
         self.apply: Callable[[Change], object] = _nobody
 
     def listen(self, callback: Callable[[Change], object]) -> None:
@@ -226,89 +343,203 @@ class ChangeLog:
     def of(self, tool: str) -> list[Change]:
         """The changes of a tool that were read so far."""
         with self._lock:
-            return [change for change in self._known.values() if change.tool == tool]
+            return [life.change for life in self._lives.values() if life.change.tool == tool]
 
     def find(self, id_: str) -> Change | None:
         """A change by its full id."""
         with self._lock:
-            return self._known.get(id_)
+            life = self._lives.get(id_)
+            return None if life is None else life.change
 
-    def tell(self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str], claim: str = "") -> None:
+    def tell(self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str]) -> None:
         """Write that a change has a new state, unless another worker does. Never raises."""
-        with self._lock:
-            known = self._known.get(id_)
-            if known is not None and known.state == state and not claim:
-                return
-            key = claim or f"{id_} {self._events.get(id_, 0)} {state}"
-            by = "review" if claim else "engine"
-            self._waiting.append((key, change_event(id_, tool, state, by, what, traits)))
-        try:
-            self.flush()
-        except StoreError as error:
-            _log.error("a change of %r waits to be put on record: %s", tool, error)
+        note = _Note(id_, tool, state, what, tuple(traits), 0, 0)
+        # No call waits for a store that is gone, where there is a thread that tries again.
+        if self._put(note) and not (self._failing and self._store.flush_seconds is not None):
+            self._flush_quietly(tool)
+            self.announce()
 
-    def decide(self, change: Change, state: ChangeState) -> None:
-        """Write a reviewer's decision.
+    def note_label(
+        self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str], label: int, at: float = inf
+    ) -> bool:
+        """Take note of a label that decides what a change is, to be written with the next flush.
+
+        It has the number ``label`` in the log of feedback, and was given at ``at`` by the store's clock.
+
+        Returns:
+            False where it was heeded before, a later decision stands over it, or its events are long forgotten.
+        """
+        with self._lock:
+            life = self._lives.get(id_)
+            overruled = life is not None and (life.label >= label or at < life.decided)
+        return (
+            not overruled and at >= self._begins and self._put(_Note(id_, tool, state, what, tuple(traits), 0, label))
+        )
+
+    def decide(self, change: Change, state: ChangeState) -> Change:
+        """Write a reviewer's decision; the change as it is then.
 
         Raises:
             StoreError: where it cannot be kept; nothing is decided then.
         """
         event = change_event(change.id, change.tool, state, "review", change.what, change.traits)
         self._store.append(CHANGES, event)
-        self.follow()
+        self._flush_quietly(change.tool)
+        self.announce()
+        known = self.find(change.id)
+        if known is None or known.state != state:
+            return change._replace(state=state, reviewed=True)
+        return known._replace(calls=change.calls, blocked=change.blocked)
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write."""
-        self._lock = Lock()
+        self._turn, self._lock, self._announcing = Lock(), Lock(), False
         self._waiting.clear()
+        self._news.clear()
+        self._claimed.clear()
+        self._refused.clear()
 
     def flush(self) -> None:
-        """Write what waits, and read on.
+        """Read on, and write what waits. ``announce`` calls back then.
 
         Raises:
             StoreError: where the store cannot be used; what waits goes on waiting.
         """
-        with self._lock:
-            while self._waiting:
-                key, event = self._waiting[0]
-                if self._store.claim(CHANGES, key):
-                    self._store.append(CHANGES, event)
-                self._waiting.popleft()
-        self.follow()
+        with self._turn:
+            try:
+                self._read_on()
+                self._write()
+            except BaseException:
+                self._failing = True
+                raise
+            self._failing = False
 
-    def follow(self, *, quietly: bool = False) -> None:
-        """Read on what was written, by this engine or another.
-
-        Args:
-            quietly: what is read is history, and nobody is called back.
+    def follow(self) -> None:
+        """Read on what was written, by this engine or another. ``announce`` calls back then.
 
         Raises:
             StoreError: where the store cannot be read.
         """
-        moved: list[Change] = []
+        with self._turn:
+            self._read_on()
+
+    def announce(self) -> None:
+        """Call back with what is new, each once and in order; used where no lock is held."""
         with self._lock:
-            for record in self._store.events(CHANGES, after=self._read):
-                self._read = record.sequence
-                event = read_change_event(record)
-                if event is None:
-                    continue
-                before = self._known.get(event.id)
-                change = _opened(event) if before is None else _moved(before, event)
-                self._known[event.id] = change
-                self._events[event.id] = self._events.get(event.id, 0) + 1
-                if before is None or change != before:
-                    moved.append(change)
-            while len(self._known) > MAX_KNOWN:
-                oldest = next(iter(self._known))
-                del self._known[oldest]
-                self._events.pop(oldest, None)
-        for change in moved:
-            self.apply(change)
-            for listener in () if quietly else self._listeners:
+            if self._announcing:
+                return  # whoever is at it goes on with what came meanwhile
+            self._announcing = True
+        while True:
+            with self._lock:
+                if not self._news:
+                    self._announcing = False
+                    return
+                change = self._news.popleft()
+            for listener in tuple(self._listeners):
                 try:
                     listener(change)
                 except Exception as error:
                     _log.error("on_change failed on change %s: %s", change.id, type(error).__name__)
+
+    def _flush_quietly(self, tool: str) -> None:
+        try:
+            self.flush()
+        except Exception as error:
+            why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
+            _log.error("a change of %r waits to be put on record: %s", tool, why)
+
+    def _put(self, note: _Note) -> bool:
+        """Let a note wait, and what it makes pointless wait no more; False where it says nothing new."""
+        with self._lock:
+            life = self._lives.get(note.id)
+            note = note._replace(reviews=0 if life is None else life.reviews)
+            mine = [other for other in self._waiting if other.id == note.id]
+            if not note.label:
+                last = mine[-1].state if mine else None if life is None else life.change.state
+                if last == note.state or any(other.label for other in mine):
+                    return False
+                # Of states that nobody was told of only the last counts, and the first of a change that is unknown.
+                kept = mine[:1] if life is None else []
+                self._waiting = [other for other in self._waiting if other.id != note.id] + kept
+                before = kept[0].state if kept else None if life is None else life.change.state
+                if before == note.state:
+                    return False
+            self._waiting.append(note)
+            del self._waiting[:-MAX_WAITING]
+            return True
+
+    def _write(self) -> None:
+        """Write what waits; in whose turn it is."""
+        left: set[str] = set()  # changes of which another worker is about to tell
+        for note in tuple(self._waiting):
+            with self._lock:
+                life = self._lives.get(note.id)
+            if note.id in left:
+                continue
+            if not note.stands(life):
+                after = 0 if life is None else life.sequence
+                key = f"label {note.label} {note.id}" if note.label else f"{note.id} {after} {note.state}"
+                if not self._may_write(key):
+                    left.add(note.id)
+                    continue
+                self._store.append(CHANGES, note.event())
+                self._claimed.discard(key)
+                self._refused.pop(key, None)
+                self._read_on()
+            self._done(note)
+        if left:
+            self._read_on()
+            for note in tuple(self._waiting):
+                if note.stands(self._lives.get(note.id)):
+                    self._done(note)
+        if not self._waiting:
+            self._claimed.clear()
+            self._refused.clear()
+
+    def _may_write(self, key: str) -> bool:
+        """This worker has claimed it, or whoever has does not write it."""
+        if key in self._claimed:
+            return True
+        if self._store.claim(CHANGES, key):
+            self._claimed.add(key)
+            return True
+        now = self._clock()
+        return now - self._refused.setdefault(key, now) >= PATIENCE
+
+    def _done(self, note: _Note) -> None:
+        with self._lock:
+            if note in self._waiting:
+                self._waiting.remove(note)
+
+    def _read_on(self) -> None:
+        """Read what is new, and apply it; in whose turn it is."""
+        for record in self._store.events(CHANGES, after=self._read):
+            if not self._read and record.sequence > 1:
+                self._begins = record.at
+            self._read = record.sequence
+            event = read_change_event(record)
+            if event is None:
+                continue
+            with self._lock:
+                change = self._taken(event)
+            if change is not None:
+                self.apply(change)
+        self._caught_up = True
+
+    def _taken(self, event: ChangeEvent) -> Change | None:
+        """The change of an event, where it is another by it."""
+        life = self._lives.get(event.id)
+        if life is None:
+            life = self._lives[event.id] = _Life(event)
+            if len(self._lives) > MAX_KNOWN:
+                self._lives.popitem(last=False)
+        else:
+            self._lives.move_to_end(event.id)
+            if not life.take(event):
+                return None
+        if self._caught_up and self._listeners:
+            self._news.append(life.change)
+        return life.change
 
 
 def _nobody(change: Change) -> None:

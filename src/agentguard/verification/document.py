@@ -1,6 +1,6 @@
 """One tool result, serialised once and walked once; every check reads it from here.
 
-Marks that set the result off (a code fence, ``<<`` and ``>>``) are no part of it. Text that is JSON, a Python literal
+Marks that set the result off (a code fence, ``<<`` and ``>>``, the quotes of one JSON string) are no part of it. Text that is JSON, a Python literal
 or ``key: value`` lines is read as the structure that it writes.
 """
 
@@ -151,6 +151,10 @@ def _read_text(text: str, limits: Limits) -> Document:
         text = _unwrapped(stripped) or text
         stripped = text.strip()
         first = stripped[:1]
+    if first == '"' and "\\n" in text and (lines := _json_string(stripped)):
+        text = lines
+        stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
+        first = stripped[:1]
     if first and (first in '{["-(' or first.isdigit() or stripped in ("true", "false")):
         parsed = _parse(text, stripped, limits)
         if parsed is not None:
@@ -179,6 +183,19 @@ def _unwrapped(stripped: str) -> str:
     if stripped.startswith("```") and stripped.endswith("\n```"):
         return stripped[stripped.index("\n") + 1 : -4].strip() or "[]"
     return ""
+
+
+def _json_string(stripped: str) -> str:
+    r"""The lines that were written as one JSON string, as some servers do; empty where the text is no such string.
+
+    >>> _json_string('"name: Oslo\\nsky: clear"')
+    'name: Oslo\nsky: clear'
+    """
+    try:
+        value = orjson.loads(stripped)
+    except ValueError:
+        return ""
+    return value if isinstance(value, str) else ""
 
 
 def _parse(text: str, stripped: str, limits: Limits) -> Document | None:

@@ -11,9 +11,9 @@ import math
 from typing import Final
 
 from .charts import RUN_RULES
-from .statistics import USUAL_P, Level, student_t4_tail
+from .statistics import USUAL_P, Level, Rate, student_t4_tail
 
-__all__ = ["ALARM", "Drift", "NumberChart", "Stream"]
+__all__ = ["ALARM", "Drift", "NumberChart", "Stream", "Stuck"]
 
 LAMBDA: Final = 0.2
 LIMIT: Final = 3.2
@@ -26,6 +26,8 @@ BET: Final = 0.5  # kappa of the calibrator
 _LOG_BET: Final = math.log(BET)
 # P(a rule holds | in control, normal) of one point with those before it: exact for rule 1, by simulation of the rest.
 RULE_P: Final = {1: 0.0027, 2: 0.003, 3: 0.0055, 4: 0.0078}
+VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
+LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
 CHART_WARM_UP: Final = 20.0
 
 
@@ -127,6 +129,54 @@ class NumberChart:
             (self.beyond << 2 | (far if z > 0.0 else 0)) & 0xFFFF,
             (self.under << 2 | (far if z < 0.0 else 0)) & 0xFFFF,
         )
+
+
+class Stuck:
+    """How long a tool has given one and the same result to calls with other arguments: a cache that is stuck.
+
+    With r the share of such repetitions among this tool's calls when the run began, a run of k has the likelihood ratio
+    ``r^-k`` against a tool that repeats itself by chance: an e-process, as in ``NumberChart``.
+    """
+
+    __slots__ = ("again", "evidence", "key", "rate", "result", "run")
+
+    def __init__(self) -> None:
+        self.again = Rate()  # of calls with other arguments than the one before: the same result
+        self.result = 0
+        self.key = b""
+        self.run = 0
+        self.rate = 1.0  # as it stood before the run began
+        self.evidence = 0.0
+
+    def grown(self, result: int, key: bytes) -> float:
+        """``log e`` with this call in; 0 where it is no repetition."""
+        if result != self.result or key == self.key:
+            return 0.0
+        rate = self.rate if self.run else self._usual()
+        return self.evidence - math.log(max(rate, LEAST_REPEATED))
+
+    def _usual(self) -> float:
+        """How often it repeats itself; always, as far as is known, until it has given other answers a few times."""
+        return self.again.mean() if self.again.total - self.again.hits >= VARIED else 1.0
+
+    def push(self, result: int, key: bytes) -> None:
+        """Take in a call."""
+        if key == self.key:
+            if result != self.result:
+                self.result, self.run, self.evidence = result, 0, 0.0
+            return
+        if result == self.result:
+            grown = min(self.grown(result, key), MOST)
+            if not self.run:
+                self.rate = self._usual()
+            self.run += 1
+            if grown < ALARM:
+                self.again.push(True)
+            self.evidence = grown
+        else:
+            self.again.push(False)
+            self.run, self.evidence = 0, 0.0
+        self.result, self.key = result, key
 
 
 def _bits(zones: int, beyond: int) -> int:

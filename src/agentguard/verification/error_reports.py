@@ -25,7 +25,7 @@ _ERROR_TEXT = re.compile(
         | (?:http\S*\s+)?[45]\d\d\s+(?:bad|forbidden|gateway|internal|service|too\ many|unauthori[sz]ed)\b
     )
     | .{{0,80}}(?:
-        \balready\ exists\b | \b(?:cannot|can't|could\ not|unable\ to)\ \w
+        \balready\ exists\b | \b(?:cannot|can't|can\ not|could\ not|unable\ to)\ \w
         | \berror(?:\.\.\.|:(?!{_NOTHING}))
         | \b(?:not\ found|does\ not\ exist)(?=\s*(?:$|[^\w\s]|(?:at|by|for|in|on|to|with|within)\b))
     )

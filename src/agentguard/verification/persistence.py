@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -104,7 +105,6 @@ class Persistence:
         """
         self._registry, self._read = registry, labels_after
         self._load_shared()
-        self._quietly(lambda: self.changes.follow(quietly=True))
         self._quietly(self._follow)
         self._started = True
         if self._store.flush_seconds is not None:
@@ -173,6 +173,7 @@ class Persistence:
         """
         with self._lock:
             self._flush(whole=True)
+        self.changes.announce()
 
     def backlog(self) -> Backlog | None:
         """How far the store is behind; None where nothing is written behind (no store, one in memory, closed)."""
@@ -184,6 +185,7 @@ class Persistence:
         """The same from the write-behind thread: a failure is logged once, and so is its end."""
         with self._lock:
             self._quietly(lambda: self._flush(whole=False))
+        self.changes.announce()
 
     def forked(self) -> None:
         """In a child process: what was counted before is the parent's to hand over."""
@@ -196,7 +198,6 @@ class Persistence:
 
     def _flush(self, *, whole: bool) -> None:
         self._follow()
-        self.changes.flush()
         self._save_tools()
         if whole or self._flushes % SHARED_EVERY == SHARED_EVERY - 1:
             self._save_shared()
@@ -228,10 +229,12 @@ class Persistence:
     # --- Labels ---
 
     def _follow(self) -> None:
-        """Apply what others wrote to the log of feedback."""
+        """Apply what others wrote to the logs of changes and of feedback: a label decides what a change is."""
+        self.changes.flush()  # first: a decision that came after a label stands over it
         registry = self._registry
         if registry is None:
             return
+        decided = False
         for record in self._store.events(FEEDBACK, after=self._read):
             self._read = record.sequence
             if record.sequence in self._own:
@@ -239,9 +242,11 @@ class Persistence:
             elif "reset" in record.event:
                 self._reset(registry, record.event)
             elif label_of(registry, record.event):
-                self._reviewed(record.event, record.sequence)
+                decided |= self._reviewed(record.event, record.sequence, record.at)
             else:
                 _log.error("event %d of the log of feedback is no label, and is passed over", record.sequence)
+        if decided:
+            self.changes.flush()
 
     def _reset(self, registry: Registry, event: Mapping[str, Any]) -> None:
         tool = str(event["reset"])
@@ -261,11 +266,12 @@ class Persistence:
                 self._read = sequence
             else:
                 self._own.add(sequence)
-        if self._registry is not None and label_of(self._registry, event):
-            self._reviewed(event, sequence)
+        if self._registry is not None and label_of(self._registry, event) and self._reviewed(event, sequence):
+            self._quietly(self.changes.flush)
+            self.changes.announce()
 
-    def _reviewed(self, event: Mapping[str, Any], sequence: int) -> None:
-        """A label on a suspect decides what the change is that it belongs to; one worker writes that down.
+    def _reviewed(self, event: Mapping[str, Any], sequence: int, at: float = inf) -> bool:
+        """A label on a suspect decides what the change is that it belongs to; whether that is to be written down.
 
         So does "fabricated" on a call that was accepted: what was odd about it, however little, is a fault from now on.
         """
@@ -275,11 +281,12 @@ class Persistence:
         id_ = event.get("change")
         if not isinstance(id_, str):
             if not fabricated or not traits:
-                return
+                return False
             id_ = incident_id(tool, traits[0])
         words = list(said.values()) if isinstance(said, Mapping) else []
         state: ChangeState = "fault" if fabricated else "adopted"
-        self.changes.tell(id_, tool, state, str(words[0]) if words else "a reviewed call", traits, f"label {sequence}")
+        what = str(words[0]) if words else "a reviewed call"
+        return self.changes.note_label(id_, tool, state, what, traits, sequence, at)
 
     # --- Documents out ---
 

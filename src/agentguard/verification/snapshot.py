@@ -27,7 +27,7 @@ from agentguard.errors import DataError
 
 from .baseline import ToolMemory
 from .clocks import Clocks
-from .drift import Drift, NumberChart, Stream
+from .drift import Drift, NumberChart, Stream, Stuck
 from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
 from .layout import Layout, layout_of
@@ -69,11 +69,12 @@ RECORDS: dict[type, tuple[str, ...]] = {
         "facts", "formats", "keys",
     ),
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
+    Stuck: ("again", "evidence", "key", "rate", "result", "run"),
     Surprises: ("bins", "floor", "prior", "total"),
     ToolMemory: (
         "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
         "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool", "forms", "keys",
-        "kinds", "latency", "lengths", "levels", "repeats", "reverts", "scores", "session_changes", "shapes",
+        "kinds", "latency", "lengths", "levels", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck",
         "surprises", "suspects", "thinned", "unclosed", "within",
     ),
 }  # fmt: skip

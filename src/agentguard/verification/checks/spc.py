@@ -7,7 +7,7 @@ from typing import Final
 
 from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.drift import WARM_UP
+from agentguard.verification.drift import ALARM, WARM_UP
 from agentguard.verification.keys import numbers_of
 
 from .base import Finding, LearnedCheck
@@ -63,6 +63,10 @@ class SpcAnomaly(LearnedCheck):
                 warm = True
                 if statistic > worst:
                     worst, where = statistic, name
+        stuck = 0.0 if case.document.is_error else memory.stuck.grown(case.document.digest, case.arguments.key)
+        if stuck >= ALARM:
+            said = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
+            return Finding(stuck, said, traits=("stuck",))
         x, said, traits = self._numbers(case)
         if x > 0.0 and x > EWMA_NATS * worst:
             return Finding(x, said, traits=traits)
