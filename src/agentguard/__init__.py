@@ -12,6 +12,9 @@ from agentguard.errors import (
     StoreError,
 )
 from agentguard.verification import (
+    Change,
+    DeclaredEcho,
+    Feedback,
     SignalResult,
     ToolProfile,
     VerificationEngine,
@@ -22,8 +25,11 @@ from agentguard.verification import (
 
 __all__ = [
     "AgentGuardError",
+    "Change",
     "ConfigurationError",
     "DataError",
+    "DeclaredEcho",
+    "Feedback",
     "FileProblems",
     "GateError",
     "Problem",
@@ -37,3 +43,15 @@ __all__ = [
     "VerificationTier",
     "load_profiles",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """``__version__``, read when it is asked for: the distribution's metadata is a file."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("agentguard")
+    except PackageNotFoundError:
+        return "(not installed)"

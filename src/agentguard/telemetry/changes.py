@@ -59,8 +59,7 @@ class ChangeStates:
         """Take note of what an engine knows already: that is not news."""
         try:
             known = engine.changes()
-        except (AgentGuardError, AttributeError):  # PENDING: AttributeError until every engine has ``changes``
-            # A store that cannot be read now: its changes are told of as the engine reads them.
+        except AgentGuardError:  # a store that cannot be read now: its changes are told of as the engine reads them
             return
         for change in known:
             self.take(change)

@@ -8,7 +8,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentguard.errors import ConfigurationError
-from agentguard.verification import ToolCall, ToolProfile, VerificationEngine, VerificationResult
+from agentguard.verification import Feedback, Settings, ToolCall, ToolProfile, VerificationEngine, VerificationResult
 from agentguard.verification.canonical import as_name
 from agentguard.verification.changes import Change
 
@@ -68,9 +68,7 @@ class ObservedEngine(VerificationEngine):
             if isinstance(each, Observer):
                 each.watch(engine)
         if any(isinstance(each, Observer) for each in observers):
-            hear = getattr(engine, "on_change", None)  # PENDING: until every engine has it
-            if hear is not None:
-                hear(self._changed)
+            engine.on_change(self._changed)
 
     def verify(
         self,
@@ -128,15 +126,19 @@ class ObservedEngine(VerificationEngine):
         """Declare what real results of a tool look like, to the engine."""
         return self._engine.register_tool_profile(name, **fields)
 
+    def unregister(self, name: str) -> ToolProfile:
+        """Take back a profile from the engine."""
+        return self._engine.unregister(name)
+
     def profile_of(self, tool: str) -> ToolProfile:
         """The profile that the engine holds a tool to."""
         return self._engine.profile_of(tool)
 
     def record_feedback(
         self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
-    ) -> None:
+    ) -> Feedback:
         """Tell the engine what a reviewed call really was."""
-        self._engine.record_feedback(tool, confidence_score, was_hallucination, call_id)
+        return self._engine.record_feedback(tool, confidence_score, was_hallucination, call_id)
 
     def trust(self, tool: str, n: int) -> None:
         """Declare the next ``n`` calls of a tool known-good, to the engine."""
@@ -162,6 +164,14 @@ class ObservedEngine(VerificationEngine):
             likelihood_ratios=likelihood_ratios,
         )
         return self
+
+    def thresholds(self, tool: str | None = None) -> Settings:
+        """What is in force in the engine for a tool, or for all."""
+        return self._engine.thresholds(tool)
+
+    def reset(self, tool: str, *, labels: bool = False) -> None:
+        """Have the engine forget what it learned of a tool."""
+        self._engine.reset(tool, labels=labels)
 
     def on_change(self, callback: Callable[[Change], object]) -> None:
         """Have the engine call back whenever a lasting change takes another state."""

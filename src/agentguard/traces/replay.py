@@ -35,6 +35,7 @@ class Verifier(Protocol):
         execution_time_ms: float | None = None,
         session_id: str | None = None,
         call_id: str | None = None,
+        is_error: bool = False,
     ) -> VerificationResult:
         """Judge one call and learn from it."""
 
@@ -51,7 +52,8 @@ def replay(
 
     Args:
         rows: as ``read_traces`` yields them.
-        engine: the engine that judges. It is given tool, args, result, time, session and call id: no label.
+        engine: the engine that judges. It is given tool, args, result, time, session, call id and
+            the error flag: no label.
         on_call: told of every call and its verdict.
         limit: stop after so many calls.
         tally: where to count; whoever holds it can ask it for a summary also when the replay was broken off.
@@ -84,6 +86,7 @@ def judge(engine: Verifier, call: ToolCall) -> VerificationResult:
         execution_time_ms=call.execution_time_ms,
         session_id=call.session_id,
         call_id=call.call_id,
+        is_error=call.is_error,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from .baseline import ToolMemory
@@ -11,6 +11,7 @@ from .case import Case
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
 from .evidence import breaks_a_declaration, combine
+from .incidents import is_level
 from .method import Check, Decision
 from .pool import Pool
 from .statistics import Rate, Surprises
@@ -70,6 +71,13 @@ class Calibrated:
     def note(self, case: Case) -> None:
         """Put what was seen on the charts, whatever is believed of it."""
         case.memory.note(case.document, case.arguments)
+
+    def adopt(self, memory: ToolMemory, traits: Iterable[str]) -> None:
+        """Begin the levels of numbers anew that a change which was taken for genuine has moved."""
+        for trait in filter(is_level, traits):
+            path = trait.removeprefix("moved ").removesuffix(" above its level").removesuffix(" below its level")
+            for levels in (memory.levels, memory.charts, memory.within):
+                levels.pop(path, None)
 
     def learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool = False) -> None:
         """Remember how unusual the call was, and learn from it as far as it is believed.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-__all__ = ["DECLARED", "LabelCounts", "factors", "together"]
+from .settings import Settings
+
+__all__ = ["DECLARED", "Counted", "LabelCounts", "adapted", "factors", "together"]
 
 STRENGTH: Final = 40.0
 MOST_LABELS: Final = 200.0
@@ -13,11 +15,28 @@ LOWEST: Final = 0.05
 HIGHEST: Final = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
 MOST_WEIGHT: Final = 20.0  # labels that one label may count for: an audited accept stands for those that were not
 SIGNAL_STRENGTH: Final = 10.0
+KEPT: Final = STRENGTH / (STRENGTH + 1.0)  # of the moving average at each label: the first counts as in the Beta mean
 LEAST_FACTOR: Final = 0.125
 MOST_FACTOR: Final = 4.0
 
 DECLARED: Final = "!"
 """Before the name of a signal that fired on a broken declaration, which labels weigh apart from what is unusual."""
+
+
+class Counted(NamedTuple):
+    """A label that was counted: what it takes to count it otherwise.
+
+    Attributes:
+        was_hallucination: what it said.
+        weight: with how much weight it was counted.
+        fired: the signals for which it was counted.
+        place: the sum of the weights of all labels up to it.
+    """
+
+    was_hallucination: bool
+    weight: float
+    fired: tuple[str, ...]
+    place: float
 
 
 class LabelCounts:
@@ -31,21 +50,24 @@ class LabelCounts:
     Attributes:
         fabricated, genuine: the sums of the labels' weights.
         fired: the same two sums, by signal, over the calls in which it had fired.
+        seen: the sum of the weights of all labels, none of them faded.
 
     >>> counts = LabelCounts()
-    >>> counts.add(was_hallucination=True)
+    >>> _ = counts.add(was_hallucination=True)
     >>> round(counts.prior(0.15), 4)
     0.1707
     """
 
-    __slots__ = ("fabricated", "fired", "genuine")
+    __slots__ = ("_recent", "fabricated", "fired", "genuine", "seen")
 
     def __init__(self) -> None:
         self.fabricated = 0.0
         self.genuine = 0.0
         self.fired: dict[str, tuple[float, float]] = {}
+        self.seen = 0.0
+        self._recent = 0.0  # the moving average of the labels, from 0 on
 
-    def add(self, *, was_hallucination: bool, weight: float = 1.0, fired: Iterable[str] = ()) -> None:
+    def add(self, *, was_hallucination: bool, weight: float = 1.0, fired: Iterable[str] = ()) -> Counted:
         """Count one label. A fabricated one never lowers the prior or a weight, a genuine one never raises them.
 
         Args:
@@ -57,6 +79,33 @@ class LabelCounts:
         self.fabricated, self.genuine = _counted(self.fabricated, self.genuine, weight, was_hallucination)
         for name in fired:
             self.fired[name] = _counted(*self.fired.get(name, (0.0, 0.0)), weight, was_hallucination)
+        kept = KEPT**weight
+        self._recent = kept * self._recent + (1.0 - kept) * was_hallucination
+        self.seen += weight
+        return Counted(was_hallucination, weight, tuple(fired), self.seen)
+
+    def turn(self, counted: Counted) -> Counted:
+        """Count a label as its opposite, in its own place: a reviewer has changed his mind."""
+        fabricated = not counted.was_hallucination
+        self.fabricated, self.genuine = _turned(self.fabricated, self.genuine, counted.weight, fabricated)
+        for name in counted.fired:
+            self.fired[name] = _turned(*self.fired.get(name, (0.0, 0.0)), counted.weight, fabricated)
+        share = (1.0 - KEPT**counted.weight) * KEPT ** max(self.seen - counted.place, 0.0)
+        self._recent = min(max(self._recent + (share if fabricated else -share), 0.0), 1.0)
+        return counted._replace(was_hallucination=fabricated)
+
+    def rate(self, configured: float) -> float:
+        """The share of fabricated calls, as an exponential moving average that starts at the configured prior.
+
+        ``rate <- k rate + (1 - k) label`` with ``k = 40/41``, so that it reaches back over some 40 labels; a label of
+        weight ``w`` moves it as ``w`` labels do.
+
+        >>> counts = LabelCounts()
+        >>> _ = counts.add(was_hallucination=True)
+        >>> round(counts.rate(0.15), 4)
+        0.1707
+        """
+        return KEPT**self.seen * configured + self._recent
 
     def prior(self, configured: float, block_at: float = 0.5) -> float:
         """P(fabricated) before any signal, for this tool; labels alone never bring it to ``block_at``."""
@@ -73,9 +122,21 @@ def _counted(fabricated: float, genuine: float, weight: float, was_hallucination
     return _faded(fabricated, genuine)
 
 
+def _turned(fabricated: float, genuine: float, weight: float, to_fabricated: bool) -> tuple[float, float]:
+    moved = min(weight, genuine if to_fabricated else fabricated)  # what has faded cannot be turned
+    return (fabricated + moved, genuine - moved) if to_fabricated else (fabricated - moved, genuine + moved)
+
+
 def _faded(fabricated: float, genuine: float) -> tuple[float, float]:
     fade = MOST_LABELS / max(fabricated + genuine, MOST_LABELS)
     return fabricated * fade, genuine * fade
+
+
+def adapted(settings: Settings, labels: LabelCounts) -> Settings:
+    """The thresholds in force for a tool with these labels in calibrated mode: its prior moves, and no threshold."""
+    if not labels.seen:
+        return settings
+    return settings.changed(prior=labels.prior(settings.prior, settings.block_at))
 
 
 def together(counts: Iterable[LabelCounts]) -> LabelCounts:
@@ -104,7 +165,7 @@ def factors(tool: LabelCounts, everywhere: LabelCounts, ratios: Mapping[str, flo
         prior: the configured one, which is no matter of labels.
 
     >>> counts = LabelCounts()
-    >>> counts.add(was_hallucination=False, fired=["echo_mismatch"])
+    >>> _ = counts.add(was_hallucination=False, fired=["echo_mismatch"])
     >>> {name: round(factor, 3) for name, factor in factors(counts, counts, {"echo_mismatch": 16.0}, 0.15).items()}
     {'echo_mismatch': 0.723}
     """

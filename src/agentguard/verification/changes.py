@@ -326,7 +326,7 @@ class ChangeLog:
         self._waiting: list[_Note] = []
         self._news: deque[Change] = deque(maxlen=MAX_KNOWN)
         self._announcing = False
-        self._read = 0
+        self._read = self._applied = 0
         self._begins = -inf  # when the oldest event was written, where older ones are gone
         self._caught_up = False
         self._failing = False
@@ -340,10 +340,17 @@ class ChangeLog:
         """Call back with each change whose state moves from now on."""
         self._listeners.append(callback)
 
-    def of(self, tool: str) -> list[Change]:
-        """The changes of a tool that were read so far."""
+    @property
+    def applied(self) -> int:
+        """The number of the latest event that was applied."""
+        return self._applied
+
+    def of(self, tool: str, after: int = 0) -> list[Change]:
+        """The changes of a tool that were read so far, those with an event beyond a number."""
         with self._lock:
-            return [life.change for life in self._lives.values() if life.change.tool == tool]
+            return [
+                life.change for life in self._lives.values() if life.change.tool == tool and life.sequence > after
+            ]
 
     def find(self, id_: str) -> Change | None:
         """A change by its full id."""
@@ -518,12 +525,12 @@ class ChangeLog:
                 self._begins = record.at
             self._read = record.sequence
             event = read_change_event(record)
-            if event is None:
-                continue
-            with self._lock:
-                change = self._taken(event)
-            if change is not None:
-                self.apply(change)
+            if event is not None:
+                with self._lock:
+                    change = self._taken(event)
+                if change is not None:
+                    self.apply(change)
+            self._applied = record.sequence
         self._caught_up = True
 
     def _taken(self, event: ChangeEvent) -> Change | None:

@@ -3,16 +3,21 @@
 A new field beside the old ones is what interfaces come by. A field that was a number in all of ``n`` results and is a
 string now is something else: before it happened, its chance in the next genuine result is put at
 ``(0 + 1/2) / (n + 3/2)``, and how often such things do happen in this tool's genuine calls is left to the signal's
-recalibration. Null says that there is no value, and contradicts nothing.
+recalibration. Null says that there is no value, and contradicts nothing. NaN and the infinities are of the type of
+numbers and are none: such a value where there were ``n`` numbers, ``k`` of them of that sort, has the chance
+``(k + 1/2) / (n + 3/2)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from .document import Document
+from .formats import NOT_FINITE, not_finite
 from .layout import Fact
+from .statistics import Categories
 
-__all__ = ["contradicted"]
+__all__ = ["contradicted", "no_number"]
 
 _SCALARS: tuple[type, ...] = (float, str, bool)
 
@@ -46,6 +51,26 @@ def contradicted(new: Iterable[Fact], missing: Iterable[Fact], known: Mapping[Fa
         if seen > most or (seen == most and seen and at < where):
             most, where = seen, at
     return most, where
+
+
+def no_number(
+    document: Document, known: Mapping[Fact, int], formats: Mapping[str, Categories | None]
+) -> tuple[float, str]:
+    """The chance of the most unusual NaN or infinity among the numbers of a result, and its path; (1, "") without.
+
+    Args:
+        document: the result.
+        known: how many results had what.
+        formats: by path, how values there were written.
+    """
+    least, where = 1.0, ""
+    for path in not_finite(document):
+        numbers, written = known.get((path, float), 0), formats.get(path)
+        such = 0 if written is None else sum(written.counts.get(name, 0) for name in NOT_FINITE)
+        p = min((such + 0.5) / (numbers + 1.5), 1.0)
+        if numbers and p < least:
+            least, where = p, path
+    return least, where
 
 
 def _was_scalar(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -10,7 +11,9 @@ from typing import Any, Final
 import orjson
 import re2
 
+from .declared_echoes import EchoRule
 from .document import Document, Limits
+from .field_path import EACH, FieldPath
 from .profile import ToolProfile, schema_validator
 
 __all__ = ["Contract"]
@@ -24,19 +27,29 @@ MAX_REWRITTEN: Final = 1 << 20  # bytes: to write a large result anew takes ten 
 class Contract:
     """What is declared of one tool, ready to be held against a result.
 
-    An unregistered tool has a contract too, with nothing declared in it but the wide default latency range;
-    ``declared`` is False there.
+    An unregistered tool has a contract too, with nothing declared in it; ``declared`` is False there.
+
+    Attributes:
+        declared_ms: the shortest and the longest time that a call is declared to take; 0 and infinity where nothing
+            is said of it. A field that its user did not set says nothing, whatever its default.
+        latency_ms: the range that reference mode holds a call to: its document has defaults of its own.
+        echoes: the declared echoes, compiled.
     """
 
-    __slots__ = ("_patterns", "_schema", "declared", "forbidden", "latency_ms", "limits", "profile", "required")
+    __slots__ = (
+        "_patterns", "_schema", "declared", "declared_ms", "echoes", "forbidden", "latency_ms", "limits", "profile",
+        "required",
+    )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
         self.profile = profile
         self.declared = declared
         self.limits = Limits(profile.max_bytes, profile.max_nodes)
         self.latency_ms = profile.expected_latency_ms
-        self.required = [(name, _steps(name)) for name in profile.required_fields]
-        self.forbidden = [(name, _steps(name)) for name in profile.forbidden_fields]
+        self.declared_ms = _declared_ms(profile) if declared else (0.0, math.inf)
+        self.required = [(name, FieldPath.parse(name).steps) for name in profile.required_fields]
+        self.forbidden = [(name, FieldPath.parse(name).steps) for name in profile.forbidden_fields]
+        self.echoes = tuple(EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items())
         schema = profile.output_schema
         self._schema = None if schema is None else schema_validator(schema, profile.regex_engine)
         compiler = re2 if profile.regex_engine == "re2" else re
@@ -59,6 +72,14 @@ class Contract:
     @property
     def has_schema(self) -> bool:
         return self._schema is not None
+
+    def excuses(self, document: Document, *, flagged: bool) -> bool:
+        """The result is an error that is not held to what is declared of answers.
+
+        Where the framework itself has said so (``flagged``), or where the profile has ``allow_errors`` and the result
+        reads like an error. Text that merely reads like one is no excuse: anything can be written so.
+        """
+        return flagged or (document.is_error and self.profile.allow_errors)
 
     def field_violations(self, document: Document) -> list[str]:
         """One sentence for each required field that is absent and each forbidden field that is there."""
@@ -100,13 +121,13 @@ class Contract:
         return any(pattern.search(readable) is not None for pattern in self._patterns)
 
 
-def _steps(name: str) -> tuple[str, ...]:
-    """``"rows[].id"`` as ``("rows", "[]", "id")``.
-
-    >>> _steps("rows[].id")
-    ('rows', '[]', 'id')
-    """
-    return tuple(step for part in name.split(".") for step in re.split(r"(\[\])", part) if step)
+def _declared_ms(profile: ToolProfile) -> tuple[float, float]:
+    """The bounds that the profile's user has set; the documented 2 ms where a network is declared to be crossed."""
+    said = profile.model_fields_set
+    low, high = profile.expected_latency_ms if "expected_latency_ms" in said else (0.0, math.inf)
+    if profile.has_network_io and "has_network_io" in said:
+        low = max(low, INSTANT_MS)
+    return 0.0 if profile.cacheable else low, high
 
 
 Quantifier = Callable[[Iterable[object]], bool]
@@ -116,12 +137,12 @@ def _has(value: Any, name: str, steps: tuple[str, ...], of_elements: Quantifier 
     """The field is there: as a key of that very name, or by path; ``[]`` asks it of every (or any) list element."""
     if isinstance(value, dict) and name in value:
         return True
-    return len(steps) > 1 and _reaches(value, steps, of_elements)
+    return _reaches(value, steps, of_elements)
 
 
 def _reaches(value: Any, steps: tuple[str, ...], of_elements: Quantifier) -> bool:
     for position, step in enumerate(steps):
-        if step == "[]":
+        if step == EACH:
             below = steps[position + 1 :]
             return isinstance(value, list) and of_elements(_reaches(item, below, of_elements) for item in value)
         if not isinstance(value, dict) or step not in value:

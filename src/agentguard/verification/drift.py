@@ -28,6 +28,9 @@ _LOG_BET: Final = math.log(BET)
 RULE_P: Final = {1: 0.0027, 2: 0.003, 3: 0.0055, 4: 0.0078}
 VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
 LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
+MOST_INERTIA: Final = 0.95
+LITTLE_INERTIA: Final = 0.3
+FADING: Final = 0.99
 CHART_WARM_UP: Final = 20.0
 
 
@@ -72,11 +75,11 @@ class NumberChart:
     ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its mean is 1 where p is uniform), and a
     run ends where that falls to 0. By Ville's inequality a run in which nothing has changed reaches 1/alpha with
     probability alpha at most; the test that begins again after each run alarms on average no more often than once in
-    1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values; numbers that move together with the
-    user who asks are not, and their alarms are held against how often this tool has had such.
+    1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values; numbers that move with what came
+    before are taken as a first-order autoregression, whose residuals are tested, and alarms are held against how often this tool has had such.
     """
 
-    __slots__ = ("above", "below", "beyond", "evidence", "level", "spread", "under")
+    __slots__ = ("above", "below", "beyond", "evidence", "lag", "last", "level", "power", "slope", "spread", "under")
 
     def __init__(self) -> None:
         self.above = 0  # the last eight points above the level, as bits, the newest lowest
@@ -86,6 +89,10 @@ class NumberChart:
         self.evidence = 0.0  # log e of the run that is under way
         self.level = 0.0  # as it stood before the run began
         self.spread = 1.0
+        self.slope = 0.0  # of the autoregression, as it stood then
+        self.last = 0.0  # the last point, in spreads from the level
+        self.lag = 0.0  # sums of the products of neighbours, and of squares
+        self.power = 4.0
 
     def surprise(self, x: float, level: Level) -> tuple[float, bool]:
         """``-ln p`` of what the point completes, and whether it lies above; (0, ...) where it completes nothing."""
@@ -94,6 +101,8 @@ class NumberChart:
         z, p = self._place(x, level)
         evidence = self._grown(p)
         found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
+        if self._inertia() > LITTLE_INERTIA and self.evidence <= 0.0:
+            return found, z > 0.0  # the rules are for independent points
         above, below, beyond, under = self._with(z)
         points, zones = (above, beyond) if z > 0.0 else (below, under)
         for rule in RUN_RULES:
@@ -109,14 +118,26 @@ class NumberChart:
         z, p = self._place(x, level)
         before, self.evidence = self.evidence, min(self._grown(p), MOST)
         if before <= 0.0 < self.evidence:
-            self.level, self.spread = level.mean, math.sqrt(level.variance)
+            self.level, self.spread, self.slope = level.mean, math.sqrt(level.variance), self._inertia()
+        else:
+            self.lag = FADING * self.lag + z * self.last
+            self.power = FADING * self.power + z * z
+        self.last = min(max(z, -WINSOR), WINSOR)
         self.above, self.below, self.beyond, self.under = self._with(z)
 
     def _place(self, x: float, level: Level) -> tuple[float, float]:
-        """The point in spreads from the level, and its p-value."""
-        mean, spread = (self.level, self.spread) if self.evidence > 0.0 else (level.mean, math.sqrt(level.variance))
+        """The point in spreads from the level, and the p-value of what its inertia does not explain."""
+        if self.evidence > 0.0:
+            mean, spread, slope = self.level, self.spread, self.slope
+        else:
+            mean, spread, slope = level.mean, math.sqrt(level.variance), self._inertia()
         z = (x - mean) / (spread or 1.0)
-        return z, student_t4_tail(z / math.sqrt(1.0 + 1.0 / level.count))
+        residual = (z - slope * self.last) / math.sqrt(1.0 - slope * slope)
+        return z, student_t4_tail(residual / math.sqrt(1.0 + 1.0 / level.count))
+
+    def _inertia(self) -> float:
+        """The slope of a first-order autoregression: near 1 for what walks on from where it was."""
+        return min(max(self.lag / self.power, 0.0), MOST_INERTIA)
 
     def _grown(self, p: float) -> float:
         return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)

@@ -1,25 +1,32 @@
 """Which of a tool's arguments its results repeat, and where: a missing echo is the answer to another question.
 
-Two kinds of echo are learned for each argument path: its value stands *somewhere* in the result, and its value
-stands at a result path *of the same name* (``user_id`` in, ``user_id`` out). What tools have in common is pooled by
-argument name, so that a new tool's ``user_id`` is expected back before the tool itself has shown it.
+Three kinds of echo are learned for each argument path: its value stands *somewhere* in the result, its value stands
+at a result path *of the same name* (``user_id`` in, ``user_id`` out), and, of several rows that have such a path, one of
+which repeats it, *every row* does. What tools have in common is pooled by argument name, so that a new tool's
+``user_id`` is expected back before the tool itself has shown it.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
 import orjson
 
+from .arguments import MAX_VALUES as MAX_ARGUMENTS
 from .arguments import Arguments, normal
 from .document import Document
 from .statistics import Rate
 from .walk import last_name
 
-__all__ = ["Echo", "EchoPool", "Echoes", "find_echoes"]
+__all__ = ["EVERY_ROW", "Echo", "EchoPool", "Echoes", "find_echoes"]
+
+SOMEWHERE: Final = "somewhere"
+SAME_NAME: Final = "same name"
+EVERY_ROW: Final = "every row"
 
 SHORTEST: Final = 3
 MAX_PATHS: Final = 64
@@ -40,7 +47,14 @@ TELLING_WORDS: Final = 8
 
 
 class Echo:
-    """One argument held against a result of some kind: ``where`` is ``"somewhere"`` or ``"same name"``."""
+    """One argument held against a result of some kind.
+
+    Attributes:
+        path: the argument's.
+        where: ``"somewhere"``, ``"same name"`` or ``"every row"``; of rows at a declared place, ``"every "`` and it.
+        kind: the result's.
+        found: it is there.
+    """
 
     __slots__ = ("found", "kind", "path", "where")
 
@@ -85,13 +99,18 @@ class EchoPool:
         rate.push(found)
 
 
-def find_echoes(arguments: Arguments, document: Document) -> list[Echo]:
-    """Every argument that could come back, with whether it did.
+def find_echoes(arguments: Arguments, document: Document, declared: Iterable[Echo] = ()) -> list[Echo]:
+    """Every argument that could come back, with whether it did; worked out once for a call.
 
     Values shorter than three characters are looked for only under their own name: elsewhere they are found by chance.
+
+    Args:
+        arguments: the call's.
+        document: its result.
+        declared: what was found at places that a profile declares, to be learned with the rest.
     """
     if arguments.echoes is None:
-        arguments.echoes = _find(arguments, document)
+        arguments.echoes = [*_find(arguments, document), *declared]
     return arguments.echoes
 
 
@@ -100,7 +119,8 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
         return []
     lowered: bytes | None = None
     structured = document.is_structured
-    echoes = []
+    echoes: list[Echo] = []
+    rows: dict[str, list[str]] = {}  # the values of an argument of which there are rows to hold against it, by path
     for path, text in arguments.values:
         found = False
         if len(text) >= SHORTEST:
@@ -111,7 +131,7 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
             if not found:
                 lowered = _lower(document.text) if lowered is None else lowered
                 found = needle in lowered or (len(text) > LONG and _says_the_same(text, lowered))
-            _note(echoes, Echo(path, "somewhere", document.kind, found))
+            _note(echoes, Echo(path, SOMEWHERE, document.kind, found))
         name = last_name(path)
         others = _values_at(document, name)
         if others and name:
@@ -119,7 +139,16 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
                 found = False
             for other in others:
                 found = found or _same(text, other)
-            _note(echoes, Echo(path, "same name", document.kind, found))
+            _note(echoes, Echo(path, SAME_NAME, document.kind, found))
+            if len(others) > 1:
+                rows.setdefault(path, []).append(text)
+    if rows and len(arguments.values) < MAX_ARGUMENTS:  # of more values some were left out, and a row may be of those
+        repeated = {echo.path for echo in echoes if echo.found and echo.where == SAME_NAME}
+        for path, texts in rows.items():
+            others = _values_at(document, last_name(path), of_rows=True)
+            if path in repeated and len(others) > 1:
+                found = all(any(_same(text, other) for text in texts) for other in others)
+                echoes.append(Echo(path, EVERY_ROW, document.kind, found))
     return echoes
 
 
@@ -158,11 +187,13 @@ def _same(text: str, other: str) -> bool:
     return text == other or (len(text) >= SHORTEST and text in other) or (len(other) >= SHORTEST and other in text)
 
 
-def _values_at(document: Document, name: str) -> list[str]:
-    """The normalised values of the top two levels whose path ends in this name."""
+def _values_at(document: Document, name: str, *, of_rows: bool = False) -> list[str]:
+    """The normalised values of the top two levels whose path ends in this name; those in lists alone, if so asked."""
     if document.layout is None:
         return []
     paths = document.layout.named.get(name, ())
+    if of_rows:
+        paths = tuple(path for path in paths if "[]" in path)
     return [text for path in paths for value in document.leaves[path][:MAX_VALUES] if (text := normal(value))]
 
 
@@ -185,13 +216,13 @@ class Echoes:
         traits: tuple[str, ...] = ()
         anchored = False
         for echo in echoes:
-            if echo.found and echo.where == "same name" and _is_identifier(last_name(echo.path)):
+            if echo.found and echo.where == SAME_NAME and _is_identifier(last_name(echo.path)):
                 anchored = True
         for echo in echoes:
             path, where, found = echo.path, echo.where, echo.found
             rate = self.rates.get((path, where, echo.kind))
             is_known = rate is not None and rate.total >= WELL_KNOWN
-            if where == "same name":
+            if where == SAME_NAME:
                 expected = pool.expected(last_name(path))
                 likely = expected if rate is None else rate.mean(expected, POOL_STRENGTH)
             elif rate is None or rate.total < 3:
@@ -204,10 +235,12 @@ class Echoes:
             if not found:
                 surprise = -math.log(max(1.0 - likely, 1e-5))
                 together += surprise
-                traits += (f"no echo of {path}",)
+                in_rows = where not in (SOMEWHERE, SAME_NAME)
+                traits += (f"rows without {path}" if in_rows else f"no echo of {path}",)
                 if surprise > worst:
-                    worst, known = surprise, is_known or where == "same name"
-                    why = f"the result does not repeat argument {path!r} ({where}), usual in {likely:.0%}"
+                    worst, known = surprise, is_known or where == SAME_NAME
+                    missing = "not every row repeats" if in_rows else "the result does not repeat"
+                    why = f"{missing} argument {path!r} ({where}), usual in {likely:.0%}"
         if not expected_any:
             return None
         together = worst + REST * (together - worst)
@@ -216,7 +249,7 @@ class Echoes:
     def learn(self, echoes: list[Echo], pool: EchoPool) -> None:
         for echo in echoes:
             self.absorb((echo.path, echo.where, echo.kind), echo.found, 1.0)
-            if echo.where == "same name":
+            if echo.where == SAME_NAME:
                 pool.push(last_name(echo.path), echo.found)
 
     def absorb(self, place: tuple[str, str, str], found: bool, times: float) -> None:

@@ -2,41 +2,50 @@
 
 ::
 
-    call ── read the result once ──▶ TIER 0: the call alone ──▶ combine ──▶ block? ── yes ──▶ BLOCK
-                                                                              │ no
-                                     TIER 1: against what was learned ◀───────┘
-                                        └─▶ combine all ──▶ accept | flag | block ──▶ learn
+    call ── read the result once ──▶ TIER 0: the call alone ──▶ (reference mode: combine ── block? ──▶ BLOCK)
+                                        │
+                                        ▼
+                                     TIER 1: against what was learned
+                                        └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentguard.errors import ConfigurationError
+from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores import MemoryStore, Store
 
 from .arguments import Arguments
 from .audit import Audit
 from .calibrated import Calibrated
+from .calibration import LabelCounts, adapted
 from .calibration_file import Calibration, load_calibration
 from .canonical import as_name, plain, serialise
 from .case import Case
 from .changes import Change, changes_in, find_change
 from .checks.content import CONTENT, at_least, to_redact
 from .document import read
+from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
 from .method import Check, Decision, Method
-from .persistence import Backlog, Persistence, incident_of
+from .own_signals import own_signals, with_own
+from .persistence import Backlog, Persistence, document_name, incident_of
 from .profile import ToolProfile, parse_profile
 from .profile_loading import profiles_in
+from .reasons import why_not_as_posterior
 from .reference import Reference
+from .reference.baseline import MIN_CALLS
+from .reference.feedback import adapted as adapted_by_the_document
 from .registry import Registry
 from .settings import Settings, probability
-from .types import SignalResult, ToolCall, VerificationResult, VerificationTier
+from .state_reset import reset
+from .types import Feedback, SignalResult, ToolCall, VerificationResult, VerificationTier
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,8 +53,15 @@ if TYPE_CHECKING:
 __all__ = ["VerificationEngine"]
 
 _METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
+#: What labels make of the settings of a tool, by mode.
+_ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
+    "calibrated": adapted,
+    "reference": adapted_by_the_document,
+}
 _fired = attrgetter("fired")
 MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
+NOT_LOOKED_AT = "not looked at: tier 0 blocked"
+MOST_WARNED = 1_000  # tools of which a label that nothing is known of is logged
 _log = logging.getLogger("agentguard")
 
 
@@ -71,9 +87,11 @@ class VerificationEngine:
         keep_reviewed: ``"redacted"`` keeps the arguments and the result of flagged and blocked calls with their audit
             records, without the personal data and credentials found in them, for whoever reviews them; the store's
             bound on audit records is the bound on these. None keeps no content.
+        signals: checks of your own, run and weighed among the engine's; see ``own_signals``.
 
     Raises:
-        ConfigurationError: for an argument out of range, or a calibration file that cannot be used.
+        ConfigurationError: for an argument out of range, a signal that is none or whose name is taken, or a calibration
+            file that cannot be used.
         ProfileError: for faults in profiles, all of them at once.
 
     >>> engine = VerificationEngine(mode="reference")
@@ -95,11 +113,23 @@ class VerificationEngine:
         audit_rate: float = 0.02,
         calibration: str | PathLike[str] | None = None,
         keep_reviewed: Literal["redacted"] | None = None,
+        signals: Iterable[Check] = (),
     ) -> None:
         if mode not in tuple(_METHODS):
             raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
         self.mode = mode
         self._method = _METHODS[mode]()
+        built_in = [check.name for _, checks in self._method.tiers for check in checks]
+        own = own_signals(signals, {*built_in, *DEFAULT_RATIOS})
+        self._own = frozenset(check.name for check in own)
+        self._tiers = with_own(self._method.tiers, own)
+        # PENDING: an attribute of every method.
+        self._ends_early: bool = getattr(self._method, "ends_early", False)
+        late = [check for tier, checks in self._tiers if tier is not VerificationTier.TIER_0 for check in checks]
+        self._not_looked_at = {
+            check.name: SignalResult.abstain(check.name, check.tier, NOT_LOOKED_AT, getattr(check, "group", ""))
+            for check in late
+        }
         settings = Settings().changed(
             prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
         )
@@ -110,7 +140,9 @@ class VerificationEngine:
         rate = probability("audit_rate", audit_rate, low_open=False)
         self._audit = Audit(kept, None if store is None else rate)
         self._persistence = Persistence(kept, self._method, mode, self._audit)
-        self._tools = Registry(self._persistence, settings, counting=kept.flush_seconds is not None)
+        counting = kept.flush_seconds is not None
+        self._tools = Registry(self._persistence, settings, counting=counting, adapt=_ADAPTED[mode])
+        self._warned: set[str] = set()
         for profile in profiles_in(profiles):
             self._tools.declare(profile)
         said = Calibration() if calibration is None else load_calibration(calibration)
@@ -130,6 +162,16 @@ class VerificationEngine:
         profile = parse_profile({"name": name, **fields}, source=f"profile {name!r}")
         self._tools.declare(profile)
         return profile
+
+    def unregister(self, name: str) -> ToolProfile:
+        """Take back a profile, by its own name; returns it. What was learned stays.
+
+        The tools that it matched are held to the next profile that matches them, or to none.
+
+        Raises:
+            ConfigurationError: where no profile of this name is registered.
+        """
+        return self._tools.undeclare(name)
 
     def profile_of(self, tool: str) -> ToolProfile:
         """The profile that a tool is held to; for an unregistered tool the default one."""
@@ -167,22 +209,27 @@ class VerificationEngine:
         if call.is_error:
             document.is_error = True
         with state.lock:
-            prior = state.labels.prior(state.settings.prior, state.settings.block_at)
-            case = Case(call, document, state.contract, state.memory, state.settings, arguments, state.factors)
+            prior = state.in_force.prior
+            case = Case(call, document, state.contract, state.memory, state.in_force, arguments, state.factors)
             signals, decision, tier, failed = self._judge(case, prior, state.incidents)
             closed = state.contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             if learn and not (failed and closed):
-                self._method.note(case)
+                if settled.incident is None or settled.incident.state != "fault":
+                    self._method.note(case)  # of a fault that a reviewer has found nothing is to be followed
                 state.trusted_left -= trusted
                 if settled.teaches or trusted:
                     self._learn(case, signals, decision, trusted=trusted)
+                if settled.released and settled.incident is not None:
+                    self._method.adopt(state.memory, settled.incident.traits)
                 for held in settled.released:
                     self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
             if learn:
                 state.count(case)
-        note = "" if state.contract.declared else f"no profile for {call.tool!r}: default limits"
+        note = why_not_as_posterior(case, signals, decision, settled)
+        if not state.contract.declared:
+            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to what was learned of it alone"
         verdict = settled.verdict
         if failed and closed:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
@@ -196,9 +243,7 @@ class VerificationEngine:
         if not learn:
             return found
         for incident in settled.moved:
-            self._persistence.changes.tell(
-                incident.id, call.tool, incident.state, incident.what, incident.traits
-            )
+            self._persistence.changes.tell(incident.id, call.tool, incident.state, incident.what, incident.traits)
         kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
         return self._audit.put(found, document.digest, state.judged, session, closed=closed, kept=kept)
 
@@ -208,17 +253,17 @@ class VerificationEngine:
         signals: dict[str, SignalResult] = {}
         failed: list[str] = []
         decision = Decision("accept", prior, {}, None)
-        tier, early = VerificationTier.TIER_0, prior < case.settings.block_at
+        last = self._tiers[-1][0]
         asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
-        for tier, checks in self._method.tiers:
+        for tier, checks in self._tiers:
             for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
                 try:
                     signals[check.name] = check(case)
                 except Exception as error:
                     signals[check.name] = self._failed(check, case, error)
                     failed.append(check.name)
-            if early and tier is VerificationTier.TIER_0 and not any(map(_fired, signals.values())):
-                continue  # nothing speaks against the call yet: tier 0 cannot end it
+            if tier is not last and not self._may_end(case, prior, signals):
+                continue
             incidents.waive(signals)
             try:
                 decision = self._method.decide(case, prior, signals)
@@ -227,9 +272,14 @@ class VerificationEngine:
                 failed.append("combination")
             if asked:
                 decision = decision._replace(verdict=at_least(decision.verdict, case, signals))
-            if decision.verdict == "block":
-                break
-        return signals, decision, tier, failed
+            if decision.verdict == "block" and tier is not last:
+                signals.update(self._not_looked_at)
+                return signals, decision, tier, failed
+        return signals, decision, last, failed
+
+    def _may_end(self, case: Case, prior: float, signals: dict[str, SignalResult]) -> bool:
+        """A tier before the last one may block the call: the method ends early, and something speaks against it."""
+        return self._ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
 
     @staticmethod
     def _failed(check: Check, case: Case, error: Exception) -> SignalResult:
@@ -238,6 +288,8 @@ class VerificationEngine:
         return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
 
     def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
+        if self._own:  # what is usual for a check of the user's is for the user to know
+            signals = {name: signal for name, signal in signals.items() if name not in self._own}
         try:
             self._method.learn(case, signals, decision, trusted=trusted)
         except Exception as error:
@@ -245,17 +297,31 @@ class VerificationEngine:
 
     def record_feedback(
         self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
-    ) -> None:
+    ) -> Feedback:
         """Tell the engine what a reviewed call really was.
 
         A confirmed hallucination makes the tool's judgement stricter, a confirmed genuine result looser, both by
-        bounded steps. With the ``call_id`` of a verified call, the declarations that it broke are corrected too.
+        bounded steps: no number of labels switches the guard off, or blocks a call with nothing against it. With the
+        ``call_id`` of a verified call the label also decides what the change is that the call belongs to, and calls
+        like it follow. Of several labels of one call the latest counts, and it alone.
+
+        In reference mode the three steps are the document's: the tool's rate of hallucinations is an exponential moving
+        average, a confirmed hallucination lowers the blocking threshold, and the tool's prior is adapted. The weight of
+        the average, the distance and the bounds are ours (``reference.feedback``), and so is the other direction, by
+        which a confirmed genuine result raises the threshold. In calibrated mode the prior and the weight of the
+        signals that had fired move by Beta counts (``calibration``), and the thresholds stay. ``thresholds`` tells what
+        is in force. ``confidence_score`` is kept with the label; the engine goes by what it had judged itself.
 
         Args:
             tool: the tool's name.
             confidence_score: the posterior that was given, in [0, 1].
             was_hallucination: what the reviewer found.
             call_id: as given to ``verify``.
+
+        Returns:
+            Whether the label counted, and what there is to say of it: of a tool that was never called here, of a call
+            that is not on record, of an earlier label of the same call. A label of a call that cannot be found counts
+            for the tool: another process may have judged it, or it is long gone.
 
         Raises:
             ConfigurationError: for a score outside [0, 1] or a label that is not a bool.
@@ -266,8 +332,35 @@ class VerificationEngine:
         score = probability("confidence_score", confidence_score, low_open=False)
         tool, call_id = as_name(tool), None if call_id is None else as_name(call_id)
         call = None if call_id is None else self._audit.find(tool, call_id)
+        before = None if call_id is None else self._tools.labelled(tool, call_id)
         event = {"tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id}
         self._persistence.label(event if call is None else {**event, **call.as_event()})
+        if before is not None:
+            said = f"call {call_id!r} of {tool!r} was labelled {'fabricated' if before else 'genuine'} before"
+            if before is was_hallucination:
+                return Feedback(False, f"{said}: this label is not counted again")
+            return Feedback(True, f"{said}: this label replaces it")
+        if call is not None:
+            return Feedback(True)
+        note = ""
+        if not self._was_called(tool):
+            note = f"tool {tool!r} was never called here: the label counts from its first call on"
+        elif call_id is not None:
+            note = f"call {call_id!r} of {tool!r} is not on record: the label counts for the tool alone"
+        if note and tool not in self._warned and len(self._warned) < MOST_WARNED:
+            self._warned.add(tool)
+            _log.warning("a label: %s", note)
+        return Feedback(True, note)
+
+    def _was_called(self, tool: str) -> bool:
+        """Calls of the tool were judged by this engine, or by another that has left what it learned in the store."""
+        if self._tools.met(tool) is not None:
+            return True
+        name = document_name(self.mode, tool)
+        try:
+            return name in self._persistence.store.load([name])
+        except StoreError:
+            return True  # it cannot be said
 
     def changes(self, tool: str | None = None) -> list[Change]:
         """The lasting changes of all tools, or of one: the open ones first.
@@ -335,8 +428,16 @@ class VerificationEngine:
             incident.told = True
             if incident.state == change.state or (incident.run and change.state == "recovered"):
                 return
-            for held in state.incidents.decide(incident, change.state, reviewed=change.reviewed):
+            released = state.incidents.decide(incident, change.state, reviewed=change.reviewed)
+            if change.state == "adopted" and not self._method.holds and len(released) >= MIN_CALLS:
+                # A document's charts go by all calls that ever were: after a change that is meant they begin anew.
+                state.memory = self._method.new_memory(change.tool)
+            if change.state == "adopted":
+                self._method.adopt(state.memory, incident.traits)
+            for held in released:
+                held.case.memory = state.memory
                 self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
+                state.changed = True
 
     def trust(self, tool: str, n: int) -> None:
         """Declare the next ``n`` calls of a tool known-good: they are accepted and learned in full.
@@ -349,6 +450,37 @@ class VerificationEngine:
         state = self._tools.find(tool, keep=True)
         with state.lock:
             state.trusted_left = n
+
+    def thresholds(self, tool: str | None = None) -> Settings:
+        """What is in force for a tool, with what labels have made of it; without a name, what is set for all tools.
+
+        ``likelihood_ratios`` has the ratio of every signal that the engine knows a ratio of.
+
+        >>> engine = VerificationEngine().calibrate("search", block_at=0.7)
+        >>> engine.thresholds("search").block_at, engine.thresholds().block_at
+        (0.7, 0.5)
+        """
+        settings = self._tools.settings_of(None if tool is None else as_name(tool))
+        named = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
+        ratios = {name: ratio for name, ratio in DEFAULT_RATIOS.items() if name in named}
+        return replace(settings, likelihood_ratios={**ratios, **settings.likelihood_ratios})
+
+    def reset(self, tool: str, *, labels: bool = False) -> None:
+        """Forget what was learned of a tool, here and in the store, and so by all engines on it.
+
+        Profiles, thresholds and audit records stay. So do labels, and what reviewers decided of the tool's changes.
+
+        Args:
+            tool: the tool's name.
+            labels: True forgets its labels too.
+
+        Raises:
+            DataError: where nothing is known of the tool.
+            StoreError: where the store cannot be used.
+        """
+        self._persistence.flush()  # so that what is to be forgotten is there, and other workers are told
+        reset(self._persistence.store, as_name(tool), labels=labels)
+        self._persistence.flush()  # reads the word of it, as every engine on the store does
 
     def calibrate(
         self,
@@ -367,7 +499,7 @@ class VerificationEngine:
         Raises:
             ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
         """
-        known = {check.name for checks in (CONTENT, *(checks for _, checks in self._method.tiers)) for check in checks}
+        known = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
         for name in set(likelihood_ratios or ()) - known:
             raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
         changes = {

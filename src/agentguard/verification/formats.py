@@ -1,5 +1,7 @@
 """How strings are written: free text in any way, an enumeration in a few, a date, a time or an address in one.
 
+NaN and the infinities stand where numbers do and are none; they are remembered by their names, as strings are by theirs.
+
 Where all ``n`` strings at a path are numbers with marks between them, another arrangement has come in none of them:
 its chance in the next genuine result is put at ``(0 + 1/2) / (n + 3/2)``, times ``1 + (m - 1)/2`` for the ``m`` such
 paths that are looked at. More or less precision (hours added to a date, parts of a second) is no other arrangement.
@@ -7,6 +9,7 @@ paths that are looked at. More or less precision (hours added to a date, parts o
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -14,7 +17,9 @@ from typing import Final
 from .document import Document
 from .statistics import Categories
 
-__all__ = ["formats_of", "is_rigid", "is_written_alike", "string_format"]
+__all__ = ["NOT_FINITE", "formats_of", "is_rigid", "is_written_alike", "not_finite", "string_format"]
+
+NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 
 RIGID: Final = 8  # strings, all of them numbers with marks between
 MAX_RIGID: Final = 4  # formats of these
@@ -38,10 +43,28 @@ def string_format(value: str) -> str:
     return text.translate(_DIGITS_AND_LETTERS).decode("utf-8", "surrogatepass")
 
 
+def not_finite(document: Document) -> dict[str, str]:
+    """The paths at which a number is none, and the name of what it is: ``NaN``, ``Infinity`` or ``-Infinity``.
+
+    >>> from agentguard.verification.document import read
+    >>> not_finite(read({"price": float("nan"), "sold": 7}))
+    {'price': 'NaN'}
+    """
+    if document.layout is None or b"null" not in document.text:  # as which JSON writes such a number
+        return {}
+    found: dict[str, str] = {}
+    for path in document.layout.numbers:
+        for value in document.leaves[path]:
+            if type(value) is float and not math.isfinite(value):
+                found[path] = NOT_FINITE[0] if math.isnan(value) else NOT_FINITE[1 if value > 0.0 else 2]
+                break
+    return found
+
+
 def formats_of(document: Document, known: Mapping[str, Categories | None] = _NONE) -> dict[str, str]:
     """The format of the first string at each path, but for the paths of free text: those for which None is known.
 
-    Worked out once for a document, with what is known then.
+    A number that is none has its name as a format. Worked out once for a document, with what is known then.
     """
     if document.formats is None:
         leaves = document.leaves
@@ -56,6 +79,7 @@ def formats_of(document: Document, known: Mapping[str, Categories | None] = _NON
                 value = next((other for other in values[1:FORMATS_READ] if type(other) is str), None)
             if value is not None:
                 document.formats[path] = string_format(value)
+        document.formats.update(not_finite(document))
     return document.formats
 
 

@@ -35,7 +35,7 @@ from .changes import ChangeState
 from .method import Decision
 from .types import SignalResult, Verdict
 
-__all__ = ["Held", "Incident", "Incidents", "Settled", "incident_id", "lead_traits", "spoken_traits"]
+__all__ = ["Held", "Incident", "Incidents", "Settled", "incident_id", "is_level", "lead_traits", "spoken_traits"]
 
 MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
 MAX_SAME: Final = 128  # suspects of one tool that are known again
@@ -47,15 +47,19 @@ KEEPS_AFTER: Final = 2  # calls of a run, from which on it takes in what shares 
 TOLD_AFTER: Final = 2  # calls: what lasts is more than one
 ENDS_AFTER: Final = 2  # ordinary calls in a row
 SHORT_RUN: Final = 2  # calls
+UNTOLD_SESSION: Final = 3  # calls that count for a session where none is told
+RENEWED_AFTER: Final = 100  # calls, from which on a number that lies elsewhere has a new level
 MODE_AFTER: Final = 3  # runs
 BETWEEN: Final = 2  # ordinary calls to each one of a mode
 QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change needs no more forbearance
 SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
 
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
-PASSING: Final = ("writing of ", "long", "short", "drift of ", "late")
+PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner")
 #: Traits that concern the arguments of one call alone: the same answer over sessions is what they have now.
-OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ")
+OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ")
+#: Traits of a number's level.
+OF_A_LEVEL: Final = (" above its level", " below its level")
 
 
 class Held(NamedTuple):
@@ -283,8 +287,11 @@ class Incidents:
         enough = case.contract.profile.adopt_after
         if enough is not None and incident.calls >= enough:
             return self.decide(incident, "adopted", reviewed=False)
-        if len(incident.sessions - {None}) >= MAX_SESSIONS and _of_the_arguments(incident):
+        sessions = len(incident.sessions - {None}) or incident.calls // UNTOLD_SESSION
+        if sessions >= MAX_SESSIONS and _of_the_arguments(incident):
             return self._as_mode(incident)
+        if incident.calls >= RENEWED_AFTER and all(map(is_level, incident.traits)):
+            return self.decide(incident, "adopted", reviewed=False)
         return ()
 
     def _ordinary(self, posterior: float) -> Settled:
@@ -375,6 +382,11 @@ def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]]) -> bool:
         return False
     shared = [trait for traits in spoken.values() for trait in traits if trait in incident.traits]
     return any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
+
+
+def is_level(trait: str) -> bool:
+    """The trait says that a number, or its move, lies off its level."""
+    return trait.endswith(OF_A_LEVEL) or trait.startswith("moved ")
 
 
 def _of_the_arguments(incident: Incident) -> bool:

@@ -6,7 +6,7 @@ profiles' files. One memory a tool is all that a method may keep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .case import Case
@@ -16,13 +16,18 @@ __all__ = ["Case", "Check", "Decision", "Method"]
 
 
 class Check(Protocol):
-    """One signal. Reads the case, changes nothing, and abstains aloud where it has nothing to go by."""
+    """One signal. Reads the case, changes nothing, and abstains aloud where it has nothing to go by.
+
+    A check of one's own is handed to ``VerificationEngine(signals=[...])``; see ``own_signals``.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """By which the signal is known."""
 
     @property
-    def tier(self) -> VerificationTier: ...
+    def tier(self) -> VerificationTier:
+        """Where the check runs: tier 0 looks at the call alone, tier 1 at what was learned too."""
 
     def __call__(self, case: Case, /) -> SignalResult: ...
 
@@ -39,10 +44,13 @@ class Decision(NamedTuple):
 class Method(Protocol):
     """A way of judging calls.
 
-    ``tiers`` are run in order; a tier whose decision is ``block`` ends the pipeline. ``decide`` is asked after each
-    tier with all signals so far. ``learn`` is told of the outcome unless the caller asked for ``learn=False``;
-    ``trusted`` calls are known-good.
+    ``tiers`` are run in order, and ``decide`` is asked after the last with all signals; where a method ``ends_early``
+    also after each one before, and a ``block`` ends the pipeline. ``learn`` is told of the outcome unless the caller
+    asked for ``learn=False``; ``trusted`` calls are known-good.
     """
+
+    #: A tier whose decision is ``block`` is the last that is run, as the document has it; False: all are run.
+    ends_early: bool
 
     #: Suspects are held back and calls like them keep their verdict; False: verdicts are as a document lays them down.
     holds: bool
@@ -57,6 +65,9 @@ class Method(Protocol):
         """What is remembered of all tools together, a record with a ``lock``; None where there is no such thing."""
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision: ...
+
+    def adopt(self, memory: Any, traits: Iterable[str]) -> None:
+        """Make room in a tool's memory for a change that was taken for genuine."""
 
     def note(self, case: Case) -> None:
         """Take note of a call that was judged, whether or not it is learned from."""

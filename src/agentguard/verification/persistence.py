@@ -22,14 +22,15 @@ from agentguard.stores import Store
 from agentguard.stores.flusher import Flusher
 
 from .audit import Audit
-from .changes import Change, ChangeLog, ChangeState
+from .changes import ChangeLog, ChangeState
 from .fleet import Fleet, sayable
-from .incidents import Incident, Incidents, incident_id
+from .incident_snapshot import encode_incidents, follow_changes, incident_of, restore_incidents
+from .incidents import Incidents, incident_id
 from .method import Method
 from .registry import Registry, ToolState
 from .snapshot import encode, restore
 
-__all__ = ["FEEDBACK", "VERSION", "Backlog", "Persistence", "document_name", "label_of", "learned_in"]
+__all__ = ["FEEDBACK", "VERSION", "Backlog", "Persistence", "document_name", "incident_of", "label_of", "learned_in"]
 
 FEEDBACK = "feedback"
 VERSION = 1
@@ -91,6 +92,7 @@ class Persistence:
         self._unread: set[str] = set()  # documents that could not be read when they were needed
         self._read = 0
         self._own: set[int] = set()  # events of the log that were applied before they were read from it
+        self._loaded: Mapping[str, Any] | None = None
         self._flushes = 0
         self._fleet = Fleet(store)
         self.changes = ChangeLog(store)
@@ -126,16 +128,29 @@ class Persistence:
     def remembered(self, tool: str) -> Any:
         """The memory of a tool as it was last saved, or a new one. Never raises."""
         memory = self._method.new_memory(tool)
-        self._load(document_name(self._mode, tool), memory)
+        self._loaded = self._load(document_name(self._mode, tool), memory)
         return memory
 
     def incidents(self, tool: str) -> Incidents:
         """What is on record of a tool's changes, to go on from. Never raises."""
-        found = Incidents(holds=self._method.holds)
-        for change in self.changes.of(tool):
-            if change.state != "mode":
-                found.remember(incident_of(change))
-        return found
+        result = Incidents(holds=self._method.holds)
+        document, self._loaded = self._loaded, None  # of the tool whose memory was just asked for
+        after = self._take_in(result, document) if document is not None and document.get("tool") == tool else 0
+        # The document may be older than the log, where a process was killed; what it has left behind is not met anew.
+        follow_changes(result, self.changes.of(tool, after))
+        return result
+
+    def _take_in(self, incidents: Incidents, document: Mapping[str, Any]) -> int:
+        """Take in the incidents of a document; the number of the event up to which it went along with the log."""
+        after, kept = document.get("changes", 0), document.get("incidents")
+        try:
+            if kept is not None:
+                restore_incidents(incidents, kept)
+        except DataError as error:
+            _log.error("the incidents of %r cannot be used: %s", document.get("tool"), error)
+            return 0
+        # A number beyond the log is of another store, from which the document came here.
+        return after if type(after) is int and 0 < after <= self.changes.applied else 0
 
     def _load_shared(self) -> None:
         shared = self._method.shared
@@ -143,25 +158,26 @@ class Persistence:
             with shared.lock:
                 self._load(document_name(self._mode), shared)
 
-    def _load(self, name: str, record: Any) -> None:
+    def _load(self, name: str, record: Any) -> Mapping[str, Any] | None:
         if self._failing:  # no call waits for a store that is gone
             self._unread.add(name)
-            return
+            return None
         try:
             document = self._store.load([name]).get(name)
         except StoreError as error:
             self._unread.add(name)
             self._failed(error)
-            return
-        if document is not None:
-            self._restore(name, record, document)
+            return None
+        return document if document is not None and self._restore(name, record, document) else None
 
-    def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> None:
+    def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> bool:
         try:
             restore(record, learned_in(document))
         except DataError as error:
             _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
             self._quietly(lambda: self._store.save({f"damaged:{name}": document}))
+            return False
+        return True
 
     # --- Flushing ---
 
@@ -307,8 +323,16 @@ class Persistence:
             name = document_name(self._mode, tool)
             with state.lock:
                 if name in self._unread:
-                    self._catch_up(name, state.memory)
-                documents[name] = {"version": VERSION, "tool": tool, "learned": encode(state.memory)}
+                    missed = self._catch_up(name, state.memory)
+                    if missed is not None:
+                        self._take_in(state.incidents, missed)
+                document = {"version": VERSION, "tool": tool, "learned": encode(state.memory)}
+                incidents = encode_incidents(state.incidents)
+                if incidents is not None:
+                    document["incidents"] = incidents
+                if self.changes.applied:
+                    document["changes"] = self.changes.applied
+                documents[name] = document
                 state.changed = False
             taken.append(state)
         try:
@@ -329,7 +353,7 @@ class Persistence:
             learned = encode(shared)
         self._store.save({name: {"version": VERSION, "learned": learned}})
 
-    def _catch_up(self, name: str, record: Any) -> None:
+    def _catch_up(self, name: str, record: Any) -> Mapping[str, Any] | None:
         """A document that could not be read in time stands over what was learned without it, where it is of more."""
         document = self._store.load([name]).get(name)
         self._unread.discard(name)
@@ -339,6 +363,7 @@ class Persistence:
             self._restore(name, record, document)
             if _experience(record) < before:
                 restore(record, fresh)
+        return document
 
 
 def _experience(record: Any) -> int:
@@ -347,14 +372,6 @@ def _experience(record: Any) -> int:
         if hasattr(record, name):
             return int(getattr(record, name))
     return 0
-
-
-def incident_of(change: Change) -> Incident:
-    """The incident that a change on record is, to be gone on with."""
-    incident = Incident(change.id, change.traits, change.what, "flag")
-    incident.state, incident.reviewed, incident.told = change.state, change.reviewed, True
-    incident.run = incident.runs = int(change.state == "open")
-    return incident
 
 
 def label_of(registry: Registry, event: Mapping[str, Any]) -> bool:

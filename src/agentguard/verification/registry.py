@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from .calibration import LabelCounts, factors, together
+from agentguard.errors import ConfigurationError
+
+from .calibration import Counted, LabelCounts, adapted, factors, together
 from .case import Case
 from .census import Census
 from .contract import Contract
@@ -22,8 +24,17 @@ __all__ = ["Registry", "ToolState", "Warden"]
 
 MAX_TOOLS = 10_000
 MAX_LABELLED = 100_000  # tools; a label's counts are small, and outlive the rest of what is known of a tool
+MAX_LABELLED_CALLS = 10_000  # of which a second label is known to be one
 _UNLABELLED = LabelCounts()
 _log = logging.getLogger("agentguard")
+
+
+class _Label(NamedTuple):
+    """The latest label of a call: its number in the log, and what it was counted as, for the tool and for all tools."""
+
+    sequence: int
+    tool: Counted
+    everywhere: Counted
 
 
 class Warden(Protocol):
@@ -43,6 +54,8 @@ class ToolState:
     """One tool, and the lock under which it is used.
 
     Attributes:
+        settings: as configured for the tool.
+        in_force: the same with what labels have made of them.
         factors: by how much each signal's evidence counts more or less than documented, by labels.
         version: of the labels that ``factors`` rest on.
         census: what was counted since it was last handed to the store; None where nothing is.
@@ -52,8 +65,8 @@ class ToolState:
     """
 
     __slots__ = (
-        "census", "changed", "contract", "factors", "incidents", "judged", "labels", "lock", "memory", "settings", "trusted_left",
-        "version",
+        "census", "changed", "contract", "factors", "in_force", "incidents", "judged", "labels", "lock", "memory",
+        "settings", "trusted_left", "version",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +76,7 @@ class ToolState:
         self.contract = contract
         self.memory = memory
         self.settings = settings
+        self.in_force = settings
         self.labels = _UNLABELLED
         self.factors: Mapping[str, float] = {}
         self.version = -1
@@ -84,18 +98,34 @@ class ToolState:
 
 
 class Registry:
-    """Tools by name, the least recently used one out when there are more than 10,000. Thread-safe."""
+    """Tools by name, the least recently used one out when there are more than 10,000. Thread-safe.
 
-    def __init__(self, warden: Warden, settings: Settings, *, counting: bool) -> None:
+    Args:
+        warden: where the memory of a tool comes from, and goes to.
+        settings: as configured for all tools.
+        counting: what may be added up over workers is counted.
+        adapt: what labels make of the settings of a tool.
+    """
+
+    def __init__(
+        self,
+        warden: Warden,
+        settings: Settings,
+        *,
+        counting: bool,
+        adapt: Callable[[Settings, LabelCounts], Settings] = adapted,
+    ) -> None:
         self._lock = Lock()
         self._warden = warden
         self._settings = settings
         self._counting = counting
+        self._adapt = adapt
         self._overrides: dict[str, dict[str, Any]] = {}
         self._profiles = ProfileIndex()
         self._tools: OrderedDict[str, ToolState] = OrderedDict()
         self._labels: dict[str, LabelCounts] = {}
         self._all_labels = LabelCounts()
+        self._labelled: OrderedDict[tuple[str, str], _Label] = OrderedDict()
         self._version = 0
 
     def __len__(self) -> int:
@@ -141,27 +171,73 @@ class Registry:
         """Forget what was learned of a tool, and on demand its labels; what is declared of it stays."""
         with self._lock:
             self._tools.pop(tool, None)
-            if labels and self._labels.pop(tool, None) is not None:
+            if labels and self._drop_labels(tool):
                 self._all_labels = together(self._labels.values())
                 self._version += 1
 
-    def label(self, tool: str, *, was_hallucination: bool, weight: float = 1.0, fired: Iterable[str] = ()) -> None:
-        """Count a label on a call of this tool."""
+    def label(
+        self,
+        tool: str,
+        *,
+        was_hallucination: bool,
+        weight: float = 1.0,
+        fired: Iterable[str] = (),
+        call_id: str | None = None,
+        sequence: int = 0,
+    ) -> None:
+        """Count a label on a call of this tool; of the labels of one call the latest counts, and it alone.
+
+        Args:
+            tool: the tool's name.
+            was_hallucination: what the reviewer found.
+            weight: see ``LabelCounts.add``.
+            fired: the signals that had fired.
+            call_id: the call's; None where it is not known which call of the tool it was.
+            sequence: the label's number in the log, where it has one.
+        """
         known = [name for name in fired if name.lstrip("!") in DEFAULT_RATIOS]
         with self._lock:
             labels = self._labels.get(tool)
             if labels is None:
                 if len(self._labels) >= MAX_LABELLED:
-                    del self._labels[next(iter(self._labels))]
+                    self._drop_labels(next(iter(self._labels)))
                 labels = self._labels[tool] = LabelCounts()
-            for counts in (labels, self._all_labels):
-                counts.add(was_hallucination=was_hallucination, weight=weight, fired=known)
+            before = None if call_id is None else self._labelled.get((tool, call_id))
+            if before is None:
+                counted = [
+                    counts.add(was_hallucination=was_hallucination, weight=weight, fired=known)
+                    for counts in (labels, self._all_labels)
+                ]
+                latest = _Label(sequence, counted[0], counted[1])
+            elif 0 < sequence < before.sequence:
+                return  # the word of another worker, read after the later one was given here
+            elif before.tool.was_hallucination == was_hallucination:
+                latest = before._replace(sequence=sequence)
+            else:
+                latest = _Label(sequence, labels.turn(before.tool), self._all_labels.turn(before.everywhere))
+            if call_id is not None:
+                self._labelled[tool, call_id] = latest
+                self._labelled.move_to_end((tool, call_id))
+                if len(self._labelled) > MAX_LABELLED_CALLS:
+                    self._labelled.popitem(last=False)
             self._version += 1
+
+    def labelled(self, tool: str, call_id: str) -> bool | None:
+        """What the latest label of a call says: it was fabricated; None where there is none."""
+        with self._lock:
+            label = self._labelled.get((tool, call_id))
+            return None if label is None else label.tool.was_hallucination
+
+    def _drop_labels(self, tool: str) -> bool:
+        for key in [key for key in self._labelled if key[0] == tool]:
+            del self._labelled[key]
+        return self._labels.pop(tool, None) is not None
 
     def _weigh(self, tool: str, state: ToolState) -> None:
         labels = self._labels.get(tool, _UNLABELLED)
         ratios = {**DEFAULT_RATIOS, **state.settings.likelihood_ratios}
         state.factors = factors(labels, self._all_labels, ratios, state.settings.prior)
+        state.in_force = self._adapt(state.settings, labels)
         state.labels, state.version = labels, self._version
 
     def declare(self, profile: ToolProfile) -> None:
@@ -170,6 +246,31 @@ class Registry:
             self._profiles.add(profile)
             for tool, state in self._tools.items():
                 state.contract = self._contract(tool)
+
+    def undeclare(self, name: str) -> ToolProfile:
+        """Take back the profile of this name; the tools it matched are held to the next that matches them, or to none.
+
+        Raises:
+            ConfigurationError: where there is no such profile.
+        """
+        with self._lock:
+            profiles = {profile.name: profile for profile in self._profiles}
+            if name not in profiles:
+                known = ", ".join(map(repr, sorted(profiles)[:10])) or "there are none"
+                raise ConfigurationError(f"no profile is registered as {name!r}; registered: {known}")
+            removed = profiles.pop(name)
+            self._profiles = ProfileIndex(profiles.values())
+            for tool, state in self._tools.items():
+                state.contract = self._contract(tool)
+        return removed
+
+    def settings_of(self, tool: str | None) -> Settings:
+        """What is in force for a tool, by settings and labels; without a name, what is set for all tools."""
+        with self._lock:
+            if tool is None:
+                return self._settings
+            settings = self._settings.changed(**self._overrides.get(tool, {}))
+            return self._adapt(settings, self._labels.get(tool, _UNLABELLED))
 
     def configure(self, tool: str | None, changes: dict[str, Any]) -> None:
         """Change settings for one tool or for all; what is set for a tool stands over what is set for all.

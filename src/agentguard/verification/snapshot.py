@@ -55,7 +55,9 @@ RECORDS: dict[type, tuple[str, ...]] = {
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
     Keys: ("by_key", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
-    NumberChart: ("above", "below", "beyond", "evidence", "level", "spread", "under"),
+    NumberChart: (
+        "above", "below", "beyond", "evidence", "lag", "last", "level", "power", "slope", "spread", "under",
+    ),
     Owner: ("results", "tool", "votes"),
     Pool: (
         "broken", "changes", "echoes", "errors", "foreign", "foreign_form", "foreign_sister", "foreign_tool", "forms",

@@ -11,7 +11,7 @@ from enum import Enum
 from math import inf
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["SignalResult", "ToolCall", "Verdict", "VerificationResult", "VerificationTier"]
+__all__ = ["Feedback", "SignalResult", "ToolCall", "Verdict", "VerificationResult", "VerificationTier"]
 
 Verdict = Literal["accept", "flag", "block"]
 
@@ -106,14 +106,15 @@ class VerificationResult(NamedTuple):
         verdict: ``"accept"``, ``"flag"`` or ``"block"``.
         posterior: P(the result is fabricated or corrupted | all signals), in [0, 1].
         prior: the same before any signal, for this tool.
-        signals: every check's signal by name, the silent and the inapplicable ones too.
+        signals: every check's signal by name, the silent and the inapplicable ones too, whatever tier ended it.
         contributions: what each signal added to the log-odds, in nats; with the prior's log-odds they sum to the
             posterior's.
-        tier_reached: TIER_1 whenever tier 1 ran.
+        tier_reached: TIER_1 whenever tier 1 ran; in calibrated mode it always does.
         false_block_p: the conformal p-value of the whole call: the share of this tool's genuine calls that score at
             least as high. None where the method has none (reference mode).
         tool, call_id: the call that was judged.
-        note: what else bears on the verdict: no profile, a trusted warm-up, a failure of the guard itself.
+        note: what else bears on the verdict: why it is not the one that the posterior alone gives, no profile, a
+            trusted warm-up, a failure of the guard itself.
         redact: the kinds of content found that the profile has taken out; whoever shows the result shows it without.
         change: the id of the lasting change of this tool that the call looks like; None where it looks like none.
         asked: how often this very call had this very result before, where that was not accepted: a retry is no new
@@ -158,3 +159,15 @@ class VerificationResult(NamedTuple):
     def is_hallucinated(self) -> bool:
         """True where the verdict is ``"block"``."""
         return self.verdict == "block"
+
+
+class Feedback(NamedTuple):
+    """What became of a label; see ``VerificationEngine.record_feedback``.
+
+    Attributes:
+        counted: it changed something. False for a label that says again what was said of the same call.
+        note: in words, what the label could not be related to, or what it replaces; "" where there is nothing to say.
+    """
+
+    counted: bool
+    note: str = ""

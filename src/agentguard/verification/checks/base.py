@@ -112,6 +112,12 @@ class DeclaredCheck:
             likelihood = max(_labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
         return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group, traits)
 
+    @staticmethod
+    def upheld(broken: SignalResult, learned: SignalResult) -> SignalResult:
+        """A broken declaration beside what was learned of the same: it stands, and counts the larger of both ratios."""
+        ratio = max(broken.likelihood_ratio, learned.likelihood_ratio)
+        return broken._replace(likelihood_ratio=ratio, traits=broken.traits + learned.traits)
+
     def kept(self, case: Case, detail: str) -> SignalResult:
         """The signal of a declaration that holds."""
         rate = case.memory.contracts.get(self.name)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
-from agentguard.verification.arguments import normal
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.echoes import find_echoes
+from agentguard.verification.declared_echoes import EchoRule, Rows
+from agentguard.verification.echoes import EVERY_ROW, Echo, find_echoes
 from agentguard.verification.types import SignalResult
 
 from .base import Finding, LearnedCheck
 
 __all__ = ["EchoMismatch"]
 
+ROWS_KNOWN: Final = 5  # results of several rows, after which a declared echo is held to what all their rows did
+ODD_RESULTS: Final = 0.02  # of them that may have been otherwise
+
 
 class EchoMismatch(LearnedCheck):
-    """Declared ``echoes`` are a contract with P(broken | fabricated) = .8; others are learned (see ``echoes.py``)."""
+    """Declared ``echoes`` are a contract with P(broken | fabricated) = .8; others are learned (see ``echoes.py``).
+
+    A broken declaration stands whatever was learned, and counts the larger of both ratios. Of several values at a
+    declared place every one must be the argument's where ``rows`` says so, or where it says nothing and all rows of
+    five past results or more agreed (in one of fifty they may not have); else any one. A place that is absent or null
+    says nothing.
+    """
 
     name = "echo_mismatch"
     group = "entity"
@@ -26,31 +34,54 @@ class EchoMismatch(LearnedCheck):
     borne_out = 0.5
 
     def __call__(self, case: Case, /) -> SignalResult:
+        held: list[tuple[EchoRule, Rows]] = []
+        if case.contract.echoes and not case.contract.excuses(case.document, flagged=case.call.is_error):
+            for rule in case.contract.echoes:
+                rows = rule.rows_of(case.arguments, case.call.args, case.document)
+                if rows is not None:
+                    held.append((rule, rows))
+        kind = case.document.kind
+        # The first look at this call's echoes: what is learned and counted of it has those of declared rows in it.
+        find_echoes(
+            case.arguments,
+            case.document,
+            [
+                Echo(rule.place, rule.where, kind, rows.alike == rows.count)
+                for rule, rows in held
+                if rule.rows is None and rows.count > 1 and rows.alike
+            ],
+        )
         learned = super().__call__(case)
-        missing = self._declared_missing(case)
-        if missing is None:
-            return learned
-        declared = self.broken(case, 1.0, f"does not repeat argument {missing!r}  as declared", f"declared echo {missing}")
-        return learned if learned.likelihood_ratio > declared.likelihood_ratio else declared
+        for rule, rows in held:
+            said = self._broken(rule, rows, case)
+            if said:
+                return self.upheld(self.broken(case, 1.0, said, f"declared echo {rule.argument}"), learned)
+        return learned
 
     @staticmethod
-    def _declared_missing(case: Case) -> str | None:
-        """The first argument whose declared place in the result holds other values; an absent place says nothing."""
-        declared = case.contract.profile.echoes
-        if not declared or case.document.is_error:
-            return None
-        given = dict(case.arguments.values)
-        for argument, echo in declared.items():
-            text = given.get(argument)
-            if text and _lacks(text, case.document.leaves.get(echo.path, ())):
-                return argument
-        return None
+    def _broken(rule: EchoRule, rows: Rows, case: Case) -> str:
+        """How the declared echo is broken, in words; "" where it holds."""
+        if not rows.alike:
+            return f"does not repeat argument {rule.argument!r} at {rule.path!r} as declared"
+        if rows.alike == rows.count or rule.rows == "any":
+            return ""
+        said = f"{rows.count - rows.alike} of {rows.count} values at {rule.path!r} are not argument {rule.argument!r}"
+        if rule.rows == "every":
+            return f"{said}, declared for every row"
+        memory: ToolMemory = case.memory
+        past = memory.echoes.rates.get((rule.place, rule.where, case.document.kind))
+        if past is None or past.total < ROWS_KNOWN or past.total - past.hits > ODD_RESULTS * past.total:
+            return ""
+        return f"{said}, which is declared and held for every row before"
 
     def examine(self, case: Case) -> Finding | str:
         memory: ToolMemory = case.memory
         if case.document.is_error:
             return "an error report, not an answer"
         echoes = find_echoes(case.arguments, case.document)
+        if any(rule.rows == "any" for rule in case.contract.echoes):
+            enough = {rule.place for rule in case.contract.echoes if rule.rows == "any"}
+            echoes = [echo for echo in echoes if echo.where != EVERY_ROW or echo.path not in enough]
         if not echoes:
             return "no argument that could come back"
         found = memory.echoes.surprise(echoes, memory.pool.echoes)
@@ -58,12 +89,3 @@ class EchoMismatch(LearnedCheck):
             return "this tool is not known to repeat its arguments"
         surprise, detail, direct, traits = found
         return Finding(surprise, detail, direct=direct, traits=traits)
-
-
-def _lacks(text: str, values: Sequence[Any]) -> bool:
-    """There are values to compare the text with, and it is none of them, nor a part of one, nor one a part of it."""
-    for value in values:
-        other = normal(value)
-        if text in other or other in text:
-            return False
-    return len(values) > 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from agentguard.verification.case import Case
+from agentguard.verification.conflicts import no_number
 
 from .base import Finding, LearnedCheck, learned_shape
 
@@ -16,8 +18,8 @@ WARM_UP: Final = 8
 class FormatMismatch(LearnedCheck):
     """What every value at a path had in common, and this one has not.
 
-    See ``conflicts`` for types and ``formats`` for dates. Both are told from what interfaces come by, a new field or a
-    new state, and held against how often this tool's genuine calls do such a thing.
+    See ``conflicts`` for types, NaN and the infinities, and ``formats`` for dates. All are told from what interfaces
+    come by, a new field or a new state, and held against how often this tool's genuine calls do such a thing.
     """
 
     name = "format_mismatch"
@@ -34,4 +36,8 @@ class FormatMismatch(LearnedCheck):
         x, said, where = shape.broken_format(document)
         if x > worst:
             worst, why, traits = x, said, (f"format of {where}",)
+        p, where = no_number(document, shape.facts, shape.formats)
+        if -math.log(p) > worst:
+            worst, traits = -math.log(p), (f"no number at {where}",)
+            why = f"{where or 'the value'} is NaN or infinite, where there were finite numbers before"
         return Finding(worst, why, traits=traits)

@@ -103,7 +103,7 @@ class HistoricalInconsistency(LearnedCheck):
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
         if where and -math.log(back) > found.surprise:
             said = f"{where} went back, and has only ever gone forward"
-            found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=(f"clock {where}",))
+            found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=(f"clock {_place(case)} {where}",))
         x, where = swing(memory, history, numbers_of(document))
         if x > found.surprise:
             moved = f"{where or 'the number'} moved far from its level under these arguments"

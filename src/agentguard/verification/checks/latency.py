@@ -16,16 +16,22 @@ __all__ = ["LatencyAnomaly"]
 
 WARM_UP: Final = 8
 LEAST_SCALE: Final = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
+FAR_SOONER: Final = 1.0  # nats below the fastest of the last answers: what is nearer may be a quiet hour
 LATE_WEIGHT: Final = 0.5
 LATE_NATS: Final = 0.3  # alone it is no suspect: slowness has other reasons
 INSTANT_WEIGHT: Final = 3.0
+SOONER: Final = "sooner than declared"
+LATER: Final = "later than declared"
 
 
 class LatencyAnomaly(LearnedCheck):
-    """The larger of a declaration and what was learned.
+    """A declaration, and what was learned: a broken declaration stands, and counts the larger of both ratios.
 
-    Declared: a tool with network I/O that is not cacheable cannot answer below 2 ms nor below its minimum, a contract
-    with P(broken | fabricated) = .5; below 2 ms, where its user has said how long it takes, it counts three times.
+    Declared: the bounds that the profile's user has set in ``expected_latency_ms``, each a contract with
+    P(broken | fabricated) = .5, with network I/O and without; and the documented 2 ms where ``has_network_io`` is set.
+    A field that is not set is no evidence, whatever its default. A cache may answer at once: a ``cacheable`` tool has
+    no lower bound. An answer below 2 ms over a network, by a tool of which it is declared how long it takes, counts
+    three times.
     Learned: the rank of log-latency among the last 256 calls, with exponential tails
     beyond the deciles; a late answer counts half, since slowness is hardly a sign of fabrication.
     """
@@ -38,20 +44,31 @@ class LatencyAnomaly(LearnedCheck):
 
     def __call__(self, case: Case, /) -> SignalResult:
         learned = super().__call__(case)
-        profile = case.contract.profile
-        milliseconds = case.milliseconds
-        if milliseconds is None or not case.contract.declared or not profile.has_network_io or profile.cacheable:
+        milliseconds, (least, most) = case.milliseconds, case.contract.declared_ms
+        if milliseconds is None or case.contract.excuses(case.document, flagged=case.call.is_error):
             return learned
-        least = max(case.contract.latency_ms[0], INSTANT_MS)
         if milliseconds < least:
-            score = 1.0 - milliseconds / INSTANT_MS / 2.0 if milliseconds < INSTANT_MS else 1.0 - milliseconds / least
-            said = f"{milliseconds:.3g} ms, declared to take {least:g} ms or more"
-            declared = self.broken(case, score, said, "declared latency")
-            if milliseconds < INSTANT_MS and "expected_latency_ms" in profile.model_fields_set:
-                declared = declared._replace(likelihood_ratio=declared.likelihood_ratio * INSTANT_WEIGHT)
-        else:
-            declared = self.kept(case, "within the declared time")
-        return learned if learned.applicable and learned.likelihood_ratio > declared.likelihood_ratio else declared
+            return self.upheld(self._too_soon(case, milliseconds, least), learned)
+        if milliseconds > most:
+            said = f"{_ms(milliseconds)} ms, declared to take {_ms(most)} ms at most"
+            return self.upheld(self.broken(case, min(1.0, math.log10(milliseconds / most)), said, LATER), learned)
+        if not least:
+            return learned  # nothing that a fabricated answer would break has held
+        kept = self.kept(case, "within the declared time")
+        return learned if learned.applicable and learned.likelihood_ratio > kept.likelihood_ratio else kept
+
+    def _too_soon(self, case: Case, milliseconds: float, least: float) -> SignalResult:
+        profile = case.contract.profile
+        is_timed = "expected_latency_ms" in profile.model_fields_set
+        instant = profile.has_network_io and milliseconds < INSTANT_MS
+        score = 1.0 - milliseconds / INSTANT_MS / 2.0 if instant else 1.0 - milliseconds / least
+        said = f"{_ms(milliseconds)} ms, declared to take {_ms(least)} ms or more"
+        if not is_timed or profile.expected_latency_ms[0] < least:
+            said = f"{_ms(milliseconds)} ms, declared to cross a network, which takes {_ms(least)} ms or more"
+        broken = self.broken(case, score, said, SOONER)
+        if instant and is_timed:
+            broken = broken._replace(likelihood_ratio=broken.likelihood_ratio * INSTANT_WEIGHT)
+        return broken
 
     def examine(self, case: Case) -> Finding | str:
         milliseconds = case.milliseconds
@@ -71,7 +88,17 @@ class LatencyAnomaly(LearnedCheck):
         if max(early, late) <= 0.0:
             return AS_USUAL
         usual = math.exp(ring.ordered[len(ring) // 2])
-        said = f"{milliseconds:.3g} ms, usually about {usual:.3g}"
+        said = f"{_ms(milliseconds)} ms, usually about {_ms(usual)}"
         if early > late:
-            return Finding(early, said, traits=("early",))
+            sooner = x > ring.ordered[0] - FAR_SOONER
+            return Finding(early, said, traits=("sooner",) if sooner else ("early",))
         return Finding(late, said, LATE_NATS, traits=("late",))
+
+
+def _ms(milliseconds: float) -> str:
+    """Milliseconds as they are said: three digits, and all those before the point.
+
+    >>> _ms(0.05), _ms(12.345), _ms(60_000.0)
+    ('0.05', '12.3', '60,000')
+    """
+    return f"{milliseconds:.3g}" if milliseconds < 1_000.0 else f"{milliseconds:,.0f}"

@@ -18,9 +18,10 @@ LEAST_SCALE: Final = 0.2  # nats of log-length
 
 
 class LengthAnomaly(LearnedCheck):
-    """The larger of the declared bounds, as a contract, and the rank among the last 128 lengths of this kind.
+    """The declared bounds, as a contract, and the rank among the last 128 lengths of this kind.
 
-    Length is weak evidence: it may raise a flag together with others and is capped at a ratio of 2.
+    Length is weak evidence: it may raise a flag together with others and is capped at a ratio of 2. A broken bound
+    stands whatever was learned.
     """
 
     name = "length_anomaly"
@@ -34,15 +35,16 @@ class LengthAnomaly(LearnedCheck):
         learned = super().__call__(case)
         profile, size = case.contract.profile, case.document.size
         low, high = profile.min_response_length, profile.max_response_length
-        if (low is None and high is None) or case.document.is_error:
+        if (low is None and high is None) or case.contract.excuses(case.document, flagged=case.call.is_error):
             return learned
         if low is not None and size < low:
-            declared = self.broken(case, 0.5 * (1 - size / low), f"{size} bytes, at least {low}", "declared length")
-        elif high is not None and size > high:
-            declared = self.broken(case, 0.2, f"{size} bytes, at most {high}", "declared length")
-        else:
-            declared = self.kept(case, "within the declared length")
-        return learned if learned.applicable and learned.likelihood_ratio > declared.likelihood_ratio else declared
+            said = f"{size} bytes, at least {low}"
+            return self.upheld(self.broken(case, 0.5 * (1 - size / low), said, "declared length"), learned)
+        if high is not None and size > high:
+            said = f"{size} bytes, at most {high}"
+            return self.upheld(self.broken(case, 0.2, said, "declared length"), learned)
+        kept = self.kept(case, "within the declared length")
+        return learned if learned.applicable and learned.likelihood_ratio > kept.likelihood_ratio else kept
 
     def examine(self, case: Case) -> Finding | str:
         document = case.document

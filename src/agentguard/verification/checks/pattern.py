@@ -17,7 +17,8 @@ SCORE: Final = 0.8
 class PatternMismatch(DeclaredCheck):
     """Searches the result, as compact JSON or as text, for at least one of ``response_patterns``.
 
-    A contract with P(broken | fabricated) = .6. Errors are another mode and are not searched.
+    A contract with P(broken | fabricated) = .6. Errors are not searched where the framework has said that they are
+    errors, or the profile has ``allow_errors``; text that reads like one is.
     """
 
     name = "pattern_mismatch"
@@ -28,7 +29,7 @@ class PatternMismatch(DeclaredCheck):
     def __call__(self, case: Case, /) -> SignalResult:
         if not case.contract.has_patterns:
             return self.abstain("no patterns declared")
-        if case.document.is_error:
+        if case.contract.excuses(case.document, flagged=case.call.is_error):
             return self.abstain("an error report, not an answer")
         if case.contract.matches_a_pattern(case.document):
             return self.kept(case, "a declared pattern is found")

@@ -14,7 +14,9 @@ class SchemaMismatch(DeclaredCheck):
     """Holds the result against the profile's fields and ``output_schema``.
 
     A contract: P(broken | fabricated) = .72 against a share of genuine calls that only trusted and labelled calls
-    move. An error report answers for its forbidden fields alone, since it is no answer.
+    move. What reads like an error report is held to it all the same: anything can be written so. An error by its
+    framework's own word is held to nothing, since the agent has to read it; where the profile has ``allow_errors``, an
+    error report answers for its forbidden fields alone.
     """
 
     name = "schema_mismatch"
@@ -28,11 +30,13 @@ class SchemaMismatch(DeclaredCheck):
             return self.abstain("no fields or schema declared")
         if document.kind == "large":
             return self.abstain("larger than max_bytes: not read")
+        if case.call.is_error:
+            return self.abstain("an error by its framework's word, not an answer")
         broken = contract.field_violations(document)
-        if document.is_error:
+        if contract.excuses(document, flagged=False):
             broken = [said for said in broken if said.startswith("forbidden")]
             if not broken:
-                return self.abstain("an error report, not an answer")
+                return self.abstain("an error report, which the profile allows")
         else:
             departure = contract.schema_violation(document)
             if departure is not None:

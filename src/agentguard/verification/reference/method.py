@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from agentguard.errors import ConfigurationError
@@ -68,6 +68,7 @@ class Reference:
 
     shared = None
     holds = False
+    ends_early = True
 
     def new_memory(self, tool: str, /) -> Baseline:
         """What is remembered of a tool that was never called."""
@@ -90,6 +91,9 @@ class Reference:
         elif posterior < case.settings.accept_below:
             verdict = "accept"
         return Decision(verdict, posterior, contributions, None)
+
+    def adopt(self, memory: Baseline, traits: Iterable[str]) -> None:
+        """What was held back is learned, and the document's running baselines follow."""
 
     def note(self, case: Case) -> None:
         """The document's baselines are of what is learned alone."""

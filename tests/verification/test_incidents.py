@@ -1,0 +1,503 @@
+"""What becomes of suspects that share what is odd about them: held, ended, opened again, learned, decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.errors import DataError
+from agentguard.verification.arguments import Arguments
+from agentguard.verification.case import Case
+from agentguard.verification.changes import STATES, Change
+from agentguard.verification.contract import Contract
+from agentguard.verification.document import read
+from agentguard.verification.incident_snapshot import encode_incidents, follow_changes, restore_incidents
+from agentguard.verification.incidents import (
+    MAX_HELD,
+    MAX_INCIDENTS,
+    MAX_SAME,
+    MAX_SESSIONS,
+    MAX_TRAITS,
+    Incident,
+    Incidents,
+    Settled,
+    incident_id,
+)
+from agentguard.verification.method import Decision
+from agentguard.verification.profile import ToolProfile
+from agentguard.verification.settings import Settings
+from agentguard.verification.types import SignalResult, ToolCall, Verdict, VerificationTier
+
+CONTRACTS = {
+    (blocks, after): Contract(ToolProfile(name="get_price", max_blocks=blocks, adopt_after=after))
+    for blocks in (0, 1, 3, 100)
+    for after in (None, 1, 4)
+}
+HIGH, LOW, KEY = "price above its level", "price below its level", "missing currency as str"
+PRICE = incident_id("get_price", HIGH)
+
+
+class Tool:
+    """One tool's incidents, and calls of which it is said beforehand how they are judged.
+
+    Each call has arguments and a result of its own, where none are named.
+    """
+
+    def __init__(self, *, max_blocks: int = 3, adopt_after: int | None = None, holds: bool = True) -> None:
+        self.incidents = Incidents(holds=holds)
+        self.contract = CONTRACTS[max_blocks, adopt_after]
+        self.number = 0
+
+    def call(
+        self,
+        verdict: Verdict = "accept",
+        *traits: str,
+        result: Any = None,
+        args: Any = None,
+        session: str | None = None,
+        is_error: bool = False,
+        learn: bool = True,
+        declared: bool = False,
+    ) -> Settled:
+        self.number += 1
+        args = {"n": self.number} if args is None else args
+        result = {"result": self.number} if result is None else result
+        call = ToolCall("get_price", args, result, None, session)
+        document = read(result, self.contract.limits)
+        document.is_error = document.is_error or is_error
+        case = Case(call, document, self.contract, None, Settings(), Arguments(args))
+        signals = {
+            "level": SignalResult(
+                "level", True, bool(traits), 0.9 if traits else 0.0, 20.0 if traits else 1.0,
+                None if declared else 0.01, VerificationTier.TIER_1, "price is far from its usual level", "", traits,
+            )
+        }  # fmt: skip
+        self.incidents.waive(signals)
+        nats = {"level": 3.0 if signals["level"].fired else 0.0}
+        posterior = {"accept": 0.1, "flag": 0.4, "block": 0.9}[verdict]
+        return self.incidents.settle(case, signals, Decision(verdict, posterior, nats, None), learn=learn)
+
+    def calls(self, count: int, verdict: Verdict = "accept", *traits: str, **more: Any) -> list[Settled]:
+        return [self.call(verdict, *traits, **more) for _ in range(count)]
+
+    def find(self, id_: str = PRICE) -> Incident:
+        found = self.incidents.find(id_)
+        assert found is not None
+        return found
+
+
+def verdicts(settled: list[Settled]) -> str:
+    return "".join(each.verdict[0] for each in settled)
+
+
+def told(settled: list[Settled]) -> list[tuple[int, str]]:
+    """After which calls somebody is told, counted from 1."""
+    return [(place, moved.id) for place, each in enumerate(settled, 1) for moved in each.moved]
+
+
+# --- A lasting fault is held ---
+
+
+@pytest.mark.parametrize(("max_blocks", "held"), [(0, "f" * 30), (1, "b" + "f" * 29), (3, "bbb" + "f" * 27)])
+def test_thirty_calls_are_held_and_so_many_blocked(max_blocks: int, held: str) -> None:
+    tool = Tool(max_blocks=max_blocks)
+    tool.calls(5)
+    settled = tool.calls(30, "block", HIGH)
+
+    assert verdicts(settled) == held
+    assert not any(each.teaches or each.released for each in settled)
+    assert told(settled) == [(2, PRICE)]
+    assert (tool.find().calls, tool.find().blocked) == (30, max_blocks)
+
+
+def test_a_call_that_is_less_odd_by_itself_has_the_verdict_of_the_first_ones() -> None:
+    tool = Tool()
+    settled = [tool.call("block", HIGH), *tool.calls(4, "flag", HIGH)]
+
+    assert verdicts(settled) == "bbbff"
+
+
+def test_flagged_calls_are_flagged() -> None:
+    assert verdicts(Tool().calls(6, "flag", HIGH)) == "ffffff"
+
+
+def test_a_suspect_with_nothing_that_names_it_is_left_alone() -> None:
+    tool = Tool()
+    (settled,) = tool.calls(1, "block")
+
+    assert (settled.verdict, settled.incident, settled.teaches) == ("block", None, True)
+    assert list(tool.incidents) == []
+
+
+def test_one_call_is_no_change_that_anybody_is_told_of() -> None:
+    tool = Tool()
+    settled = [tool.call("block", HIGH), *tool.calls(3)]
+
+    assert told(settled) == []
+    assert [len(each.released) for each in settled] == [0, 0, 1, 0]  # learned, thinned, once it is over
+    assert not settled[2].released[0].in_full
+
+
+def test_two_kinds_of_oddness_are_two_changes() -> None:
+    tool = Tool()
+    settled = [*tool.calls(3, "flag", HIGH), *tool.calls(3, "flag", KEY), *tool.calls(3, "flag", HIGH)]
+
+    assert told(settled) == [(2, PRICE), (5, incident_id("get_price", KEY))]
+    assert (tool.find().calls, tool.find(incident_id("get_price", KEY)).calls) == (6, 3)
+
+
+# --- It ends, and comes again ---
+
+
+def test_two_ordinary_calls_end_it_and_it_opens_again_with_its_history() -> None:
+    tool = Tool()
+    tool.calls(10, "block", HIGH)
+    ended = tool.calls(2)
+    assert told(ended) == [(2, PRICE)]
+    assert tool.find().state == "recovered"
+    assert not any(each.released for each in ended)  # ten bad ones are not the norm
+
+    again = tool.calls(5, "block", HIGH)
+    assert verdicts(again) == "fffff"  # three were blocked already
+    assert told(again) == [(1, PRICE)]
+    assert (tool.find().state, tool.find().calls, tool.find().runs) == ("open", 15, 2)
+
+
+def test_one_ordinary_call_ends_nothing() -> None:
+    tool = Tool()
+    settled = [each for _ in range(6) for each in (*tool.calls(3, "flag", HIGH), tool.call())]
+
+    assert told(settled) == [(2, PRICE)]
+    assert tool.find().runs == 1
+
+
+@pytest.mark.parametrize("kind", ["is_error", "empty"])
+def test_errors_and_empty_results_end_nothing(kind: str) -> None:
+    tool = Tool()
+    tool.calls(3, "flag", HIGH)
+    for _ in range(5):
+        tool.call(is_error=True) if kind == "is_error" else tool.call(result="")
+
+    assert tool.find().state == "open"
+
+
+def test_a_rare_form_between_ordinary_calls_is_learned_with_its_third_run() -> None:
+    tool, released = Tool(), []
+    for _ in range(3):
+        tool.calls(10)
+        settled = [tool.call("block", HIGH), *tool.calls(2)]
+        released.append([held.in_full for each in settled for held in each.released])
+
+    assert released == [[False], [False], [True]]
+    assert tool.incidents.find(PRICE) is None  # it is a thing that the tool does
+
+
+def test_a_fault_that_replaces_the_answers_is_no_mode_however_often_it_pauses() -> None:
+    """Thirty of its calls to two of the old form: the old one is what has become rare."""
+    tool, settled = Tool(), list[Settled]()
+    for _ in range(6):
+        settled += [*tool.calls(30, "block", HIGH), *tool.calls(2)]
+
+    assert not any(held.in_full for each in settled for held in each.released)
+    assert tool.find().state == "recovered"
+
+
+# --- The same call again ---
+
+
+def test_the_same_call_with_the_same_result_has_the_verdict_it_had() -> None:
+    tool = Tool(max_blocks=1)
+    asked: dict[str, Any] = {"args": {"sku": "A"}, "result": {"price": 9e6}}
+    first = tool.call("block", HIGH, **asked)
+    tool.calls(3, "block", HIGH)
+    again = [tool.call(verdict, HIGH, **asked) for verdict in ("accept", "flag", "block")]
+
+    assert [(each.verdict, each.posterior, each.asked, each.teaches) for each in again] == [
+        ("block", 0.9, 1, False), ("block", 0.9, 2, False), ("block", 0.9, 3, False),
+    ]  # fmt: skip
+    assert all(each.incident is first.incident for each in again)
+    assert (tool.find().calls, tool.find().blocked) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"args": {"sku": "B"}}, {"result": {"price": 8e6}}, {"session": "another"}],
+    ids=["args", "result", "session"],
+)
+def test_another_call_is_another(other: dict[str, Any]) -> None:
+    tool = Tool()
+    asked: dict[str, Any] = {"args": {"sku": "A"}, "result": {"price": 9e6}, "session": "s"}
+    tool.call("block", HIGH, **asked)
+    settled = tool.call("block", HIGH, **{**asked, **other})
+
+    assert (settled.asked, tool.find().calls) == (0, 2)
+
+
+def test_learn_false_leaves_everything_as_it_is() -> None:
+    tool = Tool()
+    asked: dict[str, Any] = {"args": {"sku": "A"}, "result": {"price": 9e6}}
+    tool.call("block", HIGH, **asked)
+    tool.calls(3, "block", HIGH)
+    before = encode_incidents(tool.incidents)
+    settled = [
+        tool.call("block", HIGH, learn=False), tool.call("block", KEY, learn=False), tool.call(learn=False),
+        tool.call(learn=False), tool.call("block", HIGH, **asked, learn=False),
+    ]  # fmt: skip
+
+    assert verdicts(settled) == "fbaab"
+    assert encode_incidents(tool.incidents) == before
+
+
+# --- Decided ---
+
+
+def test_adoption_learns_what_was_held_back_in_full_and_waives_what_is_learned() -> None:
+    tool = Tool()
+    tool.calls(5, "block", HIGH)
+    released = tool.incidents.decide(tool.find(), "adopted")
+
+    assert [held.in_full for held in released] == [True] * 5
+    assert verdicts(tool.calls(5, "accept", HIGH)) == "aaaaa"
+    assert tool.incidents.decide(tool.find(), "adopted") == ()  # once
+
+
+def test_what_is_declared_is_not_waived() -> None:
+    tool = Tool()
+    tool.calls(2, "block", HIGH)
+    tool.incidents.decide(tool.find(), "adopted")
+    signals = tool.call("block", HIGH, declared=True)
+
+    assert signals.verdict == "block"
+
+
+def test_rejection_blocks_however_many_were_blocked_and_whatever_they_would_be() -> None:
+    tool = Tool(max_blocks=1)
+    tool.calls(5, "block", HIGH)
+    assert tool.incidents.decide(tool.find(), "fault") == ()
+
+    assert verdicts(tool.calls(5, "accept", HIGH)) == "bbbbb"
+    tool.calls(50)
+    assert verdicts(tool.calls(2, "flag", HIGH)) == "bb"
+    assert tool.find().state == "fault"
+
+
+def test_an_adoption_can_be_taken_back() -> None:
+    tool = Tool()
+    tool.calls(2, "block", HIGH)
+    tool.incidents.decide(tool.find(), "adopted")
+    tool.incidents.decide(tool.find(), "fault")
+
+    assert verdicts(tool.calls(2, "flag", HIGH)) == "bb"
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_after_so_many_calls_it_is_adopted_where_the_profile_says_so(after: int) -> None:
+    tool = Tool(adopt_after=after)
+    settled = tool.calls(after, "block", HIGH)
+
+    assert [len(each.released) for each in settled] == [0] * (after - 1) + [after]
+    assert (tool.find().state, tool.find().reviewed) == ("adopted", False)
+    assert told(settled)[-1:] == ([(after, PRICE)] if after > 1 else [])
+
+
+@pytest.mark.xfail(strict=True, reason="where nothing could be held back, the adoption is not told of")
+def test_it_is_told_of_also_where_the_results_were_too_large_to_be_held_back() -> None:
+    tool = Tool(adopt_after=4)
+    settled = tool.calls(4, "block", HIGH, result="x" * 20_000)
+
+    assert tool.find().state == "adopted"
+    assert told(settled) == [(2, PRICE), (4, PRICE)]
+
+
+@pytest.mark.xfail(strict=True, reason="waive() forgets how long an adopted change was quiet, whoever asks")
+def test_learn_false_leaves_an_adopted_change_as_it_is() -> None:
+    tool = Tool()
+    tool.calls(2, "block", HIGH)
+    tool.incidents.decide(tool.find(), "adopted")
+    tool.calls(7)
+    before = encode_incidents(tool.incidents)
+    tool.call("accept", HIGH, learn=False)
+
+    assert encode_incidents(tool.incidents) == before
+
+
+def test_a_method_that_holds_nothing_back_only_takes_note() -> None:
+    tool = Tool(holds=False)
+    settled = tool.calls(6, "block", HIGH)
+
+    assert verdicts(settled) == "bbbbbb"
+    assert all(each.teaches for each in settled)
+    assert told(settled) == [(2, PRICE)]
+    tool.incidents.decide(tool.find(), "fault")
+    assert verdicts(tool.calls(2, "flag", HIGH)) == "bb"
+
+
+# --- Kept ---
+
+
+def test_what_was_kept_is_gone_on_with() -> None:
+    """All but the calls that were held back: the verdicts are those without a restart."""
+    whole, parted = Tool(), Tool()
+    asked: dict[str, Any] = {"args": {"sku": "A"}, "result": {"price": 9e6}, "session": "s1"}
+    for tool in (whole, parted):
+        tool.calls(3)
+        tool.call("block", HIGH, **asked)
+        tool.calls(1, "flag", HIGH, session="s2")
+        tool.calls(2, "flag", KEY)
+    data = encode_incidents(parted.incidents)
+    parted.incidents = Incidents()
+    restore_incidents(parted.incidents, data)
+
+    assert encode_incidents(parted.incidents) == data
+    for tool in (whole, parted):
+        settled = [
+            tool.call("flag", HIGH, **asked), *tool.calls(3, "flag", HIGH), *tool.calls(2), tool.call("block", KEY),
+        ]  # fmt: skip
+        assert verdicts(settled) == "bbffaab"
+        assert [each.asked for each in settled] == [1, 0, 0, 0, 0, 0, 0]
+        missing = incident_id("get_price", KEY)
+        assert sorted(told(settled)) == sorted([(6, PRICE), (6, missing), (7, missing)])
+
+
+def test_where_nothing_was_odd_nothing_is_kept() -> None:
+    tool = Tool()
+    tool.calls(5)
+    assert encode_incidents(tool.incidents) is None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [7, [], {}, {"incidents": []}, {"incidents": [{}], "same": []}, {"incidents": 3, "same": 3}, {"~Pool": {}},
+     {"incidents": [], "same": [[1]]}, {"incidents": [], "same": [["a", 1, "id", "block", 0.5, None, 0]]}],
+)  # fmt: skip
+def test_what_is_damaged_is_refused_whole(data: Any) -> None:
+    incidents = Incidents()
+    with pytest.raises(DataError):
+        restore_incidents(incidents, data)
+    assert list(incidents) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("state", "gone"), ("verdict", 7), ("calls", -1), ("calls", "1"), ("calls", True), ("run", 1.5), ("told", 1),
+     ("id", 7), ("traits", [1]), ("sessions", "abc"), ("what", None)],
+)  # fmt: skip
+def test_a_damaged_field_is_refused(field: str, value: Any) -> None:
+    tool = Tool()
+    tool.calls(2, "block", HIGH)
+    data = encode_incidents(tool.incidents)
+    data["incidents"][0][field] = value
+    with pytest.raises(DataError):
+        restore_incidents(Incidents(), data)
+
+
+def change(state: Any, *, reviewed: bool = False, id_: str = PRICE) -> Change:
+    return Change(id_, "get_price", state, "price is far from its usual level", (HIGH,), 1.0, 2.0, 9, 3, reviewed)
+
+
+@pytest.mark.parametrize(
+    ("on_record", "after", "state"),
+    [
+        (change("open"), "ff", "open"),
+        (change("recovered"), "ff", "open"),
+        (change("fault", reviewed=True), "bb", "fault"),
+        (change("adopted", reviewed=True), "aa", "adopted"),
+    ],
+)
+@pytest.mark.parametrize("known", [False, True])
+def test_the_log_says_more_than_the_document(on_record: Change, after: str, state: str, known: bool) -> None:
+    tool = Tool(max_blocks=0)
+    if known:
+        tool.calls(2, "flag", HIGH)
+    follow_changes(tool.incidents, [on_record])
+
+    verdict: Verdict = "accept" if state in ("adopted", "fault") else "flag"
+    assert verdicts(tool.calls(2, verdict, HIGH)) == after
+    assert (tool.find().state, tool.find().told) == (state, True)
+
+
+def test_a_mode_on_record_is_nothing_to_look_for() -> None:
+    tool = Tool()
+    tool.calls(2, "flag", HIGH)
+    follow_changes(tool.incidents, [change("mode"), change("mode", id_="ffffffffffff")])
+
+    assert list(tool.incidents) == []
+
+
+# --- Any sequence ---
+
+TRAITS = st.lists(
+    st.sampled_from([HIGH, LOW, KEY, "echo of sku", "long", *(f"missing f{n}" for n in range(40))]), max_size=20
+)
+CALLS = st.tuples(
+    st.sampled_from(["accept", "flag", "block"]), TRAITS, st.integers(0, 3), st.integers(0, 3),
+    st.sampled_from([None, "s1", "s2", "s3", "s4"]), st.booleans(), st.sampled_from([True, True, True, False]),
+)  # fmt: skip
+DECISIONS = st.tuples(st.integers(0, 40), st.sampled_from(STATES), st.booleans())
+RESTARTS = st.none()
+
+
+@given(
+    steps=st.lists(CALLS | DECISIONS | RESTARTS, max_size=60),
+    max_blocks=st.sampled_from([0, 1, 3]),
+    adopt_after=st.sampled_from([None, 1, 4]),
+    holds=st.booleans(),
+)
+def test_any_sequence_is_bounded_and_its_states_are_legal(
+    steps: list[Any], max_blocks: int, adopt_after: int | None, holds: bool
+) -> None:
+    tool = Tool(max_blocks=max_blocks, adopt_after=adopt_after, holds=holds)
+    for step in steps:
+        known = list(tool.incidents)
+        before = {incident.id: incident.state for incident in known}
+        kept = encode_incidents(tool.incidents)
+        if step is None:
+            tool.incidents = Incidents(holds=holds)
+            if kept is not None:
+                restore_incidents(tool.incidents, kept)
+            assert encode_incidents(tool.incidents) == kept
+        elif len(step) == 3:
+            if known:
+                place, state, reviewed = step
+                tool.incidents.decide(known[place % len(known)], state, reviewed=reviewed)
+        else:
+            verdict, traits, args, result, session, is_error, learn = step
+            settled = tool.call(
+                verdict, *traits, args=args, result={"r": result}, session=session, is_error=is_error, learn=learn
+            )
+            if not learn and "adopted" not in before.values():  # those are waived, see above
+                assert encode_incidents(tool.incidents) == kept
+            if verdict == "accept" and settled.verdict != "accept":
+                assert settled.incident is not None
+            if settled.verdict == "block" and verdict != "block":
+                assert settled.incident is not None
+            assert (settled.asked > 0) <= (not settled.teaches and not settled.released)
+            for moved in settled.moved:
+                assert moved.told
+        sound(tool.incidents)
+
+
+def sound(incidents: Incidents) -> None:
+    known = list(incidents)
+    assert len(known) <= MAX_INCIDENTS
+    assert len(incidents._same) <= MAX_SAME
+    for incident in known:
+        assert incident.state in STATES
+        assert incident.state != "mode" or not incident.run
+        assert len(incident.held) <= MAX_HELD
+        assert len(incident.traits) <= MAX_TRAITS
+        assert len(incident.sessions) <= MAX_SESSIONS
+        assert incident.blocked <= incident.calls
+        assert incidents.find(incident.id) is incident
+
+
+def test_thousands_of_kinds_of_oddness_are_bounded() -> None:
+    tool = Tool()
+    for number in range(3_000):
+        tool.call("flag", f"missing f{number}")
+        if number % 3 == 0:
+            tool.incidents.decide(next(iter(tool.incidents)), "fault")
+    sound(tool.incidents)
