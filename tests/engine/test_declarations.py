@@ -94,7 +94,7 @@ class TestDeclaredEcho:
     @pytest.mark.parametrize(
         ("echoes", "args", "right", "wrong"),
         [
-            ({"line_1": "lines.line_1"}, {"line_1": "Elm St"}, {"lines": {"line_1": "Elm St"}}, {"lines": {"line_1": "Oak"}}),
+            ({"line_1": "to.line_1"}, {"line_1": "Elm St"}, {"to": {"line_1": "Elm St"}}, {"to": {"line_1": "Oak"}}),
             ({"q.id": "a.b"}, {"q": {"id": "abc"}}, {"a.b": "abc"}, {"a.b": "xyz"}),
             ({"id": "ids"}, {"id": "abc"}, {"ids": ["xyz", "abc"]}, {"ids": ["xyz"]}),
             ({"ids[]": "rows[].id"}, {"ids": ["u1", "u2"]}, {"rows": [{"id": "u2"}]}, {"rows": [{"id": "u3"}]}),
@@ -237,6 +237,28 @@ class TestLatency:
             assert verdict.verdict != "accept"
             assert verdict.signals["latency_anomaly"].p_value is None
 
+    @pytest.mark.parametrize(
+        ("fields", "ms", "ratio"),
+        [
+            ({"expected_latency_ms": (100, 5_000)}, 99.0, 3.5),
+            ({"expected_latency_ms": (100, 5_000)}, 2.5, 3.5),
+            ({"expected_latency_ms": (100, 5_000)}, 1.9, 10.5),  # instant, in a tenth of the declared time
+            ({"expected_latency_ms": (100, 5_000), "has_network_io": False}, 1.9, 10.5),
+            ({"expected_latency_ms": (3, 5_000)}, 1.9, 3.5),
+            ({"expected_latency_ms": (3, 5_000), "has_network_io": True}, 1.9, 10.5),  # instant, over a network
+            ({"has_network_io": True}, 0.1, 3.5),
+            ({"expected_latency_ms": (100, 5_000)}, 9_000.0, 3.5),
+        ],
+        ids=repr,
+    )
+    def test_an_instant_answer_of_a_tool_that_takes_time_counts_three_times(
+        self, fields: Any, ms: float, ratio: float
+    ) -> None:
+        engine = VerificationEngine()
+        engine.register_tool_profile(TOOL, **fields)
+        latency = signal(engine, "latency_anomaly", result={"a": 1}, execution_time_ms=ms)
+        assert latency.likelihood_ratio == pytest.approx(ratio)
+
     def test_a_declared_network_is_not_crossed_in_two_milliseconds(self) -> None:
         engine = VerificationEngine()
         engine.register_tool_profile(TOOL, has_network_io=True)
@@ -311,7 +333,8 @@ class TestErrors:
     def test_allowed_errors_answer_for_their_forbidden_fields(self) -> None:
         engine = VerificationEngine()
         engine.register_tool_profile(TOOL, allow_errors=True, required_fields=["a"], forbidden_fields=["mock"])
-        assert signal(engine, "schema_mismatch", result={"error": "x", "mock": 1}).detail == "forbidden field 'mock' is present"
+        schema = signal(engine, "schema_mismatch", result={"error": "x", "mock": 1})
+        assert schema.detail == "forbidden field 'mock' is present"
 
 
 class TestNoNumber:
@@ -414,6 +437,11 @@ class Warm:
         return signals, self.method.decide(case, 0.15, signals)
 
 
+def broken(signals: dict[str, SignalResult]) -> set[str]:
+    """The declarations that a call breaks: such a signal has no p-value."""
+    return {name for name, signal in signals.items() if signal.fired and signal.p_value is None}
+
+
 TOOLS = {history: Warm(history) for history in (0, 5, 80)}
 
 
@@ -429,12 +457,14 @@ TOOLS = {history: Warm(history) for history in (0, 5, 80)}
 def test_a_broken_declaration_never_lowers_the_posterior(
     history: int, profile: dict[str, Any], ratios: Any, result: Any, sku: str, ms: float | None, is_error: bool
 ) -> None:
-    """Against the same call, with the same history, without the profile."""
+    """Against the same call, with the same history, without the profile; what a new tool breaks, a known one does."""
     tool = TOOLS[history]
     call = ToolCall(TOOL, {"sku": sku}, result, ms, is_error=is_error)
     _, undeclared = tool.judged(tool.case(call, {}, ratios))
     signals, declared = tool.judged(tool.case(call, profile, ratios))
-    if any(signal.fired and signal.p_value is None for signal in signals.values()):
+    new, _ = TOOLS[0].judged(TOOLS[0].case(call, profile, ratios))
+    assert broken(signals) == broken(new)
+    if broken(signals):
         assert declared.posterior >= undeclared.posterior - 1e-12
         order = ("accept", "flag", "block")
         assert order.index(declared.verdict) >= order.index(undeclared.verdict)
@@ -460,5 +490,5 @@ def test_nor_does_it_in_the_engine(profile: dict[str, Any], result: Any, sku: st
     for fields in ({}, profile):
         ENGINE.register_tool_profile(TOOL, **fields)
         judged.append(ENGINE.verify(TOOL, args={"sku": sku}, result=result, execution_time_ms=ms, learn=False))
-    if any(signal.fired and signal.p_value is None for signal in judged[1].signals.values()):
+    if broken(judged[1].signals):
         assert judged[1].posterior >= judged[0].posterior - 1e-12

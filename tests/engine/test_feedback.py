@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import random
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -10,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.stores import MemoryStore
-from agentguard.verification import VerificationEngine, VerificationResult
+from agentguard.stores import DiskStore, MemoryStore
+from agentguard.verification import Feedback, VerificationEngine, VerificationResult
 
 Mode = Literal["calibrated", "reference"]
 ORDER = ("accept", "flag", "block")
@@ -51,14 +54,23 @@ def judge(engine: VerificationEngine, probe: str) -> VerificationResult:
 def steps_right(before: VerificationResult, after: VerificationResult, label: bool) -> None:
     """A hallucination never makes the later judgement milder, a genuine one never harsher.
 
-    Posteriors are compared where the same tiers ran: a block in tier 0 ends there, so the evidence of tier 1 is in
-    one posterior and not in the other.
+    Posteriors are compared where the same tiers ran: in reference mode a block in tier 0 ends there, so the evidence of
+    tier 1 is in one posterior and not in the other. A retry has the posterior of its first asking.
     """
     one, other = (before, after) if label else (after, before)
     assert one.prior <= other.prior
     assert ORDER.index(one.verdict) <= ORDER.index(other.verdict)
-    if one.tier_reached is other.tier_reached:
+    if one.tier_reached is other.tier_reached and is_judged_anew(one) and is_judged_anew(other):
         assert one.posterior <= other.posterior
+
+
+def log_odds(probability: float) -> float:
+    return math.log(probability) - math.log1p(-probability)
+
+
+def is_judged_anew(verdict: VerificationResult) -> bool:
+    added_up = log_odds(verdict.prior) + sum(verdict.contributions.values())
+    return math.isclose(added_up, log_odds(verdict.posterior), abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("mode", ["calibrated", "reference"])
@@ -205,3 +217,296 @@ def test_certainties_are_scores_too(mode: Mode, score: float) -> None:
     engine = warmed(mode, 1)
     engine.record_feedback("get_weather", score, True)
     assert judge(engine, "genuine").prior > 0.15
+
+
+# --- What is answered ---
+
+
+def test_a_label_of_a_call_on_record_needs_no_comment(mode: Mode) -> None:
+    assert warmed(mode, 10).record_feedback("get_weather", 0.1, False, "clean 3") == Feedback(True, "")
+    assert warmed(mode, 10).record_feedback("get_weather", 0.1, False) == Feedback(True, "")
+
+
+def test_a_label_of_a_tool_that_was_never_called_says_so_and_counts(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = warmed(mode, 10)
+    with caplog.at_level(logging.WARNING):
+        answers = [engine.record_feedback("get_wether", 0.9, True, call_id) for call_id in (None, "clean 3", None)]
+
+    assert {answer.counted for answer in answers} == {True}
+    assert {answer.note for answer in answers} == {
+        "tool 'get_wether' was never called here: the label counts from its first call on"
+    }
+    assert [record.getMessage() for record in caplog.records] == [f"a label: {answers[0].note}"]
+    assert engine.thresholds("get_wether").prior > 0.15
+
+
+def test_a_label_of_a_call_that_is_not_on_record_counts_for_the_tool(mode: Mode) -> None:
+    engine = warmed(mode, 10)
+
+    answer = engine.record_feedback("get_weather", 0.9, True, "clean 99")
+
+    assert answer == Feedback(
+        True, "call 'clean 99' of 'get_weather' is not on record: the label counts for the tool alone"
+    )
+    assert engine.thresholds("get_weather").prior > 0.15
+
+
+def test_a_reviewer_in_another_process_is_known_the_tool_and_the_call(mode: Mode, tmp_path: Path) -> None:
+    with VerificationEngine(mode=mode, store=DiskStore(tmp_path)) as engine:
+        engine.register_tool_profile("get_weather", required_fields=["humidity"])
+        engine.verify("get_weather", **PROBES["missing field"], call_id="probe")
+
+    with VerificationEngine(mode=mode, store=DiskStore(tmp_path)) as reviewer:
+        assert reviewer.record_feedback("get_weather", 0.7, True, "probe") == Feedback(True, "")
+        assert "not on record" in reviewer.record_feedback("get_weather", 0.7, True, "another").note
+
+
+# --- Two labels of one call ---
+
+
+def labelled(engine: VerificationEngine, *labels: bool, call_id: str | None = "clean 3") -> VerificationEngine:
+    for label in labels:
+        engine.record_feedback("get_weather", 0.1, label, call_id)
+    return engine
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_the_same_label_again_is_not_counted_again(mode: Mode, label: bool) -> None:
+    once, often = labelled(warmed(mode, 10), label), labelled(warmed(mode, 10), *[label] * 40)
+    word = "fabricated" if label else "genuine"
+
+    assert often.thresholds("get_weather") == once.thresholds("get_weather")
+    assert often.record_feedback("get_weather", 0.4, label, "clean 3") == Feedback(
+        False, f"call 'clean 3' of 'get_weather' was labelled {word} before: this label is not counted again"
+    )
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_another_label_replaces_the_first(mode: Mode, last: bool) -> None:
+    alone, changed = labelled(warmed(mode, 10), last), labelled(warmed(mode, 10), not last)
+    answer = changed.record_feedback("get_weather", 0.1, last, "clean 3")
+
+    assert answer.counted
+    assert answer.note.endswith("before: this label replaces it")
+    one, other = alone.thresholds("get_weather"), changed.thresholds("get_weather")
+    assert (one.prior, one.block_at) == (pytest.approx(other.prior), pytest.approx(other.block_at))
+
+
+def test_labels_of_several_calls_and_of_none_in_particular_all_count(mode: Mode) -> None:
+    engine = warmed(mode, 10)
+    priors = [engine.thresholds("get_weather").prior]
+    for call_id in ("clean 1", "clean 2", None, None):
+        labelled(engine, True, call_id=call_id)
+        priors.append(engine.thresholds("get_weather").prior)
+    assert priors == sorted(set(priors))
+
+
+def test_the_log_keeps_both_and_who_reads_it_counts_alike(mode: Mode) -> None:
+    store = MemoryStore()
+    engine = VerificationEngine(mode=mode, store=store)
+    engine.verify("get_weather", **PROBES["genuine"], call_id="clean 3")
+    labelled(engine, True, True, False, True, False)
+
+    assert len(list(store.events("feedback"))) == 5
+    again = VerificationEngine(mode=mode, store=store)
+    assert again.thresholds("get_weather") == engine.thresholds("get_weather")
+    assert again.thresholds("get_weather").prior < 0.15
+
+
+def test_workers_that_disagree_about_a_call_come_to_agree(mode: Mode) -> None:
+    """Each hears its own label first; the later one in the log stands for both."""
+    store = MemoryStore()
+    first, second = (VerificationEngine(mode=mode, store=store) for _ in range(2))
+    for engine in (first, second):
+        engine.verify("get_weather", **PROBES["genuine"])
+    labelled(first, True)
+    labelled(second, False)
+    first.flush()
+    second.flush()
+
+    priors = [engine.thresholds("get_weather").prior for engine in (first, second, VerificationEngine(store=store))]
+    assert priors[0] == pytest.approx(priors[1])
+    assert priors[0] < 0.15
+
+
+@pytest.mark.parametrize("probe", ["missing field", "wrong city"])
+def test_the_last_word_decides_what_the_change_is(mode: Mode, probe: str) -> None:
+    engine = warmed(mode)
+    verdict = engine.verify("get_weather", **PROBES[probe], call_id="probe")
+    if verdict.change is None:
+        pytest.skip("it is the first of no change in this mode")
+
+    def state() -> str:
+        (change,) = [change for change in engine.changes() if change.id == verdict.change]
+        return change.state
+
+    states = []
+    for label in (True, False, True):
+        engine.record_feedback("get_weather", verdict.posterior, label, "probe")
+        states.append(state())
+    assert states == ["fault", "adopted", "fault"]
+
+
+def test_of_an_accepted_call_too() -> None:
+    """What was odd about it, however little, is a fault; and no longer, when the reviewer takes that back."""
+    engine = warmed("calibrated", 200)
+    engine.calibrate(accept_below=1.0, block_at=1.0)
+    odd = {"args": ARGS, "result": {**OSLO, "mock": True}, "execution_time_ms": 210.0}
+    assert engine.verify("get_weather", **odd, call_id="odd").verdict == "accept"
+
+    engine.record_feedback("get_weather", 0.1, True, "odd")
+    rejected = engine.verify("get_weather", **{**odd, "result": {**OSLO, "humidity": 61, "mock": True}})
+    engine.record_feedback("get_weather", 0.1, False, "odd")
+    accepted = engine.verify("get_weather", **{**odd, "result": {**OSLO, "humidity": 62, "mock": True}})
+
+    assert (rejected.verdict, accepted.verdict) == ("block", "accept")
+
+
+# --- Labelled values bite ---
+
+
+def price(rng: random.Random, value: float | None = None) -> dict[str, Any]:
+    number = rng.randrange(40)
+    usual = round((20.0 + 1.25 * number) * rng.uniform(0.97, 1.03), 2)
+    result = {"sku": f"K-{number}", "price": usual if value is None else value, "currency": "EUR"}
+    return {"args": {"sku": f"K-{number}"}, "result": result, "execution_time_ms": rng.uniform(30, 60)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_price_that_was_labelled_fabricated_is_blocked_from_then_on(seed: int) -> None:
+    """20 to 70 euro in 200 calls; then 900 among them, each time looked up by a reviewer."""
+    engine, rng = VerificationEngine(), random.Random(seed)
+    for _ in range(200):
+        engine.verify("get_price", **price(rng))
+
+    verdicts, usual = [], []
+    for number in range(12):
+        verdict = engine.verify("get_price", **price(rng, 900.0 + number), call_id=f"bad {number}")
+        verdicts.append(verdict.verdict)
+        engine.record_feedback("get_price", verdict.posterior, True, f"bad {number}")
+        usual += [engine.verify("get_price", **price(rng)).verdict for _ in range(5)]
+
+    assert verdicts[2:] == ["block"] * 10
+    assert usual.count("accept") >= 0.8 * len(usual)
+    assert engine.verify("get_price", **price(rng, 950.5)).verdict == "block"
+
+
+# --- The document's three steps, in reference mode ---
+
+
+def in_force(rate: float) -> tuple[float, float]:
+    """Prior and blocking threshold at a rate of hallucinations, by hand: .5 has log-odds of 0."""
+    return rate, 1.0 / (1.0 + math.exp(rate - 0.15))
+
+
+def test_a_label_moves_the_average_the_threshold_and_the_prior() -> None:
+    """``rate <- 40/41 rate + 1/41 label``, from .15 on; three hallucinations, then two genuine results."""
+    engine = VerificationEngine(mode="reference")
+    rate = 0.15
+    for label in (True, True, True, False, False):
+        engine.record_feedback("search_web", 0.35, label)
+        rate = (40 * rate + label) / 41
+        settings = engine.thresholds("search_web")
+        assert (settings.prior, settings.block_at) == pytest.approx(in_force(rate), rel=1e-12)
+        assert settings.accept_below == 0.2
+    assert engine.thresholds() == VerificationEngine(mode="reference").thresholds()
+
+
+def test_a_confirmed_hallucination_lowers_the_threshold_and_a_genuine_result_raises_it() -> None:
+    thresholds = [labelled(warmed("reference"), *[label] * 9, call_id=None) for label in (True, False)]
+    stricter, milder = (engine.thresholds("get_weather") for engine in thresholds)
+
+    assert stricter.block_at < 0.5 < milder.block_at
+    assert stricter.prior > 0.15 > milder.prior
+
+
+def test_a_verdict_changes_by_the_threshold_alone() -> None:
+    """A posterior just below .5 is flagged; after hallucinations the threshold is below it."""
+    engine = VerificationEngine(mode="reference")
+    engine.register_tool_profile("search", response_patterns=["hits"], has_network_io=False)
+    before = engine.verify("search", result="nothing")
+    assert before.verdict == "flag"
+
+    for _ in range(4):
+        engine.record_feedback("search", before.posterior, True)
+    after = engine.verify("search", result="nothing at all")
+
+    assert engine.thresholds("search").block_at < after.posterior < 0.5
+    assert after.verdict == "block"
+
+
+@pytest.mark.parametrize("label", [True, False])
+@pytest.mark.parametrize(
+    "settings", [{}, {"block_at": 0.3}, {"accept_below": 0.05, "block_at": 0.16}, {"prior": 0.4}, {"block_at": 1.0}]
+)
+def test_ten_thousand_labels_stay_within_bounds(label: bool, settings: dict[str, float]) -> None:
+    engine = VerificationEngine(mode="reference", **settings)  # type: ignore[arg-type]
+    configured = engine.thresholds()
+    for _ in range(10_000):
+        engine.record_feedback("nameless", 0.5, label)
+    reached = engine.thresholds("nameless")
+
+    assert configured.accept_below <= reached.block_at <= 1.0
+    assert 0.0 < reached.prior < reached.block_at
+    if label:
+        assert reached.prior >= configured.prior
+        assert reached.block_at <= configured.block_at
+    else:
+        assert reached.prior == pytest.approx(min(0.05, configured.prior))
+        assert configured.block_at <= reached.block_at < configured.block_at + 0.1
+
+
+def test_they_survive_a_restart(mode: Mode, tmp_path: Path) -> None:
+    with VerificationEngine(mode=mode, store=DiskStore(tmp_path)) as engine:
+        for number in range(7):
+            engine.verify("get_weather", **PROBES["genuine"], call_id=f"c{number}")
+            engine.record_feedback("get_weather", 0.2, number != 3, f"c{number}")
+        before = engine.thresholds("get_weather")
+
+    with VerificationEngine(mode=mode, store=DiskStore(tmp_path)) as engine:
+        assert engine.thresholds("get_weather") == before
+
+
+# --- A lasting change, in reference mode ---
+
+
+def moved(rng: random.Random) -> dict[str, Any]:
+    call = price(rng)
+    return {**call, "result": {**call["result"], "price": round(call["result"]["price"] * 1_000, 2)}, "session_id": "s"}
+
+
+def after_a_change(calls: int) -> tuple[VerificationEngine, random.Random, list[VerificationResult]]:
+    engine, rng = VerificationEngine(mode="reference"), random.Random(5)
+    for _ in range(200):
+        engine.verify("get_price", **price(rng), session_id="s")
+    return engine, rng, [engine.verify("get_price", **moved(rng)) for _ in range(calls)]
+
+
+def test_in_reference_mode_a_lasting_change_is_blocked_until_it_is_adopted() -> None:
+    engine, rng, held = after_a_change(40)
+    assert {verdict.verdict for verdict in held} == {"block"}
+    (change,) = [change for change in engine.changes() if change.state == "open" and change.blocked > 30]
+    assert change.tool == "get_price"
+
+    engine.adopt(change)
+
+    after = [engine.verify("get_price", **moved(rng)).verdict for _ in range(300)]
+    assert after.count("block") == 0
+    assert after.count("accept") >= 270
+    # The charts are those of the new price: what was usual before is out of order now.
+    before = engine.verify("get_price", **price(rng), session_id="s")
+    assert before.signals["value_plausibility"].fired
+
+
+def test_a_change_of_few_calls_is_adopted_too() -> None:
+    """Too few calls for charts of their own: what they are odd in is no evidence from then on."""
+    engine, rng, held = after_a_change(3)
+    assert {verdict.verdict for verdict in held} == {"block"}
+    assert held[0].change is not None
+
+    engine.adopt(held[0].change)
+
+    after = [engine.verify("get_price", **moved(rng)).verdict for _ in range(300)]
+    assert after.count("block") <= 3

@@ -44,7 +44,10 @@ def test_block_in_tier_0_ends_the_pipeline(engine):
     assert result.is_hallucinated
     assert result.posterior == pytest.approx(102.9 / 119.9, rel=1e-12)
     assert result.tier_reached is VerificationTier.TIER_0
-    assert list(result.signals) == ["schema_mismatch", "latency_anomaly", "pattern_mismatch", "length_anomaly"]
+    looked_at, skipped = list(result.signals)[:4], list(result.signals.values())[4:]
+    assert looked_at == ["schema_mismatch", "latency_anomaly", "pattern_mismatch", "length_anomaly"]
+    assert {signal.detail for signal in skipped} == {"not looked at: tier 0 blocked"}
+    assert len(skipped) == 4
 
 
 def test_blocked_and_unlearned_calls_leave_the_baseline_alone(engine):

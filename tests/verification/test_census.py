@@ -39,17 +39,19 @@ def test_one_call_of_each_kind() -> None:
         ("All is well.", {}, None),
         ([], {}, None),
         ({"error": "not found"}, {}, None),
+        ([{"city": "Oslo"}, {"city": "Rome"}], {"city": "Oslo"}, None),
     ]
     counts = counted(calls)
 
-    assert counts[field("calls")] == 4
-    assert counts[field("untimed")] == 3
+    assert counts[field("calls")] == 5
+    assert counts[field("untimed")] == 4
     assert counts[field("errors")] == 1
     assert [counts[field("kind", kind)] for kind in ("object", "prose", "empty")] == [1, 1, 1]
     assert counts[field("latency", 95)] == 1  # 1.05 ** 94 < 100 <= 1.05 ** 95
     assert counts[field("fact", "object", "rows[].id", "float")] == 1
     assert counts[field("keys", "object", "", ["city", "rows"])] == 1
     assert counts[field("echo", "city", "same name", "object", 1)] == 1
+    assert counts[field("echo", "city", "every row", "array", 0)] == 1
     assert counts[field("word", "prose", "well")] == 1
     assert counts[field("ending", "prose", ".")] == 1
 

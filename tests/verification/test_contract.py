@@ -43,7 +43,13 @@ class TestFields:
             ("[].id", [{"id": 1}, {"id": 2}], True),
             ("[].id", [{"id": 1}, 2], False),
             ("[].id", {"id": 1}, False),
-            ("a..b", {"a": {"b": 1}}, True),
+            ("[]", [], True),
+            ("[]", [1, 2], True),
+            ("[]", {"a": [1]}, False),
+            ("[]", "text", False),
+            ("rows[]", {"rows": [1]}, True),
+            ("rows[]", {"rows": 1}, False),
+            ("[][].id", [[{"id": 1}], []], True),
             ("id", [{"id": 1}], False),
             ("id", '{"id": 1}', True),
             ("id", "{'id': 1}", True),
@@ -69,6 +75,8 @@ class TestFields:
             ("[].mock", [{"mock": 1}, {}], True),
             ("mock", "mock", False),
             ("mock", None, False),
+            ("[]", [], False),
+            ("[]", [{}], True),
         ],
         ids=repr,
     )  # fmt: skip
@@ -220,9 +228,44 @@ def test_a_tool_without_a_profile_has_a_contract_that_declares_nothing(tool):
     empty = Contract.unregistered(tool)
     assert not empty.declared
     assert [empty.has_fields, empty.has_patterns, empty.has_schema] == [False, False, False]
+    assert empty.declared_ms == (0.0, math.inf)
     low, high = empty.latency_ms
     assert 0.0 <= low < high
     assert contract().declared
+
+
+@pytest.mark.parametrize(
+    ("fields", "bounds"),
+    [
+        ({}, (0.0, math.inf)),
+        ({"required_fields": ["id"]}, (0.0, math.inf)),
+        ({"has_network_io": False}, (0.0, math.inf)),
+        ({"has_network_io": True}, (2.0, math.inf)),
+        ({"expected_latency_ms": (50, 30_000)}, (50.0, 30_000.0)),  # declared, though it is the default
+        ({"expected_latency_ms": (0.5, 9), "has_network_io": False}, (0.5, 9.0)),
+        ({"expected_latency_ms": (0.5, 9), "has_network_io": True}, (2.0, 9.0)),
+        ({"expected_latency_ms": (0.5, 9)}, (0.5, 9.0)),
+        ({"expected_latency_ms": (50, 900), "cacheable": True}, (0.0, 900.0)),
+        ({"has_network_io": True, "cacheable": True}, (0.0, math.inf)),
+    ],
+    ids=repr,
+)
+def test_a_time_is_bounded_by_what_is_declared_alone(fields, bounds):
+    assert contract(**fields).declared_ms == bounds
+
+
+@pytest.mark.parametrize(
+    ("result", "flagged", "allowed", "excused"),
+    [
+        ({"error": "no"}, False, False, False),
+        ({"error": "no"}, False, True, True),
+        ({"error": "no"}, True, False, True),
+        ({"rows": []}, False, True, False),
+        ({"rows": []}, True, False, True),
+    ],
+)
+def test_an_error_is_excused_by_its_framework_or_by_the_profile(result, flagged, allowed, excused):
+    assert contract(allow_errors=allowed).excuses(read(result), flagged=flagged) is excused
 
 
 @given(data=st.data())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentguard.verification.arguments import Arguments
 from agentguard.verification.document import read
-from agentguard.verification.echoes import Echoes, EchoPool, find_echoes
+from agentguard.verification.echoes import Echo, Echoes, EchoPool, find_echoes
 
 
 def found(args, result):
@@ -30,7 +30,7 @@ def direct(echoes, pool, args, result):
     return echoes.surprise(find_echoes(Arguments(args), read(result)), pool)[2]
 
 
-SOMEWHERE, SAME_NAME = "somewhere", "same name"
+SOMEWHERE, SAME_NAME, EVERY_ROW = "somewhere", "same name", "every row"
 
 
 class TestFind:
@@ -46,7 +46,11 @@ class TestFind:
             ({"n": 5.0}, {"n": 5}, {("n", SAME_NAME): True}),
             ({"n": 5}, {"x": 5}, {}),  # one or two characters are found anywhere by chance
             ({"q": {"name": "ann"}}, {"name": "Ann Lee"}, {("q.name", SOMEWHERE): True, ("q.name", SAME_NAME): True}),
-            ({"id": "abc"}, [{"id": "x1"}, {"id": "abc"}], {("id", SOMEWHERE): True, ("id", SAME_NAME): True}),
+            (
+                {"id": "abc"},
+                [{"id": "x1"}, {"id": "abc"}],
+                {("id", SOMEWHERE): True, ("id", SAME_NAME): True, ("id", EVERY_ROW): False},
+            ),
             ({"say": 'a "b" \\ c'}, {"x": 'a "b" \\ c'}, {("say", SOMEWHERE): True}),
             ({"say": 'a "b" \\ c'}, 'He said: a "b" \\ c', {("say", SOMEWHERE): True}),
             ({"text": "tab\there\nand there"}, {"x": "tab\there\nand there"}, {("text", SOMEWHERE): True}),
@@ -226,3 +230,56 @@ class TestLikelihood:
             learn(echoes, pool, {"city": city}, f"It rains in {city}.")
         assert direct(echoes, pool, {"city": "Riga"}, "It rains.") == pytest.approx(0.5 / (1 / 13.5))
         assert direct(echoes, pool, {"city": "Riga"}, "It rains in Riga.") == 0.0
+
+
+class TestEveryRow:
+    @pytest.mark.parametrize(
+        ("args", "result", "every"),
+        [
+            ({"id": "abc"}, [{"id": "abc"}, {"id": "ABC"}], True),
+            ({"id": "abc"}, {"rows": [{"id": "abc"}, {"id": "xyz"}]}, False),
+            ({"id": "abc"}, {"id": "abc", "rows": [{"id": "u1"}, {"id": "u2"}]}, False),
+            ({"id": "abc"}, [{"id": "abc"}], None),  # one row is no rows
+            ({"id": "abc"}, [{"id": "abc"}, {"id": None}], None),
+            ({"id": "abc"}, [{"id": "u1"}, {"id": "u2"}], None),  # none repeats it: that is said already
+            ({"id": "abc"}, {"id": "abc", "user": {"id": "u1"}}, None),  # two values, and no rows
+            ({"ids": ["abc", "xyz"]}, {"ids": ["xyz", "abc"]}, True),
+            ({"ids": ["abc", "xyz"]}, {"ids": ["xyz", "uvw"]}, False),
+            ({"ids": [f"id{n}" for n in range(90)]}, {"ids": ["id3", "id88"]}, None),  # some were left out
+        ],
+        ids=repr,
+    )
+    def test_is_asked_of_rows_of_which_one_repeats_it(self, args, result, every):
+        told = {where: found for (_, where), found in found(args, result).items()}
+        assert told.get(EVERY_ROW) is every
+
+    def test_rows_of_others_are_a_surprise_where_all_rows_were_the_asked_ones(self):
+        echoes, pool = Echoes(), EchoPool()
+        for n in range(20):
+            learn(echoes, pool, {"id": f"u{n}"}, [{"id": f"u{n}"}, {"id": f"u{n}"}])
+        asked, rows = {"id": "u7"}, [{"id": "u7"}, {"id": "u8"}]
+        x, why = surprise(echoes, pool, asked, rows)
+        # So in 20 of 20: the rate is (20 + 1/2) / (20 + 3/2), the surprise -ln of the rest, 1 / 21.5.
+        assert x == pytest.approx(-math.log(1 / 21.5))
+        assert why == "not every row repeats argument 'id' (every row), usual in 95%"
+        assert direct(echoes, pool, asked, rows) == pytest.approx(0.5 * 21.5)
+        assert surprise(echoes, pool, asked, [{"id": "u7"}, {"id": "u7"}]) == (0.0, "")
+
+    def test_rows_of_others_are_none_where_they_were_usual(self):
+        echoes, pool = Echoes(), EchoPool()
+        for n in range(20):
+            learn(echoes, pool, {"id": f"u{n}"}, [{"id": f"u{n}"}, {"id": "staff"}])
+        assert surprise(echoes, pool, {"id": "u7"}, [{"id": "u7"}, {"id": "u8"}]) == (0.0, "")
+
+    def test_few_results_are_no_ground(self):
+        echoes, pool = Echoes(), EchoPool()
+        for n in range(7):
+            learn(echoes, pool, {"id": f"u{n}"}, [{"id": f"u{n}"}, {"id": f"u{n}"}])
+        assert surprise(echoes, pool, {"id": "u7"}, [{"id": "u7"}, {"id": "u8"}]) == (0.0, "")
+
+
+def test_what_is_found_at_declared_places_is_kept_with_the_rest():
+    arguments, document = Arguments({"id": "abc"}), read([{"owner": "abc"}])
+    declared = Echo("id", "every [].owner", "array", True)
+    assert find_echoes(arguments, document, [declared])[-1] is declared
+    assert find_echoes(arguments, document)[-1] is declared

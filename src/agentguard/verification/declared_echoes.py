@@ -28,7 +28,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 class Rows(NamedTuple):
     """How many values stand at a declared place, and how many of them are the argument's."""
 
-    count: int
+    total: int
     alike: int
 
 
@@ -72,17 +72,17 @@ class EchoRule(NamedTuple):
         if not texts:
             return None
         asked = frozenset(texts)
-        count = alike = compared = 0
+        total = alike = compared = 0
         for value in self._values(document):
             if value is None or (isinstance(value, str) and not value.strip()):
                 continue
-            count += 1
+            total += 1
             if normal(value) in asked:
                 alike += 1
             elif compared < MAX_COMPARED:
                 compared += len(texts)
                 alike += any(repeats(text, value) for text in texts)
-        return Rows(count, alike) if count else None
+        return Rows(total, alike) if total else None
 
     def _values(self, document: Document) -> Iterator[Any] | Sequence[Any]:
         if document.is_structured:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from .charts import RUN_RULES
 from .statistics import USUAL_P, Level, Rate, student_t4_tail
 
 __all__ = ["ALARM", "Drift", "NumberChart", "Stream", "Stuck"]
@@ -24,8 +23,11 @@ ALARM: Final = math.log(1_000.0)  # nats: an e-value that a run without a change
 MOST: Final = ALARM + 1.0  # so that a change that ended is not told of for long
 BET: Final = 0.5  # kappa of the calibrator
 _LOG_BET: Final = math.log(BET)
-# P(a rule holds | in control, normal) of one point with those before it: exact for rule 1, by simulation of the rest.
-RULE_P: Final = {1: 0.0027, 2: 0.003, 3: 0.0055, 4: 0.0078}
+# -ln P(a rule holds at a point | in control, normal), for the point with those before it.
+RULE_1: Final = -math.log(0.0027)  # one beyond three spreads
+RULE_2: Final = -math.log(0.0030)  # two of three beyond two: 2 sides x (3 x .0228^2 - 2 x .0228^3)
+RULE_3: Final = -math.log(0.0055)  # four of five beyond one: 2 x (5 x .1587^4 x .8413 + .1587^5)
+RULE_4: Final = -math.log(0.0078)  # eight on one side: 2 x .5^8
 VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
 LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
 MOST_INERTIA: Final = 0.95
@@ -79,13 +81,17 @@ class NumberChart:
     before are taken as a first-order autoregression, whose residuals are tested, and alarms are held against how often this tool has had such.
     """
 
-    __slots__ = ("above", "below", "beyond", "evidence", "lag", "last", "level", "power", "slope", "spread", "under")
+    __slots__ = (
+        "above", "below", "evidence", "far_above", "far_below", "lag", "last", "level", "power", "slope", "spread",
+        "well_above", "well_below",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self.above = 0  # the last eight points above the level, as bits, the newest lowest
-        self.below = 0
-        self.beyond = 0  # more than one and more than two spreads above, two bits a point
-        self.under = 0
+        # The last points as bits, the newest lowest: eight on each side of the level, five beyond one spread, three
+        # beyond two.
+        self.above = self.below = 0
+        self.well_above = self.well_below = 0
+        self.far_above = self.far_below = 0
         self.evidence = 0.0  # log e of the run that is under way
         self.level = 0.0  # as it stood before the run began
         self.spread = 1.0
@@ -98,58 +104,69 @@ class NumberChart:
         """``-ln p`` of what the point completes, and whether it lies above; (0, ...) where it completes nothing."""
         if level.count < CHART_WARM_UP or level.only_grows:
             return 0.0, True
-        z, p = self._place(x, level)
-        evidence = self._grown(p)
-        found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
-        if self._inertia() > LITTLE_INERTIA and self.evidence <= 0.0:
-            return found, z > 0.0  # the rules are for independent points
-        above, below, beyond, under = self._with(z)
-        points, zones = (above, beyond) if z > 0.0 else (below, under)
-        for rule in RUN_RULES:
-            bits = points if rule.beyond == 0.0 else _bits(zones, int(rule.beyond)) if rule.beyond < 3.0 else int(abs(z) > 3.0)
-            if (bits & ((1 << rule.of) - 1)).bit_count() >= rule.points and bits & 1:
-                found = max(found, -math.log(RULE_P[rule.number]))
-        return found, z > 0.0
+        if self.evidence > 0.0:
+            z, p = self._place(x, level)
+            evidence = self._grown(p)
+            found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
+            return max(found, self._rules(z)), z > 0.0
+        slope = self._inertia()
+        if slope > 0.0:  # the rules are for independent points, and no single point is an alarm of the e-process
+            return 0.0, True
+        z = (x - level.mean) / math.sqrt(level.variance)
+        return self._rules(z), z > 0.0
+
+    def _rules(self, z: float) -> float:
+        """``-ln p`` of the strongest Western Electric rule that a point completes (see ``charts.RUN_RULES``)."""
+        if z > 0.0:
+            side, well, far = self.above, self.well_above, self.far_above
+        else:
+            side, well, far, z = self.below, self.well_below, self.far_below, -z
+        if z > 3.0:
+            return RULE_1
+        if z > 2.0 and far & 0b11:
+            return RULE_2
+        if z > 1.0 and (well & 0b1111).bit_count() >= 3:
+            return RULE_3
+        return RULE_4 if side & 0x7F == 0x7F else 0.0
 
     def push(self, x: float, level: Level) -> None:
         """Take in a point; the level does not have it yet."""
         if level.count < CHART_WARM_UP or level.only_grows:
             return
         z, p = self._place(x, level)
-        before, self.evidence = self.evidence, min(self._grown(p), MOST)
+        before = self.evidence
+        if before > 0.0 or p < USUAL_P:
+            self.evidence = min(self._grown(p), MOST)
         if before <= 0.0 < self.evidence:
             self.level, self.spread, self.slope = level.mean, math.sqrt(level.variance), self._inertia()
         else:
             self.lag = FADING * self.lag + z * self.last
             self.power = FADING * self.power + z * z
         self.last = min(max(z, -WINSOR), WINSOR)
-        self.above, self.below, self.beyond, self.under = self._with(z)
+        self.above, self.below = (self.above << 1 | (z > 0.0)) & 0xFF, (self.below << 1 | (z < 0.0)) & 0xFF
+        self.well_above = (self.well_above << 1 | (z > 1.0)) & 0x1F
+        self.well_below = (self.well_below << 1 | (z < -1.0)) & 0x1F
+        self.far_above, self.far_below = (self.far_above << 1 | (z > 2.0)) & 7, (self.far_below << 1 | (z < -2.0)) & 7
 
     def _place(self, x: float, level: Level) -> tuple[float, float]:
-        """The point in spreads from the level, and the p-value of what its inertia does not explain."""
+        """The point in spreads from the level, and the p-value of what its inertia does not explain; 1 if usual."""
         if self.evidence > 0.0:
             mean, spread, slope = self.level, self.spread, self.slope
         else:
             mean, spread, slope = level.mean, math.sqrt(level.variance), self._inertia()
         z = (x - mean) / (spread or 1.0)
-        residual = (z - slope * self.last) / math.sqrt(1.0 - slope * slope)
+        residual = z if slope == 0.0 else (z - slope * self.last) / math.sqrt(1.0 - slope * slope)
+        if -1.0 <= residual <= 1.0:
+            return z, 1.0
         return z, student_t4_tail(residual / math.sqrt(1.0 + 1.0 / level.count))
 
     def _inertia(self) -> float:
-        """The slope of a first-order autoregression: near 1 for what walks on from where it was."""
-        return min(max(self.lag / self.power, 0.0), MOST_INERTIA)
+        """The slope of a first-order autoregression: near 1 for what walks on from where it was; a small one is 0."""
+        slope = self.lag / self.power
+        return 0.0 if slope < LITTLE_INERTIA else slope if slope < MOST_INERTIA else MOST_INERTIA
 
     def _grown(self, p: float) -> float:
         return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
-
-    def _with(self, z: float) -> tuple[int, int, int, int]:
-        far = 0 if abs(z) <= 1.0 else 1 if abs(z) <= 2.0 else 3
-        return (
-            (self.above << 1 | (z > 0.0)) & 0xFF,
-            (self.below << 1 | (z < 0.0)) & 0xFF,
-            (self.beyond << 2 | (far if z > 0.0 else 0)) & 0xFFFF,
-            (self.under << 2 | (far if z < 0.0 else 0)) & 0xFFFF,
-        )
 
 
 class Stuck:
@@ -198,14 +215,6 @@ class Stuck:
             self.again.push(False)
             self.run, self.evidence = 0, 0.0
         self.result, self.key = result, key
-
-
-def _bits(zones: int, beyond: int) -> int:
-    """Of two bits a point, one: more than one spread (the lower bit) or more than two (the upper)."""
-    found = 0
-    for place in range(8):
-        found |= ((zones >> (2 * place + beyond - 1)) & 1) << place
-    return found
 
 
 class Drift:

@@ -1,9 +1,9 @@
 """Which of a tool's arguments its results repeat, and where: a missing echo is the answer to another question.
 
-Three kinds of echo are learned for each argument path: its value stands *somewhere* in the result, its value stands
-at a result path *of the same name* (``user_id`` in, ``user_id`` out), and, of several rows that have such a path, one of
-which repeats it, *every row* does. What tools have in common is pooled by argument name, so that a new tool's
-``user_id`` is expected back before the tool itself has shown it.
+Three kinds of echo are learned for each argument path. Its value stands *somewhere* in the result; it stands at a result
+path *of the same name* (``user_id`` in, ``user_id`` out); and *every row* repeats it, where there are several rows with
+such a path, of which one does. What tools have in common is pooled by argument name, so that a new tool's ``user_id`` is
+expected back before the tool itself has shown it.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
     lowered: bytes | None = None
     structured = document.is_structured
     echoes: list[Echo] = []
-    rows: dict[str, list[str]] = {}  # the values of an argument of which there are rows to hold against it, by path
+    asked: dict[str, list[str]] = {}  # the values of an argument of whose name the result has several, by path
     for path, text in arguments.values:
         found = False
         if len(text) >= SHORTEST:
@@ -141,19 +141,28 @@ def _find(arguments: Arguments, document: Document) -> list[Echo]:
                 found = found or _same(text, other)
             _note(echoes, Echo(path, SAME_NAME, document.kind, found))
             if len(others) > 1:
-                rows.setdefault(path, []).append(text)
-    if rows and len(arguments.values) < MAX_ARGUMENTS:  # of more values some were left out, and a row may be of those
-        repeated = {echo.path for echo in echoes if echo.found and echo.where == SAME_NAME}
-        for path, texts in rows.items():
-            others = _values_at(document, last_name(path), of_rows=True)
-            if path in repeated and len(others) > 1:
-                found = all(any(_same(text, other) for text in texts) for other in others)
-                echoes.append(Echo(path, EVERY_ROW, document.kind, found))
+                asked.setdefault(path, []).append(text)
+    if asked and len(arguments.values) < MAX_ARGUMENTS:  # of more values some were left out, and a row may be of those
+        for echo in tuple(echoes):
+            if echo.found and echo.where == SAME_NAME and echo.path in asked:
+                _note_rows(echoes, echo.path, asked[echo.path], document)
     return echoes
 
 
+def _note_rows(echoes: list[Echo], path: str, texts: list[str], document: Document) -> None:
+    """Add whether every row repeats an argument, of which these are the values; of fewer than two rows nothing."""
+    rows = _values_at(document, last_name(path), of_rows=True)
+    if len(rows) > 1:
+        found = True
+        for row in rows:
+            if row not in texts and not any(_same(text, row) for text in texts):
+                found = False
+                break
+        echoes.append(Echo(path, EVERY_ROW, document.kind, found))
+
+
 def _note(echoes: list[Echo], echo: Echo) -> None:
-    """Add an echo; of several values of one list argument, the answer rightly leaves out those that it does not know."""
+    """Add an echo; of several values of one list argument, the answer rightly leaves out what it does not know."""
     if "[]" in echo.path:
         for other in echoes:
             if other.path == echo.path and other.where == echo.where:
@@ -206,7 +215,7 @@ class Echoes:
         self.rates: dict[tuple[str, str, str], Rate] = {}
 
     def surprise(self, echoes: list[Echo], pool: EchoPool) -> tuple[float, str, float, tuple[str, ...]] | None:
-        """``-ln P(no such echoes)``, what is missing, P(so | fabricated) / P(so | genuine) where that is known, and traits.
+        """``-ln P(no such echoes)``, what is missing, P(so | fabricated) / P(so | genuine) where known, and traits.
 
         The missing echo that was most to be expected counts in full, each other one a third: they are missing
         together. Of a tool that is hardly known, an identifier that did come back shows whose result it is, and what

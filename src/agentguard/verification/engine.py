@@ -58,6 +58,8 @@ _ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
     "calibrated": adapted,
     "reference": adapted_by_the_document,
 }
+#: What a tool without a profile is held to, by mode.
+_HELD_TO = {"calibrated": "what was learned of it alone", "reference": "a latency of 2 ms to 60 s"}
 _fired = attrgetter("fired")
 MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
 NOT_LOOKED_AT = "not looked at: tier 0 blocked"
@@ -217,7 +219,7 @@ class VerificationEngine:
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             if learn and not (failed and closed):
                 if settled.incident is None or settled.incident.state != "fault":
-                    self._method.note(case)  # of a fault that a reviewer has found nothing is to be followed
+                    self._note(case)  # of a fault that a reviewer has found nothing is to be followed
                 state.trusted_left -= trusted
                 if settled.teaches or trusted:
                     self._learn(case, signals, decision, trusted=trusted)
@@ -229,7 +231,7 @@ class VerificationEngine:
                 state.count(case)
         note = why_not_as_posterior(case, signals, decision, settled)
         if not state.contract.declared:
-            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to what was learned of it alone"
+            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {_HELD_TO[self.mode]}"
         verdict = settled.verdict
         if failed and closed:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
@@ -286,6 +288,12 @@ class VerificationEngine:
         # The result's content may be in the exception's text: only its type is logged.
         _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
         return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
+
+    def _note(self, case: Case) -> None:
+        try:
+            self._method.note(case)
+        except Exception as error:
+            _log.error("charting a call of %r failed: %s", case.call.tool, type(error).__name__)
 
     def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
         if self._own:  # what is usual for a check of the user's is for the user to know

@@ -1,6 +1,6 @@
 """How strings are written: free text in any way, an enumeration in a few, a date, a time or an address in one.
 
-NaN and the infinities stand where numbers do and are none; they are remembered by their names, as strings are by theirs.
+NaN and the infinities stand where numbers do and are none; they are remembered by their names.
 
 Where all ``n`` strings at a path are numbers with marks between them, another arrangement has come in none of them:
 its chance in the next genuine result is put at ``(0 + 1/2) / (n + 3/2)``, times ``1 + (m - 1)/2`` for the ``m`` such

@@ -376,12 +376,14 @@ def _strangers(traits: tuple[str, ...], known: tuple[str, ...]) -> bool:
 
 def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]]) -> bool:
     """A call that would be accepted by itself belongs to the incident all the same: a fault, or a run under way."""
+    shared = [trait for traits in spoken.values() for trait in traits if trait in incident.traits]
+    # What it is named for, or most of it: that a number is off its level as well is no ground by itself.
+    if incident.traits[0] not in shared and 2 * len(shared) < len(incident.traits):
+        return False
     if incident.state == "fault":
         return True
-    if incident.state != "open" or incident.run < KEEPS_AFTER:
-        return False
-    shared = [trait for traits in spoken.values() for trait in traits if trait in incident.traits]
-    return any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
+    lasting = any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
+    return lasting and incident.state == "open" and incident.run >= KEEPS_AFTER
 
 
 def is_level(trait: str) -> bool:

@@ -56,7 +56,8 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Keys: ("by_key", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
     NumberChart: (
-        "above", "below", "beyond", "evidence", "lag", "last", "level", "power", "slope", "spread", "under",
+        "above", "below", "evidence", "far_above", "far_below", "lag", "last", "level", "power", "slope", "spread",
+        "well_above", "well_below",
     ),
     Owner: ("results", "tool", "votes"),
     Pool: (

@@ -34,8 +34,10 @@ class EchoMismatch(LearnedCheck):
     borne_out = 0.5
 
     def __call__(self, case: Case, /) -> SignalResult:
+        if not case.contract.echoes:
+            return super().__call__(case)
         held: list[tuple[EchoRule, Rows]] = []
-        if case.contract.echoes and not case.contract.excuses(case.document, flagged=case.call.is_error):
+        if not case.contract.excuses(case.document, flagged=case.call.is_error):
             for rule in case.contract.echoes:
                 rows = rule.rows_of(case.arguments, case.call.args, case.document)
                 if rows is not None:
@@ -46,9 +48,9 @@ class EchoMismatch(LearnedCheck):
             case.arguments,
             case.document,
             [
-                Echo(rule.place, rule.where, kind, rows.alike == rows.count)
+                Echo(rule.place, rule.where, kind, rows.alike == rows.total)
                 for rule, rows in held
-                if rule.rows is None and rows.count > 1 and rows.alike
+                if rule.rows is None and rows.total > 1 and rows.alike
             ],
         )
         learned = super().__call__(case)
@@ -63,9 +65,9 @@ class EchoMismatch(LearnedCheck):
         """How the declared echo is broken, in words; "" where it holds."""
         if not rows.alike:
             return f"does not repeat argument {rule.argument!r} at {rule.path!r} as declared"
-        if rows.alike == rows.count or rule.rows == "any":
+        if rows.alike == rows.total or rule.rows == "any":
             return ""
-        said = f"{rows.count - rows.alike} of {rows.count} values at {rule.path!r} are not argument {rule.argument!r}"
+        said = f"{rows.total - rows.alike} of {rows.total} values at {rule.path!r} are not argument {rule.argument!r}"
         if rule.rows == "every":
             return f"{said}, declared for every row"
         memory: ToolMemory = case.memory
@@ -79,8 +81,8 @@ class EchoMismatch(LearnedCheck):
         if case.document.is_error:
             return "an error report, not an answer"
         echoes = find_echoes(case.arguments, case.document)
-        if any(rule.rows == "any" for rule in case.contract.echoes):
-            enough = {rule.place for rule in case.contract.echoes if rule.rows == "any"}
+        enough = [rule.place for rule in case.contract.echoes if rule.rows == "any"]
+        if enough:
             echoes = [echo for echo in echoes if echo.where != EVERY_ROW or echo.path not in enough]
         if not echoes:
             return "no argument that could come back"

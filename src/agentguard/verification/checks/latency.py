@@ -20,6 +20,7 @@ FAR_SOONER: Final = 1.0  # nats below the fastest of the last answers: what is n
 LATE_WEIGHT: Final = 0.5
 LATE_NATS: Final = 0.3  # alone it is no suspect: slowness has other reasons
 INSTANT_WEIGHT: Final = 3.0
+INSTANT_SHARE: Final = 0.1  # of the least time that is declared
 SOONER: Final = "sooner than declared"
 LATER: Final = "later than declared"
 
@@ -30,8 +31,8 @@ class LatencyAnomaly(LearnedCheck):
     Declared: the bounds that the profile's user has set in ``expected_latency_ms``, each a contract with
     P(broken | fabricated) = .5, with network I/O and without; and the documented 2 ms where ``has_network_io`` is set.
     A field that is not set is no evidence, whatever its default. A cache may answer at once: a ``cacheable`` tool has
-    no lower bound. An answer below 2 ms over a network, by a tool of which it is declared how long it takes, counts
-    three times.
+    no lower bound. An answer below 2 ms counts three times where it is also declared how long the tool takes: over a
+    declared network, or in a tenth of that time.
     Learned: the rank of log-latency among the last 256 calls, with exponential tails
     beyond the deciles; a late answer counts half, since slowness is hardly a sign of fabrication.
     """
@@ -60,13 +61,12 @@ class LatencyAnomaly(LearnedCheck):
     def _too_soon(self, case: Case, milliseconds: float, least: float) -> SignalResult:
         profile = case.contract.profile
         is_timed = "expected_latency_ms" in profile.model_fields_set
-        instant = profile.has_network_io and milliseconds < INSTANT_MS
-        score = 1.0 - milliseconds / INSTANT_MS / 2.0 if instant else 1.0 - milliseconds / least
+        is_network = profile.has_network_io and "has_network_io" in profile.model_fields_set
         said = f"{_ms(milliseconds)} ms, declared to take {_ms(least)} ms or more"
         if not is_timed or profile.expected_latency_ms[0] < least:
             said = f"{_ms(milliseconds)} ms, declared to cross a network, which takes {_ms(least)} ms or more"
-        broken = self.broken(case, score, said, SOONER)
-        if instant and is_timed:
+        broken = self.broken(case, 1.0 - milliseconds / least, said, SOONER)
+        if is_timed and milliseconds < INSTANT_MS and (is_network or milliseconds < INSTANT_SHARE * least):
             broken = broken._replace(likelihood_ratio=broken.likelihood_ratio * INSTANT_WEIGHT)
         return broken
 

@@ -24,8 +24,10 @@ def latency(case: Case) -> Finding:
     - t above the declared maximum: min(1, log10(t/maximum)).
     - against at least 8 earlier times, |z| > 3: min(1, (|z| - 3)/3); not where these have no spread.
 
-    A cacheable tool may be as fast as it likes, so it is held to no lower bound, neither declared nor learned. An
-    unregistered tool has the range 2 ms - 60 s. Unknown times, and what cannot be a time, are not judged.
+    A cacheable tool may be as fast as it likes, so it is held to no lower bound, neither declared nor learned. Both
+    bounds hold with network I/O and without. Where a profile says nothing the range is 50 ms - 30 s, over a network; an
+    unregistered tool has 2 ms - 60 s. These defaults are the document's own, and are evidence in this mode alone.
+    Unknown times, and what cannot be a time, are not judged.
     """
     elapsed = latency_ms(case.call)
     if elapsed is None:
