@@ -55,12 +55,14 @@ def steps_right(before: VerificationResult, after: VerificationResult, label: bo
     """A hallucination never makes the later judgement milder, a genuine one never harsher.
 
     Posteriors are compared where the same tiers ran: in reference mode a block in tier 0 ends there, so the evidence of
-    tier 1 is in one posterior and not in the other. A retry has the posterior of its first asking.
+    tier 1 is in one posterior and not in the other. A retry has the posterior of its first asking. Where the label
+    decides what the change is that the call looks like, what was held back is learned, and the charts go on by it.
     """
     one, other = (before, after) if label else (after, before)
     assert one.prior <= other.prior
     assert ORDER.index(one.verdict) <= ORDER.index(other.verdict)
-    if one.tier_reached is other.tier_reached and is_judged_anew(one) and is_judged_anew(other):
+    alike = one.tier_reached is other.tier_reached and one.change == other.change
+    if alike and is_judged_anew(one) and is_judged_anew(other):
         assert one.posterior <= other.posterior
 
 
@@ -423,14 +425,14 @@ def test_a_confirmed_hallucination_lowers_the_threshold_and_a_genuine_result_rai
 
 
 def test_a_verdict_changes_by_the_threshold_alone() -> None:
-    """A posterior just below .5 is flagged; after hallucinations the threshold is below it."""
+    """A pattern's ratio of 5.75 at a score of .8 is 4.8. One label brings the odds from 4.8 3/17 to 4.8 7/34, .497."""
     engine = VerificationEngine(mode="reference")
+    engine.calibrate(likelihood_ratios={"pattern_mismatch": 5.75})
     engine.register_tool_profile("search", response_patterns=["hits"], has_network_io=False)
     before = engine.verify("search", result="nothing")
     assert before.verdict == "flag"
 
-    for _ in range(4):
-        engine.record_feedback("search", before.posterior, True)
+    engine.record_feedback("search", before.posterior, True)
     after = engine.verify("search", result="nothing at all")
 
     assert engine.thresholds("search").block_at < after.posterior < 0.5
@@ -497,16 +499,16 @@ def test_in_reference_mode_a_lasting_change_is_blocked_until_it_is_adopted() -> 
     assert after.count("accept") >= 270
     # The charts are those of the new price: what was usual before is out of order now.
     before = engine.verify("get_price", **price(rng), session_id="s")
-    assert before.signals["value_plausibility"].fired
+    assert before.signals["historical_inconsistency"].fired
 
 
 def test_a_change_of_few_calls_is_adopted_too() -> None:
     """Too few calls for charts of their own: what they are odd in is no evidence from then on."""
     engine, rng, held = after_a_change(3)
     assert {verdict.verdict for verdict in held} == {"block"}
-    assert held[0].change is not None
+    assert held[-1].change is not None
 
-    engine.adopt(held[0].change)
+    engine.adopt(held[-1].change)
 
     after = [engine.verify("get_price", **moved(rng)).verdict for _ in range(300)]
     assert after.count("block") <= 3

@@ -47,9 +47,16 @@ def test_the_engine_is_given_the_call_and_nothing_else() -> None:
 
     replay([row(0.1, label="swapped")], engine)
 
-    assert engine.asked == [
-        {"tool": "t", "args": {"k": 1}, "result": 0.1, "execution_time_ms": 12.5, "session_id": "s", "call_id": "c"}
-    ]
+    call = {"args": {"k": 1}, "result": 0.1, "execution_time_ms": 12.5, "session_id": "s", "call_id": "c"}
+    assert engine.asked == [{"tool": "t", **call, "is_error": False}]
+
+
+def test_a_call_that_the_framework_reported_as_failed_is_judged_as_such() -> None:
+    engine, failed = Scripted(), row(0.1)
+
+    replay([failed._replace(call=failed.call._replace(is_error=True))], engine)
+
+    assert engine.asked[0]["is_error"] is True
 
 
 def test_verdicts_are_counted_by_tool() -> None:

@@ -14,6 +14,12 @@ from typing_extensions import assert_type
 
 from agentguard.stores import Delta, MemoryStore, Record, Store
 from agentguard.verification import (
+    Case,
+    Change,
+    Check,
+    DeclaredEcho,
+    Feedback,
+    Settings,
     SignalResult,
     ToolCall,
     ToolProfile,
@@ -85,7 +91,36 @@ def test_what_the_other_methods_give() -> None:
     assert_type(load_profiles(), list[ToolProfile])
     assert_type(ToolCall("search").args, Any)
     assert engine.trust("search", 3) is None  # type: ignore[func-returns-value]  # it gives nothing, and says so
-    assert engine.record_feedback("search", 0.3, True) is None  # type: ignore[func-returns-value]  # nor does this
+    assert_type(engine.record_feedback("search", 0.3, True), Feedback)
+    assert_type(engine.record_feedback("search", 0.3, True).counted, bool)
+    assert_type(engine.record_feedback("search", 0.3, True).note, str)
+    assert_type(engine.thresholds(), Settings)
+    assert_type(engine.thresholds("search").likelihood_ratios, Mapping[str, float])
+    assert_type(engine.unregister("search"), ToolProfile)
+    assert_type(engine.changes(), list[Change])
+    assert_type(DeclaredEcho(path="sku").path, str)
+    engine.verify("search")
+    assert engine.reset("search", labels=True) is None  # type: ignore[func-returns-value]  # it gives nothing either
+
+
+class EmptyHits:
+    """A user's check: the protocol is met by its shape too."""
+
+    name = "empty_hits"
+    tier = VerificationTier.TIER_0
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        assert_type(case.call, ToolCall)
+        assert_type(case.milliseconds, float | None)
+        assert_type(case.settings, Settings)
+        fired = case.document.value == {"hits": []}
+        return SignalResult(self.name, True, fired, float(fired), 2.0 if fired else 1.0, None, self.tier, "no hits")
+
+
+def test_a_signal_of_ones_own() -> None:
+    checks: list[Check] = [EmptyHits()]
+    engine = VerificationEngine(signals=checks)
+    assert engine.verify("search", result={"hits": []}).signals["empty_hits"].fired
 
 
 class OwnStore:
@@ -157,6 +192,8 @@ def refused(engine: VerificationEngine, result: VerificationResult) -> None:
     engine.verify("search", execution_time_ms="fast")  # type: ignore[arg-type]  # milliseconds
     engine.verify(7)  # type: ignore[arg-type]  # a tool has a name
     engine.record_feedback("search", 0.3, "yes")  # type: ignore[arg-type]  # True or False
+    VerificationEngine(signals=[object()])  # type: ignore[list-item]  # checks
+    engine.reset("search", True)  # type: ignore[call-arg, misc]  # labels are forgotten by name alone
     engine.calibrate(threshold=0.3)  # type: ignore[call-arg]  # no such setting
     result.verdict = "accept"  # type: ignore[misc]  # a verdict is given, not set
     result.signals["schema_mismatch"].score = 1.0  # type: ignore[misc]  # nor a signal

@@ -208,7 +208,7 @@ class TestBrokenFormat:
 
     @pytest.mark.parametrize("sent", ["03/05/2025 08:15", "yesterday", "2025/03/05", "1741161600"])
     def test_a_date_written_otherwise_than_all_before(self, sent):
-        x, said, where = learned(*self.LETTERS).broken_format(read({"no": 7, "sent": sent, "to": "Bo"}))
+        x, said, _ = learned(*self.LETTERS).broken_format(read({"no": 7, "sent": sent, "to": "Bo"}))
         assert x == pytest.approx(-math.log(0.5 / 41.5))  # never in 40: (0 + 1/2) / (40 + 3/2)
         assert said.startswith("sent is written in another way")
 

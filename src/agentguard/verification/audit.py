@@ -204,7 +204,8 @@ class Audit:
             return result
         event = {
             "tool": result.tool, "call_id": result.call_id, "session_id": session_id, "posterior": result.posterior,
-            "false_block_p": result.false_block_p, **call.as_event(), **({"asked": result.asked} if result.asked else {}),
+            "false_block_p": result.false_block_p, **call.as_event(),
+            **({"asked": result.asked} if result.asked else {}),
             **({} if kept is None or not suspect else {"kept": kept()}),
         }  # fmt: skip
         why = self._write(event)

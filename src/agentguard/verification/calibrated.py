@@ -31,6 +31,7 @@ FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement i
 class Calibrated:
     """Judges by what was learned; see ``checks`` for the signals and ``evidence`` for the sum."""
 
+    ends_early = False
     holds = True
     tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = TIERS
 
@@ -59,7 +60,8 @@ class Calibrated:
         p = false_block_p(total, memory.scores, self.pool.scores)
         broken = breaks_a_declaration(signals)
         alarm = signals.get("spc_anomaly")
-        rare = broken or (alarm is not None and alarm.fired and alarm.score >= SURE)  # a bound of its own, see ``drift``
+        # An e-process that alarms has a bound of its own on false alarms, see ``drift``.
+        rare = broken or (alarm is not None and alarm.fired and alarm.score >= SURE)
         verdict = verdict_of(posterior, p, rare, case.settings)
         if verdict == "block" and not broken:
             # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.

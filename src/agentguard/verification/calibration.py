@@ -105,7 +105,7 @@ class LabelCounts:
         >>> round(counts.rate(0.15), 4)
         0.1707
         """
-        return KEPT**self.seen * configured + self._recent
+        return float(KEPT**self.seen) * configured + self._recent
 
     def prior(self, configured: float, block_at: float = 0.5) -> float:
         """P(fabricated) before any signal, for this tool; labels alone never bring it to ``block_at``."""

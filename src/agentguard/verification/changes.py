@@ -348,9 +348,7 @@ class ChangeLog:
     def of(self, tool: str, after: int = 0) -> list[Change]:
         """The changes of a tool that were read so far, those with an event beyond a number."""
         with self._lock:
-            return [
-                life.change for life in self._lives.values() if life.change.tool == tool and life.sequence > after
-            ]
+            return [life.change for life in self._lives.values() if life.change.tool == tool and life.sequence > after]
 
     def find(self, id_: str) -> Change | None:
         """A change by its full id."""

@@ -1,7 +1,7 @@
 """One tool result, serialised once and walked once; every check reads it from here.
 
-Marks that set the result off (a code fence, ``<<`` and ``>>``, the quotes of one JSON string) are no part of it. Text that is JSON, a Python literal
-or ``key: value`` lines is read as the structure that it writes.
+Marks that set the result off (a code fence, ``<<`` and ``>>``, the quotes of one JSON string) are no part of it. Text
+that is JSON, a Python literal or ``key: value`` lines is read as the structure that it writes.
 """
 
 from __future__ import annotations

@@ -72,13 +72,14 @@ class Stream:
 class NumberChart:
     """A field's values as a sequence: many small surprises in a row are one large one.
 
-    Two tests. The four Western Electric rules on the last eight points, in spreads from the level. And an e-process: with
-    p the two-sided p-value of a point against the level *as it stood before the run began*, ``log e`` grows by
-    ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its mean is 1 where p is uniform), and a
-    run ends where that falls to 0. By Ville's inequality a run in which nothing has changed reaches 1/alpha with
-    probability alpha at most; the test that begins again after each run alarms on average no more often than once in
-    1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values; numbers that move with what came
-    before are taken as a first-order autoregression, whose residuals are tested, and alarms are held against how often this tool has had such.
+    Two tests. The four Western Electric rules on the last eight points, in spreads from the level; they are for
+    independent points. And an e-process: with p the two-sided p-value of a point against the level *as it stood before
+    the run began*, ``log e`` grows by ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its
+    mean is 1 where p is uniform), and a run ends where that falls to 0. By Ville's inequality a run in which nothing
+    has changed reaches 1/alpha with probability alpha at most; the test that begins again after each run alarms on
+    average no more often than once in 1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values;
+    a number that moves with what came before is taken as a first-order autoregression, whose residuals are tested, and
+    alarms are held against how often this tool has had such.
     """
 
     __slots__ = (

@@ -1,9 +1,9 @@
 """Which of a tool's arguments its results repeat, and where: a missing echo is the answer to another question.
 
-Three kinds of echo are learned for each argument path. Its value stands *somewhere* in the result; it stands at a result
-path *of the same name* (``user_id`` in, ``user_id`` out); and *every row* repeats it, where there are several rows with
-such a path, of which one does. What tools have in common is pooled by argument name, so that a new tool's ``user_id`` is
-expected back before the tool itself has shown it.
+Three kinds of echo are learned for each argument path. Its value stands *somewhere* in the result; it stands at a
+result path *of the same name* (``user_id`` in, ``user_id`` out); and *every row* repeats it, where there are several
+rows with such a path, of which one does. What tools have in common is pooled by argument name, so that a new tool's
+``user_id`` is expected back before the tool itself has shown it.
 """
 
 from __future__ import annotations

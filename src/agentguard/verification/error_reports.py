@@ -20,7 +20,8 @@ _ERROR_TEXT = re.compile(
     \W{{0,3}}(?:
         (?:[\w.]*(?-i:Error|Exception|Failure)|(?:[\w.]*[._])?(?:error|exception|failure))\b(?!\s*:{_NOTHING})(?!{_SUBJECT})
         | (?:traceback|failed|invalid|cannot|can't|timeout)\b | timed\ ?out | unauthori[sz]ed | unable\ to | no\ such
-        | (?-i:E[A-Z]{{3,12}}):\s | access\ denied\b | permission\ denied\b | could\ not\ \w | \d+\ validation\ errors?\b
+        | (?-i:E[A-Z]{{3,12}}):\s | access\ denied\b | permission\ denied\b | could\ not\ \w
+        | \d+\ validation\ errors?\b
         | not\ found | forbidden\b(?!\s+(?-i:[A-Z][a-z]))
         | (?:http\S*\s+)?[45]\d\d\s+(?:bad|forbidden|gateway|internal|service|too\ many|unauthori[sz]ed)\b
     )

@@ -89,8 +89,8 @@ class Incident:
     """
 
     __slots__ = (
-        "between", "blocked", "calls", "events", "held", "id", "misses", "reviewed", "run", "runs", "sessions", "state", "told",
-        "traits", "verdict", "what",
+        "between", "blocked", "calls", "events", "held", "id", "misses", "reviewed", "run", "runs", "sessions", "state",
+        "told", "traits", "verdict", "what",
     )  # fmt: skip
 
     def __init__(self, id_: str, traits: tuple[str, ...], what: str, verdict: Verdict) -> None:
@@ -175,9 +175,8 @@ class Incidents:
             if incident.state == "adopted":
                 for name, signal in signals.items():
                     if signal.fired and signal.p_value is not None and not _strangers(signal.traits, incident.traits):
-                        signals[name] = signal._replace(
-                            fired=False, likelihood_ratio=1.0, traits=(), detail=f"as change {incident.id} was taken for genuine"
-                        )
+                        said = f"as change {incident.id}, which was taken for genuine"
+                        signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
                         incident.misses = 0
 
     def settle(
@@ -252,9 +251,7 @@ class Incidents:
             return "block" if incident.blocked < case.contract.profile.max_blocks else "flag"
         return "flag"
 
-    def _suspect(
-        self, incident: Incident, case: Case, signals: dict[str, SignalResult], decision: Decision
-    ) -> Settled:
+    def _suspect(self, incident: Incident, case: Case, signals: dict[str, SignalResult], decision: Decision) -> Settled:
         moved, session = False, case.call.session_id
         verdict = self._verdict(incident, case, decision.verdict)
         self.remember(incident)
@@ -273,7 +270,8 @@ class Incidents:
             incident.sessions.add(session)
         released = self._released(incident, case)
         if released:
-            return Settled(verdict, decision.posterior, incident, 0, False, (incident,) if incident.told else (), released)
+            told = (incident,) if incident.told else ()
+            return Settled(verdict, decision.posterior, incident, 0, False, told, released)
         self._same[case.arguments.key, case.document.digest] = _Same(verdict, decision.posterior, incident, session)
         if len(self._same) > MAX_SAME:
             del self._same[next(iter(self._same))]

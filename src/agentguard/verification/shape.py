@@ -67,8 +67,8 @@ class Shape:
     """The facts of one kind of result, counted."""
 
     __slots__ = (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_usual_within", "_rigid", "_to_count", "_usual", "_usual_at", "count",
-        "facts", "formats", "keys",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at",
+        "_usual_within", "count", "facts", "formats", "keys",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -86,7 +86,9 @@ class Shape:
         self._as_usual: set[Layout] = set()
         self._to_count: Counter[Layout] = Counter()  # results of such a layout, not yet in ``facts`` and ``keys``
 
-    def surprise(self, document: Document, asked: Callable[[str], bool] = _nothing) -> tuple[float, float, str, tuple[str, ...]]:
+    def surprise(
+        self, document: Document, asked: Callable[[str], bool] = _nothing
+    ) -> tuple[float, float, str, tuple[str, ...]]:
         """``-ln p`` of the most unusual trait, its extent, what it is, and all traits; zeros where nothing is unusual.
 
         The extent is the share of the result concerned, in (0, 1]: a field more is what interfaces come by, a result
@@ -102,24 +104,28 @@ class Shape:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
         traits: list[str] = []
-        lacking = {
-            fact: self.keys[path].total
-            for path, _ in document.forms
-            if path in self._usual_within
-            for fact in self._usual_within[path] - facts
-        } if self._usual_within else {}
+        lacking = (
+            {
+                fact: self.keys[path].total
+                for path, _ in document.forms
+                if path in self._usual_within
+                for fact in self._usual_within[path] - facts
+            }
+            if self._usual_within
+            else {}
+        )
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new or missing:
             emptied = [fact[0] for fact in facts if isinstance(fact, tuple) and fact[1] is type(None)]
             new = [fact for fact in new if not self._is_free(fact)]
-            missing = {fact for fact in missing if not self._is_free(fact) and not _lies_below(fact, emptied)}
+            missing = frozenset(fact for fact in missing if not self._is_free(fact) and not _lies_below(fact, emptied))
         if new and asked is not _nothing:
             new = [fact for fact in new if not (isinstance(fact, tuple) and asked(last_name(fact[0])))]
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
-            names = sorted(map(_say, new))
-            traits += [f"new {name}" for name in names[:MAX_TRAITS]]
-            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {names[0]}"
+            said = sorted(map(_say, new))
+            traits += [f"new {name}" for name in said[:MAX_TRAITS]]
+            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {said[0]}"
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
             seen = max(known[fact] for fact in missing)
@@ -139,7 +145,8 @@ class Shape:
             categories = self.keys.get(path)
             if categories is not None and categories.total >= 2:
                 p = categories.p(names)
-                if p < 1.0 and not _is_map(categories) and not (names not in categories.counts and all(map(asked, names))):
+                wanted = names not in categories.counts and all(map(asked, names))
+                if p < 1.0 and not wanted and not _is_map(categories):
                     odd += 1
                     traits.append(f"keys {_mark(names)} at {path}")
                     if p < least:
@@ -170,7 +177,7 @@ class Shape:
         return categories is not None and _is_map(categories)
 
     def contradiction(self, document: Document) -> tuple[float, str, str]:
-        """``-ln p`` of the path at which most results had another type, what it is, and the path; (0, "", "") without."""
+        """``-ln p`` of the path at which most results had another type, what it is and where; (0, "", "")."""
         if document.layout is None or not document.is_structured or document.layout in self._as_usual:
             return 0.0, "", ""  # text of ``key: value`` lines has one type only, and writes an empty list as a text
         facts = document.layout.facts
@@ -184,8 +191,8 @@ class Shape:
             return 0.0, "", ""
         return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results", where
 
-    def _nulled(self, new: list[Fact], facts: Set[Fact]) -> tuple[int, str]:
-        """In how many results a path had a value that is null now for the first time, and the path; (0, "") for none."""
+    def _nulled(self, new: Iterable[Fact], facts: Set[Fact]) -> tuple[int, str]:
+        """In how many results a path had a value that is null now for the first time, and the path; (0, "")."""
         for fact in new:
             if isinstance(fact, tuple) and fact[1] is type(None) and not fact[0].endswith("[]"):
                 seen = sum(self.facts[fact[0], kind] for kind in (float, str, bool))
@@ -205,7 +212,8 @@ class Shape:
                     least, where, written = p, path, format_
         if not where:
             return 0.0, "", ""
-        return -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0)), f"{where} is written in an unusual way", f"{_mark(written)} at {where}"
+        x = -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0))
+        return x, f"{where} is written in an unusual way", f"{_mark(written)} at {where}"
 
     def broken_format(self, document: Document) -> tuple[float, str, str]:
         """``-ln p`` of a string that is written otherwise than all at its path, where those are dates or the like."""

@@ -68,17 +68,18 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Ring: ("_arrived", "_oldest", "ordered", "size"),
     RunningStats: ("_kept", "_m2", "_next", "keep", "mean", "n"),
     Shape: (
-        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at", "_usual_within", "count",
-        "facts", "formats", "keys",
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at",
+        "_usual_within", "count", "facts", "formats", "keys",
     ),
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Stuck: ("again", "evidence", "key", "rate", "result", "run"),
     Surprises: ("bins", "floor", "prior", "total"),
     ToolMemory: (
-        "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties", "endings",
-        "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool", "forms", "keys",
-        "kinds", "latency", "lengths", "levels", "repeats", "reverts", "scores", "session_changes", "shapes", "stuck",
-        "surprises", "suspects", "thinned", "unclosed", "within",
+        "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes",
+        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
+        "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "repeats", "reverts",
+        "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",
+        "within",
     ),
 }  # fmt: skip
 

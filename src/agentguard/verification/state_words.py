@@ -13,6 +13,7 @@ from agentguard.errors import DataError
 from agentguard.stores import Document, Store
 
 from .baseline import ToolMemory
+from .incidents import Incidents
 from .persistence import FEEDBACK, label_of
 from .reference.baseline import Baseline
 from .registry import Registry
@@ -181,6 +182,9 @@ class _Nothing:
 
     def remembered(self, tool: str) -> Any:
         return None
+
+    def incidents(self, tool: str) -> Incidents:
+        return Incidents()
 
     def evicted(self, tool: str, state: Any) -> None:
         pass

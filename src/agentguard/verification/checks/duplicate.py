@@ -50,12 +50,14 @@ class DuplicateResult(LearnedCheck):
                 return "known under other arguments, and repeats one of these"
             rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
             usual = memory.pool.foreign.mean(0.1, 4.0)
-            return Finding(-math.log(rate.mean(usual, 3.0)), "known as the result of quite other arguments", most=_most(document.size), traits=("foreign",))
+            said = "known as the result of quite other arguments"
+            return Finding(-math.log(rate.mean(usual, 3.0)), said, _most(document.size), traits=("foreign",))
         if memory.pool.is_anothers(document.digest, memory.id):
             pool = memory.pool
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
-                return Finding(-math.log(usual), "known as the result of a sister tool", SISTERS_NATS, traits=("sister",))
+                said = "known as the result of a sister tool"
+                return Finding(-math.log(usual), said, SISTERS_NATS, traits=("sister",))
             usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
             return Finding(-math.log(usual), "known as the result of another tool", traits=("another's",))
         if memory.is_known(document):

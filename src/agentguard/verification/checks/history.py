@@ -92,7 +92,8 @@ class HistoricalInconsistency(LearnedCheck):
             return Finding(0.0, "the same result as before")
         change, revert = memory.change_rate(history), memory.reverts.mean(0.1, 3.0)
         if document.digest in history.results:
-            found = Finding(-math.log(min(change, revert)), "an earlier result that had been replaced since", traits=(f"reverted {_place(case)}",))
+            said = "an earlier result that had been replaced since"
+            found = Finding(-math.log(min(change, revert)), said, traits=(f"reverted {_place(case)}",))
         else:
             new = change * (1.0 - revert)
             direct = NEW / new if history.count >= STEADY else 0.0

@@ -37,4 +37,6 @@ class SessionInconsistency(LearnedCheck):
             return "an error report, not an answer"
         if earlier == case.document.digest:
             return Finding(0.0, "the same result as earlier in this session")
-        return Finding(-math.log(memory.session_changes.mean(0.3, 2.0)), "another result than earlier in this session", CHANGED_NATS, traits=(f"changed {case.arguments.key[:6].hex()}",))
+        x = -math.log(memory.session_changes.mean(0.3, 2.0))
+        traits = (f"changed {case.arguments.key[:6].hex()}",)
+        return Finding(x, "another result than earlier in this session", CHANGED_NATS, traits=traits)

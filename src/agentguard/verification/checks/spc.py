@@ -74,4 +74,5 @@ class SpcAnomaly(LearnedCheck):
             return f"{max((memory.drift.count(name) for name, _ in points), default=0)} of {WARM_UP} calls"
         if worst < 1.0:
             return Finding(0.0, "within its control limits")
-        return Finding(min(EWMA_NATS * worst, MOST_EWMA), f"the EWMA of {where} is beyond its control limit", traits=(f"drift of {where}",))
+        said = f"the EWMA of {where} is beyond its control limit"
+        return Finding(min(EWMA_NATS * worst, MOST_EWMA), said, traits=(f"drift of {where}",))

@@ -51,14 +51,16 @@ class StructureMismatch(LearnedCheck):
             usual = memory.pool.errors.mean(0.1, 4.0)
             known = error_form(document) in memory.error_forms.counts
             weight = KNOWN_ERROR if known else NEW_ERROR
-            return Finding(-weight * math.log(memory.errors.mean(usual, POOLED)), "an error report, unusual here", ERROR_NATS, traits=("error",))
+            x = -weight * math.log(memory.errors.mean(usual, POOLED))
+            return Finding(x, "an error report, unusual here", ERROR_NATS, traits=("error",))
         if memory.is_known(document):
             return "this very result is known"
         if document.kind == "empty":
             return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here", traits=("empty",))
         if memory.kinds.total < WARM_UP and memory.pool.has_anothers_form(document, memory.id):
             usual = memory.pool.foreign_form.mean(0.25, 4.0)
-            return Finding(-math.log(usual), "has the form of another tool's results", SMALL_TRAIT, traits=("another form",))
+            said = "has the form of another tool's results"
+            return Finding(-math.log(usual), said, SMALL_TRAIT, traits=("another form",))
         if memory.kinds.total < WARM_UP:
             return f"{memory.kinds.total} of {WARM_UP} results"
         p = memory.kinds.p(document.kind)

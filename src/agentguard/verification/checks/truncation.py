@@ -49,7 +49,8 @@ class TruncatedResult(LearnedCheck):
         worst, why, trait = 0.0, "complete", ""
         if document.kind == "broken":
             overall = memory.pool.broken.mean(0.1, 3.0)
-            worst, why, trait = -math.log(memory.broken.mean(overall, POOLED)), "starts as JSON and does not parse", "unparsed"
+            worst, trait = -math.log(memory.broken.mean(overall, POOLED)), "unparsed"
+            why = "starts as JSON and does not parse"
         history = memory.keys.by_key.get(case.arguments.key)
         if history is not None and history.is_cut_off(document):
             x = -math.log(memory.cut_off.mean(0.06, 5.0))
