@@ -30,9 +30,13 @@ COMPILED = Path("src/agentguard/verification")
 INTERPRETED = {
     "audit.py": "locks, a log and records; next to nothing of it on the path of an accepted call",
     "calibration_file.py": "reads a file, once",
+    "changes.py": "a log, its lock and its readers; on the path of a call only where a change begins or ends",
     "engine.py": "users subclass it, and it answers for arguments of any type itself",
+    "incident_snapshot.py": "not on the path of a call",
     "method.py": "protocols and records that users may implement; nothing in them to compile",
+    "field_path.py": "not on the path of a call",
     "fleet.py": "away from the path of a call",
+    "own_signals.py": "users' own checks are called from it",
     "persistence.py": "away from the path of a call, and users' own stores are called from it",
     "profile.py": "pydantic's metaclass reads its annotations; not on the path of a call",
     "profile_index.py": "one dictionary lookup for a tool seen before",
