@@ -14,7 +14,7 @@ from agentguard.verification.case import Case
 from agentguard.verification.changes import STATES, Change
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.incident_snapshot import encode_incidents, follow_changes, restore_incidents
+from agentguard.verification.incident_snapshot import FIELDS, encode_incidents, follow_changes, restore_incidents
 from agentguard.verification.incidents import (
     MAX_HELD,
     MAX_INCIDENTS,
@@ -360,6 +360,10 @@ def test_what_was_kept_is_gone_on_with() -> None:
         assert [each.asked for each in settled] == [1, 0, 0, 0, 0, 0, 0]
         missing = incident_id("get_price", KEY)
         assert sorted(told(settled)) == sorted([(6, PRICE), (6, missing), (7, missing)])
+
+
+def test_all_of_an_incident_is_kept_but_the_calls_that_are_held_back() -> None:
+    assert {*FIELDS, "held"} == set(Incident.__slots__)
 
 
 def test_where_nothing_was_odd_nothing_is_kept() -> None:

@@ -125,8 +125,6 @@ class VerificationEngine:
         own = own_signals(signals, {*built_in, *DEFAULT_RATIOS})
         self._own = frozenset(check.name for check in own)
         self._tiers = with_own(self._method.tiers, own)
-        # PENDING: an attribute of every method.
-        self._ends_early: bool = getattr(self._method, "ends_early", False)
         late = [check for tier, checks in self._tiers if tier is not VerificationTier.TIER_0 for check in checks]
         self._not_looked_at = {
             check.name: SignalResult.abstain(check.name, check.tier, NOT_LOOKED_AT, getattr(check, "group", ""))
@@ -281,7 +279,7 @@ class VerificationEngine:
 
     def _may_end(self, case: Case, prior: float, signals: dict[str, SignalResult]) -> bool:
         """A tier before the last one may block the call: the method ends early, and something speaks against it."""
-        return self._ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
+        return self._method.ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
 
     @staticmethod
     def _failed(check: Check, case: Case, error: Exception) -> SignalResult:

@@ -16,10 +16,13 @@ from .incidents import MAX_INCIDENTS, MAX_SAME, MAX_SESSIONS, MAX_TRAITS, Incide
 from .snapshot import decode, encode
 from .types import Verdict
 
-__all__ = ["encode_incidents", "follow_changes", "incident_of", "restore_incidents"]
+__all__ = ["FIELDS", "encode_incidents", "follow_changes", "incident_of", "restore_incidents"]
 
-NOT_KEPT: Final = ("held",)
-_FIELDS: Final = tuple(name for name in Incident.__slots__ if name not in NOT_KEPT)
+#: What is kept of an incident: all but the calls that are held back.
+FIELDS: Final = (
+    "id", "traits", "what", "verdict", "state", "reviewed", "calls", "blocked", "between", "runs", "run", "misses",
+    "sessions", "told", "events",
+)  # fmt: skip
 _VERDICTS: Final = get_args(Verdict)
 
 
@@ -87,7 +90,7 @@ def incident_of(change: Change) -> Incident:
 
 def _fields(incident: Incident) -> dict[str, Any]:
     """What is kept of an incident, in the same order always."""
-    fields = {name: getattr(incident, name) for name in _FIELDS}
+    fields = {name: getattr(incident, name) for name in FIELDS}
     return {**fields, "sessions": sorted(incident.sessions, key=lambda session: (session is not None, session or ""))}
 
 
@@ -97,7 +100,7 @@ def _incident(fields: Any) -> Incident:
     if not texts or len(traits) > MAX_TRAITS or verdict not in _VERDICTS or fields["state"] not in STATES:
         raise ValueError("an incident is damaged")
     incident = Incident(id_, tuple(traits), what, verdict)
-    for name in _FIELDS:
+    for name in FIELDS:
         if name in fields:  # what a later version has besides stands as it is at first
             value, fresh = fields[name], getattr(incident, name)
             if name == "sessions" and type(value) is list:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import re2
@@ -304,6 +303,6 @@ def _problem(item: Any, source: str, lines: Mapping[tuple[str | int, ...], int])
     line = next((lines[where[:k]] for k in range(len(where), -1, -1) if where[:k] in lines), None)
     field = ".".join(map(str, where))
     if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = sorted(ToolProfile.model_fields) if len(where) == 1 else [part.name for part in fields(DeclaredEcho)]
+        known = sorted(ToolProfile.model_fields) if len(where) == 1 else ["path", "rows"]
         return Problem(source, line, field, f"unknown field; known are {', '.join(known)}")
     return Problem(source, line, field, item["msg"].removeprefix("Value error, "))
