@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 from .case import Case
 from .changes import ChangeState
 from .method import Decision
-from .types import SignalResult, Verdict
+from .types import SignalResult, Verdict, VerificationTier
 
 __all__ = ["Held", "Incident", "Incidents", "Settled", "incident_id", "is_level", "lead_traits", "spoken_traits"]
 
@@ -170,14 +170,19 @@ class Incidents:
         return self._by_id.get(id_)
 
     def waive(self, signals: dict[str, SignalResult]) -> None:
-        """Silence, in place, what learned signals say of a change that a reviewer took for genuine."""
+        """Silence, in place, what learned signals say of a change that a reviewer took for genuine.
+
+        A learned signal has a p-value; where a document lays verdicts down none has, and those of tier 1 are learned.
+        """
         for incident in self._by_id.values():
-            if incident.state == "adopted":
-                for name, signal in signals.items():
-                    if signal.fired and signal.p_value is not None and not _strangers(signal.traits, incident.traits):
-                        said = f"as change {incident.id}, which was taken for genuine"
-                        signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
-                        incident.misses = 0
+            if incident.state != "adopted":
+                continue
+            for name, signal in signals.items():
+                learned = signal.p_value is not None or (not self._holds and signal.tier is VerificationTier.TIER_1)
+                if signal.fired and learned and not _strangers(signal.traits, incident.traits):
+                    said = f"as change {incident.id}, which was taken for genuine"
+                    signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
+                    incident.misses = 0
 
     def settle(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, learn: bool = True
@@ -210,7 +215,9 @@ class Incidents:
             what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
             incident = Incident(incident_id(case.call.tool, lead[0]), lead, signals[what].detail, verdict)
         if not learn:
-            return Settled(self._verdict(incident, case, verdict), posterior, incident, teaches=False)
+            return Settled(
+                self._verdict(incident, case, verdict, declared=_declared(signals)), posterior, incident, teaches=False
+            )
         return self._suspect(incident, case, signals, decision)
 
     def remember(self, incident: Incident) -> None:
@@ -238,22 +245,24 @@ class Incidents:
         best, most = None, 0
         for incident in self._by_id.values() if spoken else ():
             shared = sum(trait in incident.traits for traits in spoken.values() for trait in traits)
-            if shared > most:
-                best, most = incident, shared
+            if shared > most and not (len(spoken) > 1 and all(map(is_level, incident.traits))):
+                best, most = incident, shared  # a number off its level is no ground where something else is odd too
         return best
 
-    def _verdict(self, incident: Incident, case: Case, verdict: Verdict) -> Verdict:
+    def _verdict(self, incident: Incident, case: Case, verdict: Verdict, *, declared: bool) -> Verdict:
         if incident.state == "fault":
             return "block"
         if not self._holds:
             return verdict
+        if verdict == "block" and declared:
+            return "block"  # a declaration is the user's own rule, and holds every time
         if verdict == "block" or incident.verdict == "block":
             return "block" if incident.blocked < case.contract.profile.max_blocks else "flag"
         return "flag"
 
     def _suspect(self, incident: Incident, case: Case, signals: dict[str, SignalResult], decision: Decision) -> Settled:
         moved, session = False, case.call.session_id
-        verdict = self._verdict(incident, case, decision.verdict)
+        verdict = self._verdict(incident, case, decision.verdict, declared=_declared(signals))
         self.remember(incident)
         incident.calls += 1
         incident.blocked += verdict == "block"
@@ -338,7 +347,7 @@ def incident_id(tool: str, trait: str) -> str:
     """Twelve hexadecimal digits, the same for the same trait of the same tool in every process.
 
     >>> incident_id("get_price", "missing currency as str")
-    'efdb4c39ea70'
+    '4aa2b293ff13'
     """
     return blake2b(f"{tool}\0{trait}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
@@ -365,6 +374,11 @@ def lead_traits(spoken: Mapping[str, tuple[str, ...]], contributions: Mapping[st
     loud = [name for name in spoken if contributions.get(name, 0.0) >= SPEAKS] or list(spoken)
     loud.sort(key=lambda name: -contributions.get(name, 0.0))
     return tuple(dict.fromkeys(trait for name in loud for trait in spoken[name]))[:MAX_TRAITS]
+
+
+def _declared(signals: Mapping[str, SignalResult]) -> bool:
+    """The profile's own word is broken: a declared field, or content that it has blocked."""
+    return any(signal.fired and signal.p_value is None for signal in signals.values())
 
 
 def _strangers(traits: tuple[str, ...], known: tuple[str, ...]) -> bool:

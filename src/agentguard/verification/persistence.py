@@ -257,7 +257,7 @@ class Persistence:
                 self._own.discard(record.sequence)
             elif "reset" in record.event:
                 self._reset(registry, record.event)
-            elif label_of(registry, record.event):
+            elif label_of(registry, record.event, record.sequence):
                 decided |= self._reviewed(record.event, record.sequence, record.at)
             else:
                 _log.error("event %d of the log of feedback is no label, and is passed over", record.sequence)
@@ -282,23 +282,27 @@ class Persistence:
                 self._read = sequence
             else:
                 self._own.add(sequence)
-        if self._registry is not None and label_of(self._registry, event) and self._reviewed(event, sequence):
+        registry = self._registry
+        if registry is not None and label_of(registry, event, sequence) and self._reviewed(event, sequence):
             self._quietly(self.changes.flush)
             self.changes.announce()
 
     def _reviewed(self, event: Mapping[str, Any], sequence: int, at: float = inf) -> bool:
         """A label on a suspect decides what the change is that it belongs to; whether that is to be written down.
 
-        So does "fabricated" on a call that was accepted: what was odd about it, however little, is a fault from now on.
+        So does "fabricated" on a call that was accepted: what was odd about it, however little, is a fault from now on,
+        and "genuine" on the same call takes that back.
         """
         tool, fabricated = str(event["tool"]), bool(event["was_hallucination"])
         traits, said = event.get("traits"), event.get("said")
         traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
         id_ = event.get("change")
         if not isinstance(id_, str):
-            if not fabricated or not traits:
+            if not traits:
                 return False
             id_ = incident_id(tool, traits[0])
+            if not fabricated and self.changes.find(id_) is None:
+                return False
         words = list(said.values()) if isinstance(said, Mapping) else []
         state: ChangeState = "fault" if fabricated else "adopted"
         what = str(words[0]) if words else "a reviewed call"
@@ -374,13 +378,20 @@ def _experience(record: Any) -> int:
     return 0
 
 
-def label_of(registry: Registry, event: Mapping[str, Any]) -> bool:
-    """Count the label in an event of the log; False where there is none in it."""
+def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0) -> bool:
+    """Count the label in an event of the log, which has this number there; False where there is none in it."""
     try:
-        tool, was_hallucination = str(event["tool"]), event["was_hallucination"]
+        tool, was_hallucination, call_id = str(event["tool"]), event["was_hallucination"], event.get("call_id")
         weight = 1.0 / max(float(event.get("propensity") or 1.0), 1e-9)
         fired = [str(name) for name in event.get("fired", ())]
     except (KeyError, TypeError, ValueError):
         return False
-    registry.label(tool, was_hallucination=bool(was_hallucination), weight=weight, fired=fired)
+    registry.label(
+        tool,
+        was_hallucination=bool(was_hallucination),
+        weight=weight,
+        fired=fired,
+        call_id=None if call_id is None else str(call_id),
+        sequence=sequence,
+    )
     return True

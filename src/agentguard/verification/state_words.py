@@ -203,6 +203,6 @@ def feedback_of(store: Store, tool: str) -> tuple[float, dict[str, float]]:
         if "reset" in event:
             registry.drop(str(event["reset"]), labels=bool(event.get("labels")))
         else:
-            label_of(registry, event)  # what is no label is counted by the overview
+            label_of(registry, event, record.sequence)  # what is no label is counted by the overview
     state = registry.find(tool, keep=False)
     return state.labels.prior(settings.prior, settings.block_at), dict(state.factors)

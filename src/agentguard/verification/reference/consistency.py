@@ -70,4 +70,5 @@ def _swings(factors: dict[str, float], limit: float, against: str) -> Finding:
         return Finding(0.0, f"within {limit:g} times {against}")
     score = sum(map(severity, swung.values())) / len(swung)
     said = [f"Field {path or 'result'!r}: off by a factor of {factor:.3g}" for path, factor in swung.items()]
-    return Finding(score, f"{'; '.join(said)}, {limit:g} is the limit {against}")
+    traits = tuple([f"number {path}" for path in swung])
+    return Finding(score, f"{'; '.join(said)}, {limit:g} is the limit {against}", traits)

@@ -13,10 +13,18 @@ __all__ = ["DocumentedCheck", "Finding"]
 
 
 class Finding(NamedTuple):
-    """How strongly something is out of order, in [0, 1]; 0 for in order, None where the check does not apply."""
+    """What a check found.
+
+    Attributes:
+        score: how strongly something is out of order, in [0, 1]; 0 for in order, None where the check does not apply.
+        detail: what, in words.
+        traits: the same for programs, see ``SignalResult``; a number that is out of order has one trait, whatever the
+            checks that see it, so that calls with it are one change. None given: the signal's name.
+    """
 
     score: float | None
     detail: str
+    traits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +45,9 @@ class DocumentedCheck:
 
     def __call__(self, case: Case, /) -> SignalResult:
         """The finding as a signal, with the ratio that is in force."""
-        score, detail = self.find(case)
+        score, detail, traits = self.find(case)
         if score is None:
             return SignalResult.abstain(self.name, self.tier, detail)
         ratio = case.settings.likelihood_ratios.get(self.name, self.ratio)
-        traits = (self.name,) if score > 0.0 else ()
+        traits = (traits or (self.name,)) if score > 0.0 else ()
         return SignalResult(self.name, True, score > 0.0, score, ratio, None, self.tier, detail, "", traits)

@@ -28,28 +28,30 @@ def spc(case: Case) -> Finding:
         return Finding(None, f"{memory.calls} of {MIN_CALLS} calls")
     total = 0.0
     said = []
-    for name, stats, newest in _series(case, memory):
+    traits = []
+    for name, trait, stats, newest in _series(case, memory):
         rules = western_electric((*stats.recent(7), newest), stats.mean, stats.spread)
         if rules:
             total += sum(rule.weight for rule in rules)
             said.append(f"{name}: rule {' and '.join(str(rule.number) for rule in rules)}")
-    return Finding(min(1.0, total), "; ".join(said) or f"in control over {memory.calls} calls")
+            traits.append(trait)
+    return Finding(min(1.0, total), "; ".join(said) or f"in control over {memory.calls} calls", tuple(traits))
 
 
-def _series(case: Case, memory: Baseline) -> Iterator[tuple[str, RunningStats, float]]:
+def _series(case: Case, memory: Baseline) -> Iterator[tuple[str, str, RunningStats, float]]:
     elapsed = latency_ms(case.call)
     if elapsed is not None and memory.latency.n >= MIN_CALLS:
-        yield "latency", memory.latency, elapsed
+        yield "latency", "drift of latency", memory.latency, elapsed
     if memory.size.n >= MIN_CALLS:
-        yield "size", memory.size, float(case.document.size)
+        yield "size", "drift of size", memory.size, float(case.document.size)
     yield from _known_fields(case, memory)
 
 
-def _known_fields(case: Case, memory: Baseline) -> Iterator[tuple[str, RunningStats, float]]:
+def _known_fields(case: Case, memory: Baseline) -> Iterator[tuple[str, str, RunningStats, float]]:
     for path, number in numeric_fields(case.document).items():
         stats = memory.fields.get(path)
         if stats is not None and stats.n >= MIN_CALLS:
-            yield f"field {path or 'result'!r}", stats, number
+            yield f"field {path or 'result'!r}", f"number {path}", stats, number
 
 
 def value(case: Case) -> Finding:
@@ -64,10 +66,12 @@ def value(case: Case) -> Finding:
     if not known:
         return Finding(None, f"no numeric field with {MIN_CALLS} earlier values")
     outside = []
-    for name, stats, number in known:
+    traits = []
+    for name, trait, stats, number in known:
         z = stats.z(number)
         if z is not None and abs(z) > SIGMAS:
             outside.append(f"{name} is {abs(z):.1f} sigma {'above' if z > 0 else 'below'} its mean")
+            traits.append(trait)
     if not outside:
         return Finding(0.0, f"{len(known)} fields within {SIGMAS:g} sigma")
-    return Finding(min(1.0, FIELD_WEIGHT * len(outside)), "; ".join(outside))
+    return Finding(min(1.0, FIELD_WEIGHT * len(outside)), "; ".join(outside), tuple(traits))
