@@ -193,7 +193,7 @@ def refused(engine: VerificationEngine, result: VerificationResult) -> None:
     engine.verify(7)  # type: ignore[arg-type]  # a tool has a name
     engine.record_feedback("search", 0.3, "yes")  # type: ignore[arg-type]  # True or False
     VerificationEngine(signals=[object()])  # type: ignore[list-item]  # checks
-    engine.reset("search", True)  # type: ignore[call-arg, misc]  # labels are forgotten by name alone
+    engine.reset("search", True)  # type: ignore[call-arg]  # labels are forgotten by name alone
     engine.calibrate(threshold=0.3)  # type: ignore[call-arg]  # no such setting
     result.verdict = "accept"  # type: ignore[misc]  # a verdict is given, not set
     result.signals["schema_mismatch"].score = 1.0  # type: ignore[misc]  # nor a signal
