@@ -117,11 +117,14 @@ def _restart(trial: Trial) -> None:
     """What was learned of anything can be written down, and read again by an engine that goes on the same."""
     source = trial.source
     mode = source.choice(MODES)
-    learned, next_call = _calls(source, source.integer(0, 1)), ("declared", {"args": {"a": 1}, "result": GENUINE})
+    learned, next_call = (
+        _calls(source, source.integer(0, 1)),
+        ("declared", {"args": {"a": 1}, "result": GENUINE, "call_id": "c1"}),
+    )
     store = MemoryStore()
     with quiet():
         with _engine(mode, {}, store) as first:
-            trial.call(_judge, first, learned, again=False)
+            trial.call(_judge, first, [*learned, next_call], again=False)
             first.record_feedback("declared", 0.4, bool(source.integer(0, 1)), "c1")
         one, two = (_engine_of(mode, store), _engine_of(mode, store))
         before, after = (_judge(engine, [*learned[:1], next_call]) for engine in (one, two))

@@ -15,7 +15,8 @@ from agentguard.integrations import demo_agent
 from agentguard.integrations.demo_agent import run_agent_demo
 from agentguard.integrations.demo_report import AgentDemoReport
 from agentguard.integrations.demo_stage import MORNING, PLAN, ScriptedModel, Stage
-from agentguard.verification import VerificationEngine
+from agentguard.verification import VerificationEngine, VerificationResult
+from agentguard.verification.types import Verdict
 
 SEED = 7
 
@@ -91,21 +92,18 @@ def test_the_last_line_counts_what_happened(usual: Run) -> None:
     assert usual.lines[-1] == usual.report.sentence
 
 
-def engine_with(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
-    """Let the demo use an engine that keeps to these settings for all tools."""
+def engine_that_says(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
+    """Let the demo use an engine that says the same of every call."""
 
-    class Settled(VerificationEngine):
-        def __init__(self) -> None:
-            super().__init__(**settings)
+    class Stubborn(VerificationEngine):
+        def verify(self, tool: str, **call: Any) -> VerificationResult:
+            return super().verify(tool, **call)._replace(verdict=verdict)
 
-        def calibrate(self, *args: Any, **changes: Any) -> VerificationEngine:
-            return self
-
-    monkeypatch.setattr(demo_agent, "VerificationEngine", Settled)
+    monkeypatch.setattr(demo_agent, "VerificationEngine", Stubborn)
 
 
 def test_a_guard_that_sees_nothing_is_not_praised(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine_with(monkeypatch, accept_below=1.0, block_at=1.0)
+    engine_that_says(monkeypatch, "accept")
 
     report = run(delay_scale=0.0).report
 
@@ -116,9 +114,8 @@ def test_a_guard_that_sees_nothing_is_not_praised(monkeypatch: pytest.MonkeyPatc
     )
 
 
-@pytest.mark.xfail(reason="written for verdicts without incidents: to be rewritten", strict=False)
 def test_a_genuine_result_that_is_flagged_is_approved_and_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine_with(monkeypatch, accept_below=1e-9, block_at=1.0, max_false_block_rate=1.0)
+    engine_that_says(monkeypatch, "flag")
 
     report = run(delay_scale=0.0).report
 
@@ -131,9 +128,8 @@ def test_a_genuine_result_that_is_flagged_is_approved_and_stands(monkeypatch: py
     )
 
 
-@pytest.mark.xfail(reason="written for verdicts without incidents: to be rewritten", strict=False)
 def test_a_guard_that_blocks_everything_ends_with_nothing_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine_with(monkeypatch, accept_below=1e-9, block_at=1e-9, max_false_block_rate=1.0)
+    engine_that_says(monkeypatch, "block")
 
     report = run(delay_scale=0.0).report
 

@@ -66,9 +66,6 @@ def test_what_a_worker_meets_the_others_expect() -> None:
     assert [change.since for change in other.told] == [change.since for change in one.told]
 
 
-@pytest.mark.xfail(
-    strict=False, reason="an engine that meets it still takes no notice that another has told of its end"
-)
 def test_a_worker_that_answers_well_does_not_end_what_goes_on_at_another() -> None:
     """Only one machine's cache is stuck: the change is open as long as somebody meets it."""
     store = SharedStore()

@@ -226,11 +226,10 @@ def keyed(call: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("form", [renamed, prose, keyed])
 @pytest.mark.parametrize("history", [60, 1_000])
-def test_a_new_genuine_mode_is_accepted_again(form: Callable[[dict[str, Any]], Any], history: int) -> None:
-    """A tool that now answers in another form is not locked out: after 40 calls at the latest it is accepted as before.
-
-    What is suspected at first is learned thinned, and in full after a few suspects in a row.
-    """
+def test_a_new_genuine_form_is_accepted_from_its_adoption_on(
+    form: Callable[[dict[str, Any]], Any], history: int
+) -> None:
+    """A tool that now answers in another form is one change, held until somebody says that it is meant."""
     engine, rng = VerificationEngine(), random.Random(7)
     for _ in range(history):
         engine.verify("get_weather", **weather(rng))
@@ -240,8 +239,11 @@ def test_a_new_genuine_mode_is_accepted_again(form: Callable[[dict[str, Any]], A
         return engine.verify("get_weather", **{**call, "result": form(call)})
 
     first = [judged().verdict for _ in range(40)]
+    for change in engine.changes("get_weather"):
+        engine.adopt(change)
     then = [judged().verdict for _ in range(300)]
 
-    assert first[0] != "accept"
+    assert "accept" not in first
+    assert first.count("block") <= 3
     # Were each call accepted with probability .97, the chance of fewer than 276 of 300 would be below 1e-5.
     assert then.count("accept") >= 276

@@ -57,7 +57,7 @@ def test_both_engines_are_given_the_call_and_nothing_else() -> None:
     compare([row(0.1, 0.9, label="swapped")], old, new)
 
     fields = {"args": {"k": 1}, "result": (0.1, 0.9), "execution_time_ms": 12.5, "session_id": "s", "call_id": "c"}
-    assert old.asked == new.asked == [{"tool": "t", **fields}]
+    assert old.asked == new.asked == [{"tool": "t", **fields, "is_error": False}]
 
 
 def test_verdicts_are_counted_from_and_to_by_tool() -> None:

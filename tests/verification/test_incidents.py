@@ -75,7 +75,7 @@ class Tool:
                 None if declared else 0.01, VerificationTier.TIER_1, "1 trait never seen: price as str", "", traits,
             )
         }  # fmt: skip
-        self.incidents.waive(signals)
+        self.incidents.waive(signals, learn=learn)
         nats = {"level": 3.0 if signals["level"].fired else 0.0}
         posterior = {"accept": 0.1, "flag": 0.4, "block": 0.9}[verdict]
         return self.incidents.settle(case, signals, Decision(verdict, posterior, nats, None), learn=learn)
@@ -303,7 +303,6 @@ def test_after_so_many_calls_it_is_adopted_where_the_profile_says_so(after: int)
     assert told(settled)[-1:] == ([(after, PRICE)] if after > 1 else [])
 
 
-@pytest.mark.xfail(strict=False, reason="where nothing could be held back, the adoption is not told of")
 def test_it_is_told_of_also_where_the_results_were_too_large_to_be_held_back() -> None:
     tool = Tool(adopt_after=4)
     settled = tool.calls(4, "block", ODD, result="x" * 20_000)
@@ -312,7 +311,6 @@ def test_it_is_told_of_also_where_the_results_were_too_large_to_be_held_back() -
     assert told(settled) == [(2, PRICE), (4, PRICE)]
 
 
-@pytest.mark.xfail(strict=False, reason="waive() forgets how long an adopted change was quiet, whoever asks")
 def test_learn_false_leaves_an_adopted_change_as_it_is() -> None:
     tool = Tool()
     tool.calls(2, "block", ODD)

@@ -17,7 +17,7 @@ MOST_EXCEPTIONS: Final = 50
 #: The fields that are learned, as they are written.
 FIELDS: Final = (
     "expected_latency_ms", "has_network_io", "cacheable", "stateful", "min_response_length", "max_response_length",
-    "required_fields", "echoes", "output_schema",
+    "allow_errors", "required_fields", "echoes", "output_schema",
 )  # fmt: skip
 
 

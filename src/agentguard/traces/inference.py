@@ -34,6 +34,7 @@ ECHO_FACTOR: Final = 2  # of enough: what comes back is a matter of content, and
 CHANGED_KEYS: Final = 2
 CHANGED_SHARE: Final = 0.05
 INSTANT_KEYS: Final = 3
+HELD_BY_ERRORS: Final = ("required_fields", "output_schema", "min_response_length", "max_response_length")
 LOCAL_SHARE: Final = 0.9  # of the calls, which a local tool answers at once
 
 
@@ -65,6 +66,9 @@ def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Dr
     if all(one.missing != 0 or one.field == "has_network_io" for one in found) and not thin:
         return f"{_some(distinct, 'distinct answer')} to learn from, which bear no declaration"
     declarations = tuple(one for one in found if one.missing == 0)
+    if errors and any(one.field in HELD_BY_ERRORS for one in declarations):
+        said = f"{errors:,} of {calls:,} results are error reports, which have another form"
+        declarations = (Declaration("allow_errors", (), True, said), *declarations)
     notes = list(_notes(state, answers))
     if len(thin) > MOST_TOLD:
         notes.append(f"{len(thin) - MOST_TOLD:,} more things held in too few answers to declare them")

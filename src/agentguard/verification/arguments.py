@@ -47,9 +47,9 @@ class Arguments:
     __slots__ = ("_left", "_words", "echoes", "key", "values")
 
     def __init__(self, args: Any) -> None:
-        self.key = args_key(args)
+        self.key: bytes = args_key(args)
         self.values: list[tuple[str, str]] = []
-        self._left = MAX_SCALARS
+        self._left: int = MAX_SCALARS
         self._words: frozenset[int] | None = None
         self.echoes: list[Any] | None = None
         if type(args) is dict:

@@ -27,7 +27,7 @@ KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of on
 SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
 WELL_KNOWN: Final = 256
 ONE_IN: Final = 4
-SHORTEST_MS: Final = 0.001
+SHORTEST_MS: Final = 0.5  # what is shorter is taken for as long: its differences are those of the machine
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 
 

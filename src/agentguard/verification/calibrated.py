@@ -75,7 +75,8 @@ class Calibrated:
         case.memory.note(case.document, case.arguments)
 
     def adopt(self, memory: ToolMemory, traits: Iterable[str]) -> None:
-        """Begin the levels of numbers anew that a change which was taken for genuine has moved."""
+        """Begin the levels of numbers anew that a genuine change has moved; a result that it repeats is genuine too."""
+        memory.stuck.adopt()
         for trait in filter(is_level, traits):
             path = trait.removeprefix("moved ").removesuffix(" above its level").removesuffix(" below its level")
             for levels in (memory.levels, memory.charts, memory.within):

@@ -38,12 +38,12 @@ class Case:
         arguments: Arguments,
         factors: Mapping[str, float] = _NONE,
     ) -> None:
-        self.call = call
-        self.document = document
-        self.contract = contract
-        self.memory = memory
-        self.settings = settings
-        self.arguments = arguments
-        self.factors = factors
+        self.call: ToolCall = call
+        self.document: Document = document
+        self.contract: Contract = contract
+        self.memory: Any = memory
+        self.settings: Settings = settings
+        self.arguments: Arguments = arguments
+        self.factors: Mapping[str, float] = factors
         self.found: Any = None
-        self.milliseconds = call.milliseconds
+        self.milliseconds: float | None = call.milliseconds

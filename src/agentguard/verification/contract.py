@@ -42,16 +42,22 @@ class Contract:
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
-        self.profile = profile
-        self.declared = declared
-        self.limits = Limits(profile.max_bytes, profile.max_nodes)
-        self.latency_ms = profile.expected_latency_ms
-        self.declared_ms = _declared_ms(profile) if declared else (0.0, math.inf)
-        self.required = [(name, FieldPath.parse(name).steps) for name in profile.required_fields]
-        self.forbidden = [(name, FieldPath.parse(name).steps) for name in profile.forbidden_fields]
-        self.echoes = tuple(EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items())
+        self.profile: ToolProfile = profile
+        self.declared: bool = declared
+        self.limits: Limits = Limits(profile.max_bytes, profile.max_nodes)
+        self.latency_ms: tuple[float, float] = profile.expected_latency_ms
+        self.declared_ms: tuple[float, float] = _declared_ms(profile) if declared else (0.0, math.inf)
+        self.required: list[tuple[str, tuple[str, ...]]] = [
+            (name, FieldPath.parse(name).steps) for name in profile.required_fields
+        ]
+        self.forbidden: list[tuple[str, tuple[str, ...]]] = [
+            (name, FieldPath.parse(name).steps) for name in profile.forbidden_fields
+        ]
+        self.echoes: tuple[EchoRule, ...] = tuple(
+            EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items()
+        )
         schema = profile.output_schema
-        self._schema = None if schema is None else schema_validator(schema, profile.regex_engine)
+        self._schema: Any = None if schema is None else schema_validator(schema, profile.regex_engine)
         compiler = re2 if profile.regex_engine == "re2" else re
         self._patterns: list[Any] = [compiler.compile(pattern) for pattern in profile.response_patterns]
 

@@ -69,19 +69,19 @@ class Document:
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
-        self.value = value
-        self.text = text
-        self.kind = kind
-        self.is_error = False
+        self.value: Any = value
+        self.text: bytes = text
+        self.kind: str = kind
+        self.is_error: bool = False
         self.leaves: dict[str, list[Any]] = {}
         self.forms: dict[Form, None] = {}
         self.open_forms: list[Form] = []
         self.layout: Layout | None = None
-        self.complete = True
-        self.unclosed = False
-        self.digest = digest(text)
-        self.size = len(text)
-        self.is_structured = isinstance(value, (dict, list))
+        self.complete: bool = True
+        self.unclosed: bool = False
+        self.digest: int = digest(text)
+        self.size: int = len(text)
+        self.is_structured: bool = isinstance(value, (dict, list))
         self.facts: Set[Hashable] | None = None
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None

@@ -194,6 +194,10 @@ class Stuck:
         rate = self.rate if self.run else self._usual()
         return self.evidence - math.log(max(rate, LEAST_REPEATED))
 
+    def adopt(self) -> None:
+        """Take the run that is under way for genuine: it is no evidence, however long it gets."""
+        self.rate, self.evidence = 1.0, 0.0
+
     def _usual(self) -> float:
         """How often it repeats itself; always, as far as is known, until it has given other answers a few times."""
         return self.again.mean() if self.again.total - self.again.hits >= VARIED else 1.0

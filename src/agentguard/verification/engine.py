@@ -211,13 +211,13 @@ class VerificationEngine:
         with state.lock:
             prior = state.in_force.prior
             case = Case(call, document, state.contract, state.memory, state.in_force, arguments, state.factors)
-            signals, decision, tier, failed = self._judge(case, prior, state.incidents)
+            signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
             closed = state.contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             if learn and not (failed and closed):
-                if settled.incident is None or settled.incident.state != "fault":
-                    self._note(case)  # of a fault that a reviewer has found nothing is to be followed
+                if not settled.asked and (settled.incident is None or settled.incident.state != "fault"):
+                    self._note(case)  # a call that is asked again is no new one, and what is a fault is not followed
                 state.trusted_left -= trusted
                 if settled.teaches or trusted:
                     self._learn(case, signals, decision, trusted=trusted)
@@ -248,7 +248,7 @@ class VerificationEngine:
         return self._audit.put(found, document.digest, state.judged, session, closed=closed, kept=kept)
 
     def _judge(
-        self, case: Case, prior: float, incidents: Incidents
+        self, case: Case, prior: float, incidents: Incidents, *, learn: bool
     ) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
         signals: dict[str, SignalResult] = {}
         failed: list[str] = []
@@ -264,7 +264,7 @@ class VerificationEngine:
                     failed.append(check.name)
             if tier is not last and not self._may_end(case, prior, signals):
                 continue
-            incidents.waive(signals)
+            incidents.waive(signals, learn=learn)
             try:
                 decision = self._method.decide(case, prior, signals)
             except Exception as error:
@@ -408,8 +408,7 @@ class VerificationEngine:
     def _decide(self, change: Change | str, state: Literal["adopted", "fault"]) -> Change:
         id_ = change.id if isinstance(change, Change) else change
         known = find_change(changes_in(self._persistence.store), id_)
-        self._persistence.changes.decide(known, state)
-        return self._counted(known._replace(state=state, reviewed=True))
+        return self._counted(self._persistence.changes.decide(known, state))
 
     def _counted(self, change: Change) -> Change:
         """The change with the calls that this engine has seen of it, where no audit record tells of them."""
@@ -432,7 +431,10 @@ class VerificationEngine:
                     state.incidents.remember(incident_of(change))
                 return
             incident.told = True
-            if incident.state == change.state or (incident.run and change.state == "recovered"):
+            if incident.state == change.state:
+                return
+            if incident.run and change.state == "recovered":  # it goes on here: the next call like it says so
+                incident.state = "recovered"
                 return
             released = state.incidents.decide(incident, change.state, reviewed=change.reviewed)
             if change.state == "adopted" and not self._method.holds and len(released) >= MIN_CALLS:

@@ -169,20 +169,21 @@ class Incidents:
         """The incident of this id, while it is remembered."""
         return self._by_id.get(id_)
 
-    def waive(self, signals: dict[str, SignalResult]) -> None:
-        """Silence, in place, what learned signals say of a change that a reviewer took for genuine.
+    def waive(self, signals: dict[str, SignalResult], *, learn: bool = True) -> None:
+        """Silence, in place, what learned signals say of a change that was taken for genuine.
 
         A learned signal has a p-value; where a document lays verdicts down none has, and those of tier 1 are learned.
+        ``learn=False`` leaves the incidents as they are.
         """
         for incident in self._by_id.values():
             if incident.state != "adopted":
                 continue
             for name, signal in signals.items():
                 learned = signal.p_value is not None or (not self._holds and signal.tier is VerificationTier.TIER_1)
-                if signal.fired and learned and not _strangers(signal.traits, incident.traits):
+                if signal.likelihood_ratio > 1.0 and learned and not _strangers(signal.traits, incident.traits):
                     said = f"as change {incident.id}, which was taken for genuine"
                     signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
-                    incident.misses = 0
+                    incident.misses *= not learn
 
     def settle(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, learn: bool = True
@@ -212,8 +213,11 @@ class Incidents:
             lead = lead_traits(spoken, decision.contributions)
             if not lead or (self._holds and all(map(_passes, lead))):
                 return Settled(verdict, posterior)  # nothing by which calls like it could be known
-            what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
-            incident = Incident(incident_id(case.call.tool, lead[0]), lead, signals[what].detail, verdict)
+            id_ = incident_id(case.call.tool, lead[0])
+            incident = self._by_id.get(id_)
+            if incident is None or incident.state == "adopted":
+                what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
+                incident = Incident(id_, lead, signals[what].detail, verdict)
         if not learn:
             return Settled(
                 self._verdict(incident, case, verdict, declared=_declared(signals)), posterior, incident, teaches=False
@@ -242,10 +246,12 @@ class Incidents:
 
     def _like(self, spoken: Mapping[str, tuple[str, ...]]) -> Incident | None:
         """The incident that shares most of what is odd here."""
+        traits = [trait for traits in spoken.values() for trait in traits if not _passes(trait)]
+        level_alone = all(map(is_level, traits))
         best, most = None, 0
-        for incident in self._by_id.values() if spoken else ():
-            shared = sum(trait in incident.traits for traits in spoken.values() for trait in traits)
-            if shared > most and not (len(spoken) > 1 and all(map(is_level, incident.traits))):
+        for incident in self._by_id.values() if traits else ():
+            shared = sum(trait in incident.traits for trait in traits)
+            if shared > most and (level_alone or not all(map(is_level, incident.traits))):
                 best, most = incident, shared  # a number off its level is no ground where something else is odd too
         return best
 
@@ -277,8 +283,8 @@ class Incidents:
             incident.held.append(Held(case, signals, decision))
         if len(incident.sessions) < MAX_SESSIONS:
             incident.sessions.add(session)
-        released = self._released(incident, case)
-        if released:
+        before, released = incident.state, self._released(incident, case)
+        if incident.state != before:
             told = (incident,) if incident.told else ()
             return Settled(verdict, decision.posterior, incident, 0, False, told, released)
         self._same[case.arguments.key, case.document.digest] = _Same(verdict, decision.posterior, incident, session)

@@ -22,7 +22,7 @@ _CONTAINERS = frozenset({dict, list})
 _PLAIN = frozenset({str, float, bool, type(None), dict, list})
 
 #: A path, and the type of a value there; integers and floats are one type, since JSON does not tell 20 from 20.0.
-Fact = tuple[str, type]
+Fact = tuple[str, type[Any]]
 
 
 class Layout:
@@ -54,21 +54,23 @@ class Layout:
     )
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
-        self.described = forms, typed
-        self.forms = forms
-        self.outermost = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
+        self.described: tuple[tuple[Form, ...], Typed] = forms, typed
+        self.forms: tuple[Form, ...] = forms
+        self.outermost: int | None = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
         facts: dict[Fact, None] = {}
         for paths, kinds in zip(typed[::2], typed[1::2]):
             if type(paths) is str:
                 facts.update(dict.fromkeys((paths, kind) for kind in kinds))
             else:
                 facts.update(dict.fromkeys(zip(paths, kinds)))
-        self._paths = len(facts)
-        self.is_plain = all(kind in _PLAIN for _, kind in facts)
-        self.facts = frozenset(fact for fact in facts if fact[1] not in _CONTAINERS)
-        self.numbers = tuple(path for path, kind in facts if kind is float)
-        self.strings = tuple(path for path, kind in facts if kind is str)
-        self.singles = tuple(path for path, kind in facts if (kind is float or kind is str) and "[]" not in path)
+        self._paths: int = len(facts)
+        self.is_plain: bool = all(kind in _PLAIN for _, kind in facts)
+        self.facts: frozenset[Fact] = frozenset(fact for fact in facts if fact[1] not in _CONTAINERS)
+        self.numbers: tuple[str, ...] = tuple(path for path, kind in facts if kind is float)
+        self.strings: tuple[str, ...] = tuple(path for path, kind in facts if kind is str)
+        self.singles: tuple[str, ...] = tuple(
+            path for path, kind in facts if (kind is float or kind is str) and "[]" not in path
+        )
         named: dict[str, dict[str, None]] = {}
         for path, kind in facts:
             if kind not in _CONTAINERS and path.count(".") <= DEEPEST_NAMED:

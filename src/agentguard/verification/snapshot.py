@@ -114,8 +114,10 @@ def encode(value: Any) -> Any:
         return _encode_dict(value)
     if cls is list:
         return [encode(item) for item in value]
-    if cls is tuple or cls is frozenset or cls is set:
-        return {MARK + cls.__name__: [encode(item) for item in value]}
+    if cls is tuple:
+        return {"~tuple": [encode(item) for item in value]}
+    if cls is frozenset or cls is set:  # in an order that is the same in every process
+        return {MARK + cls.__name__: sorted([encode(item) for item in value], key=repr)}
     if cls is Counter or cls is OrderedDict:
         return {MARK + cls.__name__: [[encode(key), encode(item)] for key, item in value.items()]}
     if cls is bytes:

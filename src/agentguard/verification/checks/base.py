@@ -197,7 +197,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         said = found.detail if fired else AS_USUAL_SAID
         score = 1.0 - math.exp(-surprise)
         # What ``SignalResult(...)`` does, in a third of the time: most signals of a call are made here.
-        traits = found.traits if fired else ()
+        traits = found.traits if likelihood > 1.0 else ()
         return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, said, self.group, traits))
 
     @classmethod
