@@ -76,6 +76,7 @@ def _judge(
         execution_time_ms=call.execution_time_ms,
         session_id=call.session_id,
         call_id=call.call_id,
+        is_error=call.is_error,
         learn=learn,
     )
     return result, learned

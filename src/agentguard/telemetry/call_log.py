@@ -52,6 +52,8 @@ class CallLog(Observer):
             line["session_id"] = call.session_id
         if call.call_id is not None:
             line["call_id"] = call.call_id
+        if call.is_error:
+            line["is_error"] = True
         raw = json.dumps(line).encode() + b"\n"
         with self._lock:
             file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -403,7 +403,7 @@ class VerificationEngine:
 
         Called on the thread that met or read it; what it raises is logged.
         """
-        self._persistence.changes.listen(callback)
+        self._persistence.changes.listen(lambda change: callback(self._counted(change)))
 
     def _decide(self, change: Change | str, state: Literal["adopted", "fault"]) -> Change:
         id_ = change.id if isinstance(change, Change) else change

@@ -257,7 +257,7 @@ class Persistence:
                 self._own.discard(record.sequence)
             elif "reset" in record.event:
                 self._reset(registry, record.event)
-            elif label_of(registry, record.event, record.sequence):
+            elif label_of(registry, record.event, record.sequence, by_change=self._method.holds):
                 decided |= self._reviewed(record.event, record.sequence, record.at)
             else:
                 _log.error("event %d of the log of feedback is no label, and is passed over", record.sequence)
@@ -283,7 +283,9 @@ class Persistence:
             else:
                 self._own.add(sequence)
         registry = self._registry
-        if registry is not None and label_of(registry, event, sequence) and self._reviewed(event, sequence):
+        if registry is None or not label_of(registry, event, sequence, by_change=self._method.holds):
+            return
+        if self._reviewed(event, sequence):
             self._quietly(self.changes.flush)
             self.changes.announce()
 
@@ -293,19 +295,16 @@ class Persistence:
         So does "fabricated" on a call that was accepted: what was odd about it, however little, is a fault from now on,
         and "genuine" on the same call takes that back.
         """
+        id_, traits = _change_of(event)
         tool, fabricated = str(event["tool"]), bool(event["was_hallucination"])
-        traits, said = event.get("traits"), event.get("said")
-        traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
-        id_ = event.get("change")
-        if not isinstance(id_, str):
-            if not traits:
-                return False
-            id_ = incident_id(tool, traits[0])
-            if not fabricated and self.changes.find(id_) is None:
-                return False
-        words = list(said.values()) if isinstance(said, Mapping) else []
+        if id_ is None or (not isinstance(event.get("change"), str) and not fabricated and not self.changes.find(id_)):
+            return False
+        said = event.get("said")
+        nats = event.get("nats")
+        nats = nats if isinstance(nats, Mapping) else {}
+        words = sorted(said, key=lambda name: -nats.get(name, 0.0)) if isinstance(said, Mapping) else []
         state: ChangeState = "fault" if fabricated else "adopted"
-        what = str(words[0]) if words else "a reviewed call"
+        what = str(said[words[0]]) if words else "a reviewed call"
         return self.changes.note_label(id_, tool, state, what, traits, sequence, at)
 
     # --- Documents out ---
@@ -378,8 +377,21 @@ def _experience(record: Any) -> int:
     return 0
 
 
-def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0) -> bool:
-    """Count the label in an event of the log, which has this number there; False where there is none in it."""
+def _change_of(event: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
+    """The id of the change that a labelled call belongs to, and its traits; of an accepted one what it would begin."""
+    traits = event.get("traits")
+    traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
+    id_ = event.get("change")
+    if isinstance(id_, str):
+        return id_, traits
+    return (incident_id(str(event["tool"]), traits[0]) if traits else None), traits
+
+
+def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0, *, by_change: bool = True) -> bool:
+    """Count the label in an event of the log, which has this number there; False where there is none in it.
+
+    With ``by_change`` the labels of one change count as one.
+    """
     try:
         tool, was_hallucination, call_id = str(event["tool"]), event["was_hallucination"], event.get("call_id")
         weight = 1.0 / max(float(event.get("propensity") or 1.0), 1e-9)
@@ -392,6 +404,7 @@ def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0) ->
         weight=weight,
         fired=fired,
         call_id=None if call_id is None else str(call_id),
+        change=_change_of(event)[0] if by_change else None,
         sequence=sequence,
     )
     return True

@@ -30,7 +30,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Label(NamedTuple):
-    """The latest label of a call: its number in the log, and what it was counted as, for the tool and for all tools."""
+    """The latest label of a call, or of a change: its number in the log, and what it was counted as, for the tool and for all tools."""
 
     sequence: int
     tool: Counted
@@ -183,9 +183,13 @@ class Registry:
         weight: float = 1.0,
         fired: Iterable[str] = (),
         call_id: str | None = None,
+        change: str | None = None,
         sequence: int = 0,
     ) -> None:
         """Count a label on a call of this tool; of the labels of one call the latest counts, and it alone.
+
+        So it is with the labels of one change, where a change is held: thirty calls of a cache that is stuck are one
+        fault, and no reason to doubt the calls after it.
 
         Args:
             tool: the tool's name.
@@ -193,6 +197,7 @@ class Registry:
             weight: see ``LabelCounts.add``.
             fired: the signals that had fired.
             call_id: the call's; None where it is not known which call of the tool it was.
+            change: the id of the change that the call belongs to; None where it belongs to none.
             sequence: the label's number in the log, where it has one.
         """
         known = [name for name in fired if name.lstrip("!") in DEFAULT_RATIOS]
@@ -202,7 +207,8 @@ class Registry:
                 if len(self._labels) >= MAX_LABELLED:
                     self._drop_labels(next(iter(self._labels)))
                 labels = self._labels[tool] = LabelCounts()
-            before = None if call_id is None else self._labelled.get((tool, call_id))
+            places = [(tool, name) for name in (call_id, None if change is None else f"\0{change}") if name is not None]
+            before = self._labelled.get(places[-1]) if places else None
             if before is None:
                 counted = [
                     counts.add(was_hallucination=was_hallucination, weight=weight, fired=known)
@@ -215,11 +221,11 @@ class Registry:
                 latest = before._replace(sequence=sequence)
             else:
                 latest = _Label(sequence, labels.turn(before.tool), self._all_labels.turn(before.everywhere))
-            if call_id is not None:
-                self._labelled[tool, call_id] = latest
-                self._labelled.move_to_end((tool, call_id))
-                if len(self._labelled) > MAX_LABELLED_CALLS:
-                    self._labelled.popitem(last=False)
+            for place in places:
+                self._labelled[place] = latest
+                self._labelled.move_to_end(place)
+            while len(self._labelled) > MAX_LABELLED_CALLS:
+                self._labelled.popitem(last=False)
             self._version += 1
 
     def labelled(self, tool: str, call_id: str) -> bool | None:

@@ -10,12 +10,14 @@ from typing import Any, Final
 
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Document
+from agentguard.stores.base import Record
 from agentguard.stores.encoding import encode
 
 from .baseline import ToolMemory
 from .census import parts
+from .changes import CHANGES, read_change_event
 from .clocks import Clocks
-from .drift import Drift, Stream
+from .drift import Drift, NumberChart, Stream
 from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
 from .persistence import FEEDBACK, VERSION, document_name, learned_in
@@ -64,6 +66,7 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[type, ...]]] = {
     (Shape, "facts"): (int,),
     (Shape, "formats"): (Categories, _GIVEN_UP),
     (Shape, "keys"): (Categories,),
+    (ToolMemory, "charts"): (NumberChart,),
     (ToolMemory, "contracts"): (Rate,),
     (ToolMemory, "endings"): (Categories,),
     (ToolMemory, "lengths"): (Ring,),
@@ -192,13 +195,18 @@ def is_count(name: str, count: Any) -> bool:
 
 
 def check_event(kind: str, event: Any) -> None:
-    """A label or an audit record, as the engine reads it on.
+    """A label, an audit record or an event of a change, as the engine reads it on.
 
     Raises:
         DataError: naming the field that is wrong.
     """
     if not isinstance(event, Mapping):
         raise DataError("the content of an event must be an object")
+    if kind == CHANGES:
+        if read_change_event(Record(0, 0.0, event)) is None:
+            raise DataError(f"the content of an event of kind {kind} cannot be used")
+        _check_storable("an event", event)
+        return
     call_id, fired = event.get("call_id"), event.get("fired", ())
     usable = {
         "tool": isinstance(event.get("tool"), str),

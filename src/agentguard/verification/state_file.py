@@ -28,6 +28,7 @@ from agentguard.stores import Delta, Store
 
 from .audit import AUDIT
 from .census import added
+from .changes import CHANGES
 from .persistence import FEEDBACK
 from .state import batches, counts_of, met_tools, place_of, require, sayable
 from .state_checks import check_document, check_event, is_count
@@ -38,7 +39,7 @@ FORMAT: Final = 1
 MAX_LINE_BYTES: Final = (1 << 26) + 4096  # a document has at most 64 MiB
 MAX_DOCUMENTS: Final = 1_000_000
 IMPORT, IMPORTED_EVENT = "import", "import-event"
-KINDS: Final = (FEEDBACK, AUDIT)
+KINDS: Final = (FEEDBACK, AUDIT, CHANGES)
 SHOWN: Final = 3
 
 
@@ -133,6 +134,8 @@ class Export:
                 continue
             tool = sayable(event["tool"])
             if self._is_wanted(tool) and record.sequence > taken_back.get(tool, 0):
+                # The number of the label that decided a change is one of this store's log, and of no other's.
+                event = {name: value for name, value in event.items() if kind != CHANGES or name != "label"}
                 yield _line({"event": kind, "sequence": record.sequence, "at": record.at, "content": event})
 
 
@@ -314,7 +317,7 @@ def _checked(data: Mapping[str, Any]) -> tuple[str, str, Any]:
     if keys == {"event", "sequence", "at", "content"} and data["event"] in KINDS:
         check_event(data["event"], data["content"])
         return "event", data["event"], data["content"]
-    raise DataError("it is neither a document, nor counts, nor an event of feedback or audit")
+    raise DataError("it is neither a document, nor counts, nor an event of feedback, audit or changes")
 
 
 def _line(data: Mapping[str, Any]) -> bytes:
