@@ -65,7 +65,7 @@ def timeless(lines: Any) -> list[Any]:
 
 
 def content(store: MemoryStore) -> Any:
-    return dict(store.load()), store.counts(), [[*store.events(kind)] for kind in ("feedback", "audit")]
+    return dict(store.load()), store.counts(), [[*store.events(kind)] for kind in ("feedback", "audit", "changes")]
 
 
 def test_there_and_back_gives_the_same_lines() -> None:
@@ -75,8 +75,8 @@ def test_there_and_back_gives_the_same_lines() -> None:
 
     assert timeless(Export(store, at=1_767_225_600.0)) == timeless(LINES)
     # Two modes of three tools, and what all tools have in common in one; three tools; an audit record of each of
-    # 2 × 180 calls, and four labels.
-    assert done == Imported(documents=7, counts=3, events=364)
+    # 2 × 180 calls, four labels, and two events of changes.
+    assert done == Imported(documents=7, counts=3, events=366)
     assert store.load() == TAUGHT.load()
 
 
@@ -301,7 +301,7 @@ def test_a_faulty_file_is_refused_and_nothing_is_written(name: str) -> None:
         import_state(store, reading(lines))
 
     assert said in str(caught.value)
-    assert content(store) == ({}, {}, [[], []])
+    assert content(store) == ({}, {}, [[], [], []])
     assert store.claim("import", "nothing was claimed") is True
 
 
@@ -372,7 +372,7 @@ def test_an_engine_judges_on_whatever_was_taken_in(data: st.DataObject) -> None:
     try:
         import_state(store, reading(lines))
     except DataError:
-        assert content(store) == ({}, {}, [[], []])
+        assert content(store) == ({}, {}, [[], [], []])
         return
     with VerificationEngine(store=store) as engine:
         for tool in ("records", "errors"):

@@ -86,8 +86,8 @@ class Calibrated:
         """Remember how unusual the call was, and learn from it as far as it is believed.
 
         Believed calls are learned in full, suspects thinned (three in ten, one in ten): a bad result must not become
-        the norm, and a new genuine mode must not stay locked out. Six suspects in a row are a new mode. The thinning
-        counts instead of drawing lots, so that a stream replayed is a stream learned alike.
+        the norm, and a new genuine mode must not stay locked out. Of suspects that no incident holds, six in a
+        row are a new mode. The thinning counts instead of drawing lots, so that a stream replayed is learned alike.
         """
         memory: ToolMemory = case.memory
         total = sum(decision.contributions.values())

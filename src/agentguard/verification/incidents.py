@@ -20,8 +20,12 @@ again. What an ended run leaves behind:
 ================================== ============================================================================
 one or two calls                   learned, thinned as single suspects are: a bad one must not become the norm
 more                               nothing: the incident has recovered, and the next call like it opens it again
-the third run of an incident       all that was held back, in full: a ``mode`` is a thing that the tool does
+the third run of an incident       all that was held back, in full: a ``mode`` is a thing that the tool does, if two
+                                   ordinary calls came to each of its own
 ================================== ============================================================================
+
+Two things are released without a run's end. That the answer to one call's arguments is another than before, met in
+three sessions, is what the answer is now. A number that has been off its level for a hundred calls has a new level.
 """
 
 from __future__ import annotations

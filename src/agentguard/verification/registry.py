@@ -30,7 +30,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Label(NamedTuple):
-    """The latest label of a call, or of a change: its number in the log, and what it was counted as, for the tool and for all tools."""
+    """The latest label of a call or of a change: its number in the log, what it counted for the tool and for all."""
 
     sequence: int
     tool: Counted
