@@ -83,16 +83,12 @@ class NumberChart:
     """
 
     __slots__ = (
-        "above", "below", "evidence", "far_above", "far_below", "lag", "last", "level", "power", "slope", "spread",
-        "well_above", "well_below",
+        "evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # The last points as bits, the newest lowest: eight on each side of the level, five beyond one spread, three
-        # beyond two.
-        self.above = self.below = 0
-        self.well_above = self.well_below = 0
-        self.far_above = self.far_below = 0
+        self.run = 0  # points on one side of the level up to the last, below 0 those that lie below it; eight at most
+        self.recent = 0  # the last four points, four bits each, the newest lowest; see ``_beyond``
         self.evidence = 0.0  # log e of the run that is under way
         self.level = 0.0  # as it stood before the run began
         self.spread = 1.0
@@ -118,17 +114,15 @@ class NumberChart:
 
     def _rules(self, z: float) -> float:
         """``-ln p`` of the strongest Western Electric rule that a point completes (see ``charts.RUN_RULES``)."""
-        if z > 0.0:
-            side, well, far = self.above, self.well_above, self.far_above
-        else:
-            side, well, far, z = self.below, self.well_below, self.far_below, -z
-        if z > 3.0:
-            return RULE_1
-        if z > 2.0 and far & 0b11:
-            return RULE_2
-        if z > 1.0 and (well & 0b1111).bit_count() >= 3:
-            return RULE_3
-        return RULE_4 if side & 0x7F == 0x7F else 0.0
+        if z > 1.0 or z < -1.0:
+            if z > 3.0 or z < -3.0:
+                return RULE_1
+            recent = self.recent >> 2 if z < 0.0 else self.recent
+            if (z > 2.0 or z < -2.0) and recent & 0x22:
+                return RULE_2
+            if (recent & 0x1111).bit_count() >= 3:
+                return RULE_3
+        return RULE_4 if (self.run >= 7 and z > 0.0) or (self.run <= -7 and z < 0.0) else 0.0
 
     def push(self, x: float, level: Level) -> None:
         """Take in a point; the level does not have it yet."""
@@ -144,10 +138,12 @@ class NumberChart:
             self.lag = FADING * self.lag + z * self.last
             self.power = FADING * self.power + z * z
         self.last = min(max(z, -WINSOR), WINSOR)
-        self.above, self.below = (self.above << 1 | (z > 0.0)) & 0xFF, (self.below << 1 | (z < 0.0)) & 0xFF
-        self.well_above = (self.well_above << 1 | (z > 1.0)) & 0x1F
-        self.well_below = (self.well_below << 1 | (z < -1.0)) & 0x1F
-        self.far_above, self.far_below = (self.far_above << 1 | (z > 2.0)) & 7, (self.far_below << 1 | (z < -2.0)) & 7
+        self.recent = (self.recent << 4 | (0 if -1.0 <= z <= 1.0 else _beyond(z))) & 0xFFFF
+        run = self.run
+        if z > 0.0:
+            self.run = min(run + 1, 8) if run > 0 else 1
+        else:
+            self.run = 0 if z == 0.0 else max(run - 1, -8) if run < 0 else -1
 
     def _place(self, x: float, level: Level) -> tuple[float, float]:
         """The point in spreads from the level, and the p-value of what its inertia does not explain; 1 if usual."""
@@ -168,6 +164,13 @@ class NumberChart:
 
     def _grown(self, p: float) -> float:
         return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
+
+
+def _beyond(z: float) -> int:
+    """A point as bits: above the level by more than one spread, by more than two; below it by one, by two."""
+    if z > 1.0:
+        return 0b0011 if z > 2.0 else 0b0001
+    return 0b1100 if z < -2.0 else 0b0100 if z < -1.0 else 0
 
 
 class Stuck:

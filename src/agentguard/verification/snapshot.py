@@ -56,8 +56,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Keys: ("by_key", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
     NumberChart: (
-        "above", "below", "evidence", "far_above", "far_below", "lag", "last", "level", "power", "slope", "spread",
-        "well_above", "well_below",
+        "evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread",
     ),
     Owner: ("results", "tool", "votes"),
     Pool: (
