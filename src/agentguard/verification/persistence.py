@@ -299,12 +299,10 @@ class Persistence:
         tool, fabricated = str(event["tool"]), bool(event["was_hallucination"])
         if id_ is None or (not isinstance(event.get("change"), str) and not fabricated and not self.changes.find(id_)):
             return False
-        said = event.get("said")
-        nats = event.get("nats")
-        nats = nats if isinstance(nats, Mapping) else {}
-        words = sorted(said, key=lambda name: -nats.get(name, 0.0)) if isinstance(said, Mapping) else []
+        said, nats = (dict(event[name]) if isinstance(event.get(name), Mapping) else {} for name in ("said", "nats"))
+        strongest = max(said, key=lambda name: nats.get(name, 0.0), default=None)
         state: ChangeState = "fault" if fabricated else "adopted"
-        what = str(said[words[0]]) if words else "a reviewed call"
+        what = "a reviewed call" if strongest is None else str(said[strongest])
         return self.changes.note_label(id_, tool, state, what, traits, sequence, at)
 
     # --- Documents out ---
