@@ -9,6 +9,7 @@ from typing import Final
 from .arguments import Arguments
 from .canonical import digest
 from .clocks import Clocks, clock_values
+from .constants import Constants
 from .decision import new_scores
 from .document import Document
 from .drift import Drift, NumberChart, Stuck
@@ -35,7 +36,8 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
+        "broken", "charts", "clocks", "constant_arguments", "constants",
+        "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
         "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
         "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "repeats", "reverts", "scores",
         "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed", "within",
@@ -62,6 +64,8 @@ class ToolMemory:
         self.levels: dict[str, Level] = {}
         self.charts: dict[str, NumberChart] = {}  # of the same numbers, as they follow on one another
         self.stuck = Stuck()
+        self.constants = Constants()  # of results
+        self.constant_arguments = Constants()
         self.within: dict[str, Level] = {}  # a number's distance from its key's mean
         self.echoes = Echoes()
         self.keys = Keys()
@@ -109,6 +113,10 @@ class ToolMemory:
         sampled_out = as_usual and self.count > WELL_KNOWN and document.digest % ONE_IN != 0
         if document.kind != "empty" and not sampled_out:
             self._learn_form(document)
+            if document.layout is not None:
+                self.constants.push(document.leaves, document.layout.strings)
+                asked = {place: (text,) for place, text in arguments.values}
+                self.constant_arguments.push(asked, asked)
             self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
         self._learn_key(document, arguments, session_id, has_form, sampled_out)
 

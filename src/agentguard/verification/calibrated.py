@@ -23,7 +23,7 @@ PROMOTION: Final = 6
 FLAGGED_WEIGHT: Final = 0.3
 BLOCKED_WEIGHT: Final = 0.1
 MOST_NATS: Final = 30.0
-SURE: Final = 0.998  # of an e-process that alarms
+SURE: Final = 0.998  # a score with a bound of its own on false alarms, below that on false blocks
 WEAK_RATIO: Final = 3.5  # what is capped below it may flag, and not block
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
@@ -67,6 +67,11 @@ class Calibrated:
             # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.
             strongest = max(signal.likelihood_ratio for signal in signals.values())
             if case.document.is_error or case.document.kind == "empty" or strongest <= WEAK_RATIO:
+                verdict = "flag"
+        if verdict == "accept" and posterior >= case.settings.accept_below:
+            # So has a value that hundreds of results never had: it is not for other oddities to let it pass.
+            value = signals.get("format_mismatch")
+            if value is not None and value.fired and value.score >= SURE:
                 verdict = "flag"
         return Decision(verdict, posterior, contributions, p)
 

@@ -209,7 +209,8 @@ class Incidents:
             return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
         spoken = spoken_traits(signals, decision.contributions)
         incident = self._like(spoken) if same is None else same.incident
-        if verdict == "accept" and not (incident is not None and _keeps(incident, spoken)):
+        doubtful = posterior >= case.settings.accept_below
+        if verdict == "accept" and not (incident is not None and _keeps(incident, spoken, doubtful=doubtful)):
             if not learn or case.document.is_error or case.document.kind == "empty":
                 return Settled(verdict, posterior)  # an error tells nothing of what the tool answers otherwise
             return self._ordinary(posterior)
@@ -266,6 +267,8 @@ class Incidents:
             return verdict
         if verdict == "block" and declared:
             return "block"  # a declaration is the user's own rule, and holds every time
+        if verdict == "accept" and incident.run < KEEPS_AFTER:
+            return "flag"  # it was doubtful, and no more
         if verdict == "block" or incident.verdict == "block":
             return "block" if incident.blocked < case.contract.profile.max_blocks else "flag"
         return "flag"
@@ -396,8 +399,12 @@ def _strangers(traits: tuple[str, ...], known: tuple[str, ...]) -> bool:
     return not any(trait in known for trait in traits)
 
 
-def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]]) -> bool:
-    """A call that would be accepted by itself belongs to the incident all the same: a fault, or a run under way."""
+def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtful: bool) -> bool:
+    """A call that would be accepted by itself belongs to the incident all the same.
+
+    To a fault; to a run under way; and to a number that was off its level before, where the call is ``doubtful``: it
+    passes by the bound on false alarms alone, which suspects that nobody has reviewed are not to move.
+    """
     shared = [trait for traits in spoken.values() for trait in traits if trait in incident.traits]
     # What it is named for, or most of it: that a number is off its level as well is no ground by itself.
     if incident.traits[0] not in shared and 2 * len(shared) < len(incident.traits):
@@ -405,6 +412,8 @@ def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]]) -> bool:
     if incident.state == "fault":
         return True
     lasting = any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
+    if doubtful and is_level(incident.traits[0]):
+        return incident.state in ("open", "recovered")
     return lasting and incident.state == "open" and incident.run >= KEEPS_AFTER
 
 

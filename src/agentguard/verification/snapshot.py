@@ -27,6 +27,7 @@ from agentguard.errors import DataError
 
 from .baseline import ToolMemory
 from .clocks import Clocks
+from .constants import Constants
 from .drift import Drift, NumberChart, Stream, Stuck
 from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
@@ -48,6 +49,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Baseline: ("_histories", "_sessions", "calls", "fields", "latency", "size"),
     Categories: ("counts", "singles", "total"),
     Clocks: ("by_key", "overall", "standing"),
+    Constants: ("usual", "varied"),
     Drift: ("streams",),
     EchoPool: ("by_name", "identifiers", "others"),
     Echoes: ("rates",),
@@ -74,7 +76,8 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Stuck: ("again", "evidence", "key", "rate", "result", "run"),
     Surprises: ("bins", "floor", "prior", "total"),
     ToolMemory: (
-        "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoes",
+        "broken", "charts", "clocks", "constant_arguments", "constants",
+        "contracts", "count", "cut_objects", "cut_off", "drift", "echoes",
         "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
         "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "repeats", "reverts",
         "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",

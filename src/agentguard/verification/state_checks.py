@@ -17,6 +17,7 @@ from .baseline import ToolMemory
 from .census import parts
 from .changes import CHANGES, read_change_event
 from .clocks import Clocks
+from .constants import Constants
 from .drift import Drift, NumberChart, Stream
 from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
@@ -51,6 +52,8 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[type, ...]]] = {
     (Clocks, "by_key"): (Rate, _GIVEN_UP),
     (Clocks, "overall"): (Rate, _GIVEN_UP),
     (Clocks, "standing"): (float, int, str),
+    (Constants, "usual"): (tuple,),
+    (Constants, "varied"): (dict, _GIVEN_UP),
     (Drift, "streams"): (Stream,),
     (EchoPool, "by_name"): (Rate,),
     (Echoes, "rates"): (Rate,),
