@@ -251,7 +251,7 @@ def test_a_change_that_begins_while_the_store_is_gone_is_told_once_when_it_is_ba
         worker.engine.flush()
 
     assert states(store) == ["open"]
-    assert worker.told == [changes_in(store)[0]._replace(calls=0, blocked=0)]
+    assert worker.told == [changes_in(store)[0]._replace(calls=6, blocked=3)]
     assert changes_in(store)[0].calls == 6
 
 

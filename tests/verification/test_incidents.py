@@ -192,7 +192,25 @@ def test_a_rare_form_between_ordinary_calls_is_learned_with_its_third_run() -> N
         released.append([held.in_full for each in settled for held in each.released])
 
     assert released == [[False], [False], [True]]
-    assert tool.incidents.find(PRICE) is None  # it is a thing that the tool does
+    assert tool.find().state == "mode"  # it is a thing that the tool does
+    assert verdicts(tool.calls(2, "flag", ODD)) == "ff"
+    assert tool.find().state == "open"
+
+
+def test_what_was_a_mode_before_is_told_of_again_when_it_lasts_twice_as_long() -> None:
+    """Two calls make a change, then four, then eight."""
+    tool, said = Tool(), []
+    for _ in range(3):
+        for _ in range(2):
+            tool.calls(1, "block", ODD)
+            tool.calls(40)
+        said.append(told(tool.calls(9, "block", ODD)))
+        tool.calls(60)
+        tool.find().state = "mode"
+        tool.find().modes = len(said)
+
+    # Two single calls came before each time: the second of them was told of at first, and none later.
+    assert [moved[:1] for moved in said] == [[(1, PRICE)], [(2, PRICE)], [(6, PRICE)]]
 
 
 def test_a_fault_that_replaces_the_answers_is_no_mode_however_often_it_pauses() -> None:
@@ -426,7 +444,8 @@ def test_a_mode_on_record_is_nothing_to_look_for() -> None:
     tool.calls(2, "flag", ODD)
     follow_changes(tool.incidents, [change("mode"), change("mode", id_="ffffffffffff")])
 
-    assert list(tool.incidents) == []
+    assert [incident.state for incident in tool.incidents] == ["mode"]
+    assert verdicts(tool.calls(3)) == "aaa"
 
 
 # --- Any sequence ---

@@ -21,7 +21,7 @@ __all__ = ["FIELDS", "encode_incidents", "follow_changes", "incident_of", "resto
 #: What is kept of an incident: all but the calls that are held back.
 FIELDS: Final = (
     "id", "traits", "what", "verdict", "state", "reviewed", "calls", "blocked", "between", "runs", "run", "misses",
-    "sessions", "told", "events",
+    "sessions", "told", "modes",
 )  # fmt: skip
 _VERDICTS: Final = get_args(Verdict)
 

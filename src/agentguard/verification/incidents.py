@@ -49,12 +49,14 @@ MAX_TRAITS: Final = 16
 MAX_SESSIONS: Final = 3
 KEEPS_AFTER: Final = 2  # calls of a run, from which on it takes in what shares a trait with it
 TOLD_AFTER: Final = 2  # calls: what lasts is more than one
+MOST_MODES: Final = 10  # times that this is doubled
 ENDS_AFTER: Final = 2  # ordinary calls in a row
 SHORT_RUN: Final = 2  # calls
 UNTOLD_SESSION: Final = 3  # calls that count for a session where none is told
 RENEWED_AFTER: Final = 100  # calls, from which on a number that lies elsewhere has a new level
 MODE_AFTER: Final = 3  # runs
 BETWEEN: Final = 2  # ordinary calls to each one of a mode
+ENDED: Final = ("adopted", "mode")  # states in which calls like it are judged as they come
 QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change needs no more forbearance
 SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
 
@@ -89,11 +91,11 @@ class Incident:
         run: calls of the run that is under way; 0 where none is.
         misses: ordinary calls since the last call like it.
         told: somebody was told of it.
-        events: how many events of it are in the store's log.
+        modes: how often it was learned as a mode.
     """
 
     __slots__ = (
-        "between", "blocked", "calls", "events", "held", "id", "misses", "reviewed", "run", "runs", "sessions", "state",
+        "between", "blocked", "calls", "held", "id", "misses", "modes", "reviewed", "run", "runs", "sessions", "state",
         "told", "traits", "verdict", "what",
     )  # fmt: skip
 
@@ -112,7 +114,7 @@ class Incident:
         self.misses = 0
         self.sessions: set[str | None] = set()
         self.told = False
-        self.events = 0
+        self.modes = 0
         self.held: list[Held] = []
 
 
@@ -214,15 +216,16 @@ class Incidents:
             if not learn or case.document.is_error or case.document.kind == "empty":
                 return Settled(verdict, posterior)  # an error tells nothing of what the tool answers otherwise
             return self._ordinary(posterior)
-        if incident is None or incident.state == "adopted":
+        if incident is None or incident.state in ENDED:
             lead = lead_traits(spoken, decision.contributions)
             if not lead or (self._holds and all(map(_passes, lead))):
                 return Settled(verdict, posterior)  # nothing by which calls like it could be known
             id_ = incident_id(case.call.tool, lead[0])
-            incident = self._by_id.get(id_)
-            if incident is None or incident.state == "adopted":
+            before = incident = self._by_id.get(id_)
+            if incident is None or incident.state in ENDED:
                 what = max(spoken, key=lambda name: decision.contributions.get(name, 0.0))
                 incident = Incident(id_, lead, signals[what].detail, verdict)
+                incident.modes = 0 if before is None else before.modes
         if not learn:
             return Settled(
                 self._verdict(incident, case, verdict, declared=_declared(signals)), posterior, incident, teaches=False
@@ -284,7 +287,8 @@ class Incidents:
         incident.run += 1
         if incident.state == "recovered":
             incident.state, moved = "open", incident.told
-        if incident.calls >= TOLD_AFTER and not incident.told:
+        # Of what was learned as a mode before nobody is told again, unless it now lasts twice as long.
+        if incident.calls >= TOLD_AFTER << min(incident.modes, MOST_MODES) and not incident.told:
             incident.told = moved = True
         if len(incident.held) < MAX_HELD and case.document.size <= MAX_HELD_BYTES:
             incident.held.append(Held(case, signals, decision))
@@ -332,20 +336,23 @@ class Incidents:
             return
         if incident.runs >= MODE_AFTER and incident.between >= BETWEEN * incident.calls:
             released += self._as_mode(incident)
-        elif calls <= SHORT_RUN:
-            released += incident.held
-            incident.held = []
-            incident.state = "recovered"
         else:
             incident.state = "recovered"
+            if calls <= SHORT_RUN:
+                released += incident.held
+                incident.held = []
         self._forget_same(incident)
         if incident.told:
             moved.append(incident)
 
     def _as_mode(self, incident: Incident) -> tuple[Held, ...]:
         incident.state = "mode"
-        self._forget(incident)
-        return tuple(held._replace(in_full=True) for held in incident.held)
+        incident.modes += 1
+        incident.run = 0
+        self._forget_same(incident)
+        released = tuple(held._replace(in_full=True) for held in incident.held)
+        incident.held = []
+        return released
 
     def _forget(self, incident: Incident) -> None:
         self._by_id.pop(incident.id, None)
