@@ -492,3 +492,16 @@ def test_nor_does_it_in_the_engine(profile: dict[str, Any], result: Any, sku: st
         judged.append(ENGINE.verify(TOOL, args={"sku": sku}, result=result, execution_time_ms=ms, learn=False))
     if broken(judged[1].signals):
         assert judged[1].posterior >= judged[0].posterior - 1e-12
+
+
+@pytest.mark.parametrize("apart", [2, 5])
+def test_what_breaks_a_declaration_becomes_no_mode_however_often_it_comes_between_ordinary_calls(apart: int) -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("weather", required_fields=["degrees"])
+    verdicts = []
+    for number in range(60):
+        for place in range(apart):
+            engine.verify("weather", args={"n": number, "place": place}, result={"degrees": number + place})
+        verdicts.append(engine.verify("weather", args={"n": number}, result={}).verdict)
+
+    assert set(verdicts) == {"block"}

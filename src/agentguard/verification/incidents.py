@@ -69,7 +69,10 @@ OF_A_LEVEL: Final = (" above its level", " below its level")
 
 
 class Held(NamedTuple):
-    """A call that was held back: what it takes to learn it after all; ``in_full`` where it is taken as genuine."""
+    """A call that was held back: what it takes to learn it after all; ``in_full`` where it is taken as genuine.
+
+    ``signals`` are those that learn.
+    """
 
     case: Case
     signals: dict[str, SignalResult]
@@ -291,7 +294,9 @@ class Incidents:
         if incident.calls >= TOLD_AFTER << min(incident.modes, MOST_MODES) and not incident.told:
             incident.told = moved = True
         if len(incident.held) < MAX_HELD and case.document.size <= MAX_HELD_BYTES:
-            incident.held.append(Held(case, signals, decision))
+            # That a declaration is broken is learned from nobody but the user: not from a mode, nor from an adoption.
+            learned = {name: one for name, one in signals.items() if one.p_value is not None or not self._holds}
+            incident.held.append(Held(case, learned, decision))
         if len(incident.sessions) < MAX_SESSIONS:
             incident.sessions.add(session)
         before, released = incident.state, self._released(incident, case)
