@@ -395,6 +395,33 @@ def test_a_price_that_was_labelled_fabricated_is_blocked_from_then_on(seed: int)
     assert engine.verify("get_price", **price(rng, 950.5)).verdict == "block"
 
 
+def test_thirty_labels_on_one_change_are_one_label_for_the_prior() -> None:
+    """A Beta that starts at .15 with the weight of 40 calls: (6 + 1) / 41, and not (6 + 30) / 70."""
+    engine, rng = VerificationEngine(), random.Random(5)
+    for _ in range(200):
+        engine.verify("get_price", **price(rng))
+    for number in range(30):
+        call = price(rng)
+        del call["result"]["currency"]
+        verdict = engine.verify("get_price", **call, call_id=f"bad {number}")
+        engine.record_feedback("get_price", verdict.posterior, True, f"bad {number}")
+
+    assert engine.thresholds("get_price").prior == pytest.approx(7 / 41)
+
+
+def test_labels_on_calls_of_no_change_count_each() -> None:
+    """Ten genuine ones: 6 / 50."""
+    engine, rng = VerificationEngine(), random.Random(5)
+    for _ in range(60):
+        engine.verify("get_price", **price(rng))
+    for number in range(10):
+        verdict = engine.verify("get_price", **price(rng), call_id=f"good {number}")
+        assert verdict.verdict == "accept"
+        engine.record_feedback("get_price", verdict.posterior, False, f"good {number}")
+
+    assert engine.thresholds("get_price").prior == pytest.approx(6 / 50)
+
+
 # --- The document's three steps, in reference mode ---
 
 

@@ -82,9 +82,7 @@ class NumberChart:
     alarms are held against how often this tool has had such.
     """
 
-    __slots__ = (
-        "evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread",
-    )  # fmt: skip
+    __slots__ = ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread")
 
     def __init__(self) -> None:
         self.run = 0  # points on one side of the level up to the last, below 0 those that lie below it; eight at most

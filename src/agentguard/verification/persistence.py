@@ -295,10 +295,15 @@ class Persistence:
         So does "fabricated" on a call that was accepted: what was odd about it, however little, is a fault from now on,
         and "genuine" on the same call takes that back.
         """
-        id_, traits = _change_of(event)
         tool, fabricated = str(event["tool"]), bool(event["was_hallucination"])
-        if id_ is None or (not isinstance(event.get("change"), str) and not fabricated and not self.changes.find(id_)):
-            return False
+        traits, id_ = event.get("traits"), event.get("change")
+        traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
+        if not isinstance(id_, str):
+            if not traits:
+                return False
+            id_ = incident_id(tool, traits[0])
+            if not fabricated and self.changes.find(id_) is None:
+                return False
         said, nats = (dict(event[name]) if isinstance(event.get(name), Mapping) else {} for name in ("said", "nats"))
         strongest = max(said, key=lambda name: nats.get(name, 0.0), default=None)
         state: ChangeState = "fault" if fabricated else "adopted"
@@ -375,16 +380,6 @@ def _experience(record: Any) -> int:
     return 0
 
 
-def _change_of(event: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
-    """The id of the change that a labelled call belongs to, and its traits; of an accepted one what it would begin."""
-    traits = event.get("traits")
-    traits = tuple(map(str, traits)) if isinstance(traits, (list, tuple)) else ()
-    id_ = event.get("change")
-    if isinstance(id_, str):
-        return id_, traits
-    return (incident_id(str(event["tool"]), traits[0]) if traits else None), traits
-
-
 def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0, *, by_change: bool = True) -> bool:
     """Count the label in an event of the log, which has this number there; False where there is none in it.
 
@@ -392,6 +387,7 @@ def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0, *,
     """
     try:
         tool, was_hallucination, call_id = str(event["tool"]), event["was_hallucination"], event.get("call_id")
+        change = event.get("change")
         weight = 1.0 / max(float(event.get("propensity") or 1.0), 1e-9)
         fired = [str(name) for name in event.get("fired", ())]
     except (KeyError, TypeError, ValueError):
@@ -402,7 +398,7 @@ def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0, *,
         weight=weight,
         fired=fired,
         call_id=None if call_id is None else str(call_id),
-        change=_change_of(event)[0] if by_change else None,
+        change=change if by_change and isinstance(change, str) else None,
         sequence=sequence,
     )
     return True

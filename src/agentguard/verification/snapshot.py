@@ -57,9 +57,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
     Keys: ("by_key", "owners", "word_counts"),
     Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
-    NumberChart: (
-        "evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread",
-    ),
+    NumberChart: ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread"),
     Owner: ("results", "tool", "votes"),
     Pool: (
         "broken", "changes", "echoes", "errors", "foreign", "foreign_form", "foreign_sister", "foreign_tool", "forms",

@@ -23,8 +23,8 @@ class FormatMismatch(LearnedCheck):
 
     See ``conflicts`` for types, NaN and the infinities, ``formats`` for dates and ``constants`` for strings that hardly
     ever change; these may follow what was asked, so a value that the arguments have, and any where an argument that
-    hardly ever changes has changed too, is none. All are told from what interfaces
-    come by, a new field or a new state, and held against how often this tool's genuine calls do such a thing.
+    hardly ever changes has changed too, is none. All are told from what interfaces come by, a new field or a new state,
+    and held against how often this tool's genuine calls do such a thing.
     """
 
     name = "format_mismatch"
