@@ -166,7 +166,7 @@ class ObservedEngine(VerificationEngine):
         return self
 
     def thresholds(self, tool: str | None = None) -> Settings:
-        """What is in force in the engine for a tool, or for all."""
+        """The settings in force in the engine for a tool, or for all."""
         return self._engine.thresholds(tool)
 
     def reset(self, tool: str, *, labels: bool = False) -> None:

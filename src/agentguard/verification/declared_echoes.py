@@ -58,7 +58,7 @@ class EchoRule(NamedTuple):
         return cls(argument, path, rows, place_of(argument), f"every {place}", FieldPath.parse(path).steps)
 
     def rows_of(self, arguments: Arguments, args: Any, document: Document) -> Rows | None:
-        """What stands at the declared place; None where the argument or the place is absent, which says nothing.
+        """Count the values at the declared place; None where the argument or the place is absent, which says nothing.
 
         Args:
             arguments: the call's arguments, read.

@@ -460,7 +460,7 @@ class VerificationEngine:
             state.trusted_left = n
 
     def thresholds(self, tool: str | None = None) -> Settings:
-        """What is in force for a tool, with what labels have made of it; without a name, what is set for all tools.
+        """The settings in force for a tool, as labels have moved them; without a name, those set for all tools.
 
         ``likelihood_ratios`` has the ratio of every signal that the engine knows a ratio of.
 

@@ -27,7 +27,7 @@ _VERDICTS: Final = get_args(Verdict)
 
 
 def encode_incidents(incidents: Incidents) -> Any:
-    """What ``restore_incidents`` reads; None where there is nothing to keep.
+    """Encode incidents for ``restore_incidents``; None where there is nothing to keep.
 
     >>> encode_incidents(Incidents())
     """
@@ -89,7 +89,7 @@ def incident_of(change: Change) -> Incident:
 
 
 def _fields(incident: Incident) -> dict[str, Any]:
-    """What is kept of an incident, in the same order always."""
+    """The fields of an incident that are kept, always in the same order."""
     fields = {name: getattr(incident, name) for name in FIELDS}
     return {**fields, "sessions": sorted(incident.sessions, key=lambda session: (session is not None, session or ""))}
 
