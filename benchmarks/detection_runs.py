@@ -27,7 +27,8 @@ RUNS = (
     Plan("calibrated mode", ()),
     Plan("calibrated mode, a tenth of the history bad", ("--tasks", "swaps", "--contaminate", "0.1")),
     Plan("calibrated mode, at most 5 past calls a tool", ("--tasks", "swaps", "--history", "5")),
-    Plan("reference mode", ("--engine", "benchmarks.reference_engine:make")),
+    Plan("reference mode", ("--engine", "benchmarks.engines:reference")),
+    Plan("calibrated mode, changes adopted", ("--tasks", "stream,swaps", "--engine", "benchmarks.engines:reviewed")),
 )
 
 

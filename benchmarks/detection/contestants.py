@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import engines
+
 from agentguard.verification import VerificationEngine, VerificationResult
 
 from .stream import Event
 
-__all__ = ["REPLAY", "Contestant", "Score", "ours", "ours_in_full", "reference"]
+__all__ = ["REPLAY", "Contestant", "Score", "ours", "ours_in_full", "reference", "reviewed"]
 
 REPLAY = ("duplicate_result", "historical_inconsistency")  # they remember whole answers
 NEVER = 1e-12  # a rate of false blocks so low that no call is blocked, and so none is judged in tier 0 alone
@@ -40,9 +42,14 @@ def ours(events: Iterable[Event]) -> list[Score]:
     return _judged(VerificationEngine(), events)
 
 
+def reviewed(events: Iterable[Event]) -> list[Score]:
+    """The default engine with a reviewer who adopts each change that it tells of; for histories that are clean."""
+    return _judged(engines.reviewed(), events)
+
+
 def reference(events: Iterable[Event]) -> list[Score]:
     """The engine that follows the published document, without a profile."""
-    return _judged(VerificationEngine(mode="reference"), events)
+    return _judged(engines.reference(), events)
 
 
 def ours_in_full(events: Iterable[Event]) -> list[Score]:

@@ -51,9 +51,11 @@ def genuine(known: Sequence[Judged], first: Sequence[Judged]) -> list[Line]:
     ]
 
 
-def recall(found: Sequence[Cell]) -> list[Line]:
-    """Recall at 1% of the faults that have a goal."""
-    return [_line(f"recall, {fault}", over_families(recalls(found, fault)), goal) for fault, goal in RECALL.items()]
+def recall(found: Sequence[Cell], where: str = "") -> list[Line]:
+    """Recall at 1% of the faults that have a goal; ``where`` is added to what is said of it."""
+    return [
+        _line(f"recall, {fault}{where}", over_families(recalls(found, fault)), goal) for fault, goal in RECALL.items()
+    ]
 
 
 def blocked_share(found: Sequence[Cell]) -> list[Line]:

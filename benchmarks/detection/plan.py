@@ -32,6 +32,7 @@ class Results(NamedTuple):
 
     Attributes:
         clean: our engine on clean histories.
+        reviewed: the same with a reviewer who adopts each change that is told of.
         spoiled: the same with a share of the history bad, by that share.
         beside: every contestant on courses of their own, the same for all, by name; ours is first.
         every_signal: our engine with each signal left out.
@@ -40,6 +41,7 @@ class Results(NamedTuple):
     """
 
     clean: list[Judged]
+    reviewed: list[Judged]
     spoiled: dict[float, list[Judged]]
     beside: dict[str, list[Judged]]
     every_signal: list[Judged]
@@ -53,6 +55,7 @@ def whole(console: Console) -> Results:
     with _Pool(console) as pool:
         return Results(
             pool.judged("our engine", "ours", SEEDS, CALLS),
+            pool.judged("our engine, reviewed", "ours, reviewed", SEEDS, CALLS),
             {
                 share: pool.judged(f"{share:.0%} of the history bad", "ours", FEWER_SEEDS, CALLS, share)
                 for share in SPOILED

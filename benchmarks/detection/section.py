@@ -41,9 +41,11 @@ def section(results: Results) -> Section:
     """Everything, with its goals."""
     known, first = warm(results.clean), early(results.clean)
     found = cells(known)
+    adopted = cells(warm(results.reviewed))
     goals = [
         *lines.genuine(known, first),
         *lines.recall(found),
+        *lines.recall(adopted, ", changes adopted"),
         *lines.blocked_share(found),
         *lines.instant(known),
         *lines.calibration(known),
@@ -60,6 +62,10 @@ def section(results: Results) -> Section:
         "### By fault",
         faults_table(found),
         _picture("curve", "Wrong answers blocked against genuine ones blocked"),
+        "### Where changes are adopted",
+        "The same courses, beside a reviewer who adopts each change that is told of. A family that changes for good is "
+        "flagged in every call until somebody does, and then takes up most of the 1% by itself.",
+        _adopted(found, adopted, known, warm(results.reviewed)),
         "### By family",
         "Means over the faults; genuine calls after a tool's first 20.",
         _families(found, known),
@@ -124,6 +130,21 @@ def faults_table(found: Sequence[Cell]) -> str:
         "flagged or blocked", "AUROC",
     )  # fmt: skip
     return markdown(header, rows)
+
+
+def _adopted(
+    found: Sequence[Cell], adopted: Sequence[Cell], known: Sequence[Judged], reviewed: Sequence[Judged]
+) -> str:
+    rows = []
+    for fault in sorted(FAULTS):
+        figures = [over_families(recalls(some, fault)) for some in (found, adopted)]
+        rows.append([f"{fault}, recall", *map(_with_interval, figures)])
+    for alarm in ("flagged", "blocked"):
+        shares = [{one.family: getattr(one, alarm) for one in false_alarms(some)} for some in (known, reviewed)]
+        figures = [over_families(some, worst=max) for some in shares]
+        what = "genuine calls flagged or blocked" if alarm == "flagged" else "genuine calls blocked"
+        rows.append([what, *(_with_interval(figure, as_share) for figure in figures)])
+    return markdown(("", "nobody adopts", "changes adopted"), rows)
 
 
 def _families(found: Sequence[Cell], known: Sequence[Judged]) -> str:

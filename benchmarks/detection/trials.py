@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .contestants import Contestant, Score, ours, ours_in_full, reference
+from .contestants import Contestant, Score, ours, ours_in_full, reference, reviewed
 from .forest import forest
 from .rival import rival
 from .stream import GENUINE, WARM, agents, events
@@ -13,7 +13,7 @@ from .stream import GENUINE, WARM, agents, events
 __all__ = ["CONTESTANTS", "Judged", "Trial", "run", "trials"]
 
 CONTESTANTS: dict[str, Contestant] = {
-    "ours": ours, "ours, every signal": ours_in_full, "reference mode": reference,
+    "ours": ours, "ours, reviewed": reviewed, "ours, every signal": ours_in_full, "reference mode": reference,
     "isolation forest": forest, "awesome-agentguard": rival,
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import engines
 from detection.families import FAMILIES
 from detection_runs import ROOT
 from peer import PeerMissingError, peer_python
@@ -24,7 +25,7 @@ from .forks import can_fork
 from .protocol import Lasted, Said, courses, lasted
 from .streams import Stream, generated, recorded
 
-__all__ = ["Outcome", "Results", "Verdicts", "script_command", "script_report", "whole"]
+__all__ = ["Outcome", "Results", "Reviewed", "Verdicts", "script_command", "script_report", "whole"]
 
 SEEDS = (1,)
 HERE = Path(__file__).resolve().parent
@@ -54,6 +55,13 @@ class Verdicts(NamedTuple):
     streams: Sequence[Stream]
 
 
+class Reviewed(NamedTuple):
+    """Genuine streams beside a reviewer who adopts each change that is told of."""
+
+    recorded: Sequence[Stream]
+    generated: Sequence[Stream]
+
+
 class Results(NamedTuple):
     """Everything.
 
@@ -62,6 +70,7 @@ class Results(NamedTuple):
         ours, rival: generated tools; None where the peer did not take part.
         recorded: recorded genuine streams; empty where there are none.
         marked: the same, the engine told which calls were marked as errors.
+        reviewed: the recorded streams and the generated ones, each change that was told of adopted.
         curve: engine variants.
         rival_missing: why the peer did not take part; empty where it did.
     """
@@ -72,6 +81,7 @@ class Results(NamedTuple):
     rival: Verdicts | None
     recorded: Sequence[Stream]
     marked: Sequence[Stream]
+    reviewed: Reviewed
     curve: Sequence[Point]
     rival_missing: str = ""
 
@@ -114,19 +124,22 @@ def whole(
         planned = courses(SEEDS, families)
         done = task("generated tools", len(planned))
         found, changes = lasted(VerificationEngine, planned, done=done)
-        done = task("genuine streams", 3)
+        done = task("genuine streams", 4)
         ours = Verdicts(found, changes, generated(VerificationEngine, SEEDS, families))
         done()
         real = recorded(VerificationEngine, data) if data.is_dir() else []
         done()
         marked = recorded(VerificationEngine, data, marked=True) if data.is_dir() else []
         done()
+        adopted = recorded(engines.reviewed, data) if data.is_dir() else []
+        reviewed = Reviewed(adopted, generated(engines.reviewed, SEEDS, families))
+        done()
         done = task("generated tools, the peer", 1)
         rival = None if rival_python is None else _rival_verdicts(rival_python, families)
         done()
         done = task("what it costs to hold", len(variants))
         points = curve(variants, data, done)
-    return Results(ours_script, rival_script, ours, rival, real, marked, points, rival_missing)
+    return Results(ours_script, rival_script, ours, rival, real, marked, reviewed, points, rival_missing)
 
 
 def script_command(script: Path, data: Path) -> str:

@@ -66,7 +66,7 @@ def main(
     elif streams:
         found = [*recorded(make, data), *generated(make, SEEDS, families)]
         marked = recorded(make, data, marked=True)
-        typer.echo(streams_table(found[: len(marked)], marked) + "\n\n" + streams_table(found[len(marked) :], ()))
+        typer.echo(streams_table(found[: len(marked)], marked=marked) + "\n\n" + streams_table(found[len(marked) :]))
         if words:
             typer.echo("\n".join(["", *(f"{one.source}: {told}" for one in found for told in one.told)]))
     elif script_run:

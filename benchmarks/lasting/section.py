@@ -59,7 +59,11 @@ INCIDENT = """\
 Flagged and blocked are shares of the genuine calls after a tool's first 20; *incidents* are the lasting changes that
 were told of (`engine.changes()`), in 1,000 genuine calls. *Errors*: calls that were marked as errors where they were
 recorded, and the share of them that is flagged or blocked where the engine is told so (`is_error`); only the real MCP
-servers, `mcp_recorded`, marked theirs themselves."""
+servers, `mcp_recorded`, marked theirs themselves. *Changes adopted*: the same streams beside a reviewer who adopts each
+change that is told of, which is the right answer to all of them."""
+
+
+ALARMS = ("flagged or blocked", "blocked", "incidents in 1,000 calls")
 
 
 class Row(NamedTuple):
@@ -94,8 +98,10 @@ def section(results: Results, script_command: str) -> Section:
         faults_table(results.ours.lasted),
         "### Incidents on genuine calls",
         INCIDENT,
-        streams_table(results.recorded, results.marked) if results.recorded else "**Not measured**: no recorded calls.",
-        streams_table(results.ours.streams, ()),
+        streams_table(results.recorded, results.reviewed.recorded, results.marked)
+        if results.recorded
+        else "**Not measured**: no recorded calls.",
+        streams_table(results.ours.streams, results.reviewed.generated),
         "### What holding costs",
         "Engine variants, on what is not held out. Held: mean over kinds of fault, on generated tools.",
         curve_table(results.curve),
@@ -128,6 +134,7 @@ def goal_lines(results: Results) -> list[Line]:
         _worst("after a genuine change that was labelled, not accepted", "recorded",
                {"": report.get(CHANGE, {}).get("flagged")}, CHANGED, max),
         *_alarms("recorded", results.recorded),
+        *_alarms("recorded, changes adopted", results.reviewed.recorded),
     ]  # fmt: skip
     marked = pooled(one for one in results.marked if one.source.startswith(MARKED))
     errors = f"calls marked as errors not accepted, of {marked.errors}"
@@ -141,6 +148,7 @@ def goal_lines(results: Results) -> list[Line]:
         Line(("after a genuine change that was labelled, not accepted", "generated", "–"),
              changed(results.ours.changes), CHANGED),
         *_alarms("generated", results.ours.streams),
+        *_alarms("generated, changes adopted", results.reviewed.generated),
     ]  # fmt: skip
     return lines
 
@@ -265,28 +273,36 @@ def changed(changes: Mapping[str, Sequence[str]]) -> float | None:
     return _mean([sum(verdict != "accept" for verdict in said) / len(said) for said in changes.values()])
 
 
-def streams_table(streams: Sequence[Stream], marked: Sequence[Stream]) -> str:
-    """False alarms by source; ``marked`` are the same streams, the engine told which calls were marked as errors."""
-    told = {one.source: one for one in marked}
+def streams_table(streams: Sequence[Stream], adopted: Sequence[Stream] = (), marked: Sequence[Stream] = ()) -> str:
+    """False alarms by source.
+
+    Args:
+        streams: as they came out.
+        adopted: the same, each change that was told of adopted.
+        marked: the same, the engine told which calls were marked as errors.
+    """
+    header = ["source" if marked else "family", "calls", "after the first 20", *ALARMS]
+    header += [f"{alarm}, changes adopted" for alarm in ALARMS] if adopted else []
+    header += ["errors", "not accepted"] if marked else []
     rows = []
-    for one in streams:
-        row = [one.source, str(one.calls), str(one.known), as_share(one.flagged_share), as_share(one.blocked_share)]
-        row += [_count(one.changes), as_per_thousand(one.per_thousand)]
-        if marked:
-            row += [str(told[one.source].errors), as_share(told[one.source].errors_share)]
+    for source in [*(one.source for one in streams), None]:  # the last row is of all together
+        here, reviewed, told = (
+            [one for one in some if source in (one.source, None)] for some in (streams, adopted, marked)
+        )
+        whole, errors = pooled(here), pooled(told)
+        row = [source or "all; shares are means", str(whole.calls), str(whole.known), *_alarm_cells(here)]
+        row += _alarm_cells(reviewed) if adopted else []
+        row += [str(errors.errors), as_share(errors.errors_share)] if marked else []
         rows.append(row)
-    whole = pooled(streams)
-    last = ["all; shares are means", str(whole.calls), str(whole.known)]
-    last += [
+    return markdown(header, rows)
+
+
+def _alarm_cells(streams: Sequence[Stream]) -> list[str]:
+    return [
         as_share(_mean([one.flagged_share for one in streams])),
         as_share(_mean([one.blocked_share for one in streams])),
+        as_per_thousand(pooled(streams).per_thousand),
     ]
-    last += [_count(whole.changes), as_per_thousand(whole.per_thousand)]
-    if marked:
-        last += [str(pooled(marked).errors), as_share(pooled(marked).errors_share)]
-    header = ["source" if marked else "family", "calls", "after the first 20", "flagged or blocked", "blocked"]
-    header += ["incidents", "in 1,000 calls", *(["errors", "not accepted"] if marked else [])]
-    return markdown(header, [*rows, last])
 
 
 def curve_table(points: Sequence[Point]) -> str:
@@ -354,10 +370,6 @@ def _beside(name: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> li
 
 def _interval(figure: Figure | None) -> str:
     return "–" if figure is None else with_interval(figure)
-
-
-def _count(number: int | None) -> str:
-    return "–" if number is None else str(number)
 
 
 def _mean(figures: Iterable[float | None]) -> float | None:

@@ -141,7 +141,7 @@ def test_change_goals_are_for_new_fields_and_states():
 def test_a_bad_history_is_held_against_the_same_courses():
     clean = [*GENUINE, said(0.9, "stale"), said(0.9, "stale", seed=2)]
     spoiled = {0.1: [*GENUINE, said(0.01, "stale")]}
-    results = Results(clean, spoiled, {}, [], [])
+    results = Results(clean, clean, spoiled, {}, [], [])
     figures = {line.cells[0].split(", ")[-1]: line.figure for line in lines.spoiled(results)}
     assert figures["stale"] == -1.0
     assert [one.seed for one in lines.same_courses(clean, spoiled)] == [1] * 101
@@ -154,19 +154,19 @@ def results():
     clean, full, spoiled = map(run, (plan, plan._replace(contestant="ours, every signal"), plan._replace(spoiled=0.3)))
     recoveries = [Recovery("nothing", "records", ("accept",) * 9), Recovery("new_field", "records", ("block",) * 9)]
     beside = {"default mode": clean, "reference mode": run(plan._replace(contestant="reference mode"))}
-    return Results(clean, {0.3: spoiled}, beside, full, recoveries, "it is not there")
+    return Results(clean, clean, {0.3: spoiled}, beside, full, recoveries, "it is not there")
 
 
 def test_the_section_says_every_part_and_what_was_held_out(results):
     whole = section(results)
     text = "\n\n".join(whole.text)
-    for heading in "By fault|By family|Reliability|Bad history|Calls 3 to 10|Genuine changes|Beside".split("|"):
+    for heading in "By fault|Where changes are adopted|By family|Reliability|Bad history|Calls 3 to 10|Genuine changes|Beside".split("|"):
         assert f"### {heading}" in text
     assert "(calculations, empties, evolving, lists, prices, records, siblings, yaml_text)" in text
     assert "**awesome-agentguard was not measured**: it is not there." in text
     assert "| genuine new state blocked | – | – | – | ≤ 5.0% | not measured |" in text
     assert "| structure_mismatch |" in text
-    assert tally(whole.lines).startswith(f"{sum(line.goal.reached(line.figure) is True for line in whole.lines)} of 23")
+    assert tally(whole.lines).startswith(f"{sum(line.goal.reached(line.figure) is True for line in whole.lines)} of 27")
 
 
 def test_a_section_stands_in_the_document_and_its_goals_count(results):

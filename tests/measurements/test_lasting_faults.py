@@ -17,7 +17,7 @@ from lasting.curve import Point, Variant, curve
 from lasting.faults import LASTING
 from lasting.forks import WorkFailedError, forked
 from lasting.pictures import PICTURE, draw
-from lasting.plan import Outcome, Results, Verdicts, script_report
+from lasting.plan import Outcome, Results, Reviewed, Verdicts, script_report
 from lasting.protocol import (
     AFTER,
     BEFORE,
@@ -516,7 +516,11 @@ def results(**changes):
         Point("low", 0.9, 0.8, 0.01, 0.02, 0.004, 2.0, None, None, None),
         Point("high", 0.8, 0.7, 0.01, 0.01, 0.002, 1.0, None, None, None),
     ]
-    whole = Results(Outcome(report), Outcome({"null": kind(held=0.1)}), ours, ours, streams, streams, points)
+    adopted = Reviewed(
+        [stream._replace(flagged=4, blocked=1, changes=1) for stream in streams],
+        [Stream("records", 1_000, 980, 10, 0, 2, [], 0, 0)],
+    )
+    whole = Results(Outcome(report), Outcome({"null": kind(held=0.1)}), ours, ours, streams, streams, adopted, points)
     return whole._replace(**changes)
 
 
@@ -544,16 +548,16 @@ def test_the_section_has_every_part_and_marks_what_is_held_out():
         assert f"### Lasting faults {heading}".replace("faults goals", "faults: goals") in text
     assert "| instant | held out | 2 | 1.000 | 0.500 (0.500 to 0.500) | 0.500 (0.500 to 0.500) |" in text
     assert "| scaled |  | 2 |" in text
-    assert "| mcp_recorded/x | 1000 | 900 | 1.0% | 0.0% | 2 | 2.0 | 50 | 4.0% |" in text
+    assert "| mcp_recorded/x | 1000 | 900 | 1.0% | 0.0% | 2.0 | 0.4% | 0.1% | 1.0 | 50 | 4.0% |" in text
     assert "| null | 1.000 | 1.000 | 0.950 | 0.100 |" in text
     assert PICTURE in text
     # Missed: held and held of scaled, after, errors; of the generated streams flags and incidents.
-    assert tally(whole.lines).startswith("15 of 21 reached, 6 missed")
+    assert tally(whole.lines).startswith("21 of 27 reached, 6 missed")
 
 
 def test_the_section_says_what_was_not_measured():
     gone = Outcome(None, "there is no folder ../data")
-    bare = results(script=gone, recorded=[], marked=[], rival=None, rival_missing="no network")
+    bare = results(script=gone, recorded=[], marked=[], reviewed=Reviewed([], []), rival=None, rival_missing="no network")
     text = "\n".join(section(bare, "python any.py").text)
     assert text.count("**Not measured**: there is no folder ../data.") == 2
     assert "**Not measured**: no recorded calls." in text
