@@ -97,17 +97,18 @@ class NumberChart:
 
     def surprise(self, x: float, level: Level) -> tuple[float, bool]:
         """``-ln p`` of what the point completes, and whether it lies above; (0, ...) where it completes nothing."""
-        if level.count < CHART_WARM_UP or level.only_grows:
+        if level.count < CHART_WARM_UP or (level.falls == 0 and level.only_grows):
             return 0.0, True
         if self.evidence > 0.0:
             z, p = self._place(x, level)
             evidence = self._grown(p)
             found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
             return max(found, self._rules(z)), z > 0.0
-        slope = self._inertia()
-        if slope > 0.0:  # the rules are for independent points, and no single point is an alarm of the e-process
-            return 0.0, True
+        if self.lag >= LITTLE_INERTIA * self.power:
+            return 0.0, True  # the rules are for independent points, and no single point is an alarm of the e-process
         z = (x - level.mean) / math.sqrt(level.variance)
+        if -1.0 <= z <= 1.0 and -7 < self.run < 7:
+            return 0.0, True  # most points
         return self._rules(z), z > 0.0
 
     def _rules(self, z: float) -> float:
@@ -124,7 +125,7 @@ class NumberChart:
 
     def push(self, x: float, level: Level) -> None:
         """Take in a point; the level does not have it yet."""
-        if level.count < CHART_WARM_UP or level.only_grows:
+        if level.count < CHART_WARM_UP or (level.falls == 0 and level.only_grows):
             return
         z, p = self._place(x, level)
         before = self.evidence
@@ -135,13 +136,18 @@ class NumberChart:
         else:
             self.lag = FADING * self.lag + z * self.last
             self.power = FADING * self.power + z * z
-        self.last = min(max(z, -WINSOR), WINSOR)
-        self.recent = (self.recent << 4 | (0 if -1.0 <= z <= 1.0 else _beyond(z))) & 0xFFFF
+        if -1.0 <= z <= 1.0:
+            self.last, beyond = z, 0
+        else:
+            self.last, beyond = min(max(z, -WINSOR), WINSOR), _beyond(z)
+        self.recent = (self.recent << 4 | beyond) & 0xFFFF
         run = self.run
         if z > 0.0:
-            self.run = min(run + 1, 8) if run > 0 else 1
+            self.run = 1 if run <= 0 else run + 1 if run < 8 else 8
+        elif z < 0.0:
+            self.run = -1 if run >= 0 else run - 1 if run > -8 else -8
         else:
-            self.run = 0 if z == 0.0 else max(run - 1, -8) if run < 0 else -1
+            self.run = 0
 
     def _place(self, x: float, level: Level) -> tuple[float, float]:
         """The point in spreads from the level, and the p-value of what its inertia does not explain; 1 if usual."""
