@@ -38,6 +38,9 @@ SETTINGS: Final = {
 SYNCHRONOUS: Final = {"process": 1, "power": 2}  # NORMAL and FULL
 
 
+_left: Final[list[sqlite3.Connection]] = []
+
+
 class RefusedRowError(StoreError):
     """A row that no store writes."""
 
@@ -158,6 +161,12 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def leave(self) -> None:
+        """Have no more to do with the connection, not even to close it: it is another process's."""
+        if self._connection is not None:
+            _left.append(self._connection)
+            self._connection = None
 
     def check_format(self) -> None:
         """Another process may have brought the file to a newer format since it was opened."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 import weakref
 from typing import Protocol
 from uuid import uuid4
+
+from agentguard import forks
 
 __all__ = ["Flushed", "Flusher", "new_worker"]
 
@@ -44,15 +45,17 @@ class Flusher:
     def __init__(self, flushed: Flushed, seconds: float) -> None:
         self._flushed = weakref.ref(flushed)
         self._seconds = seconds
-        self._busy = threading.Lock()
+        self._busy = forks.lock(forks.Rank.FLUSH)
         self._stopped = threading.Event()
         self._start()
         _running.add(self)
+        forks.watch(self)
 
     def stop(self) -> None:
         """End the flushing; the last flush is the caller's. Waits for one that is under way."""
         self._stopped.set()
         _running.discard(self)
+        forks.unwatch(self)
         with self._busy:
             pass
 
@@ -73,36 +76,19 @@ class Flusher:
                 flushed.flush_quietly()
         return True
 
-    def _restart(self) -> None:
-        """In a forked child, which has none of its parent's threads."""
+    def forking(self) -> None:
+        """Nothing: whoever forks holds the lock of the flush."""
+
+    def forked(self) -> None:
+        """In a child process, which has none of its parent's threads."""
         flushed = self._flushed()
         if flushed is not None:
             flushed.forked()
-            self._busy = threading.Lock()
             self._stopped = threading.Event()
             self._start()
 
 
 _running: weakref.WeakSet[Flusher] = weakref.WeakSet()
-_held: list[Flusher] = []
-
-
-def _before_fork() -> None:
-    _held[:] = list(_running)
-    for flusher in _held:
-        flusher._busy.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    for flusher in _held:
-        flusher._busy.release()
-    _held.clear()
-
-
-def _after_fork_in_child() -> None:
-    for flusher in _held:
-        flusher._restart()
-    _held.clear()
 
 
 def _at_exit() -> None:
@@ -111,5 +97,3 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

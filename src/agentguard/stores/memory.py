@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from threading import Lock
+from threading import RLock
 from typing import NamedTuple
 
+from agentguard import forks
 from agentguard.errors import StoreError
 
 from .base import Delta, Document, Event, Record
@@ -52,7 +53,7 @@ class MemoryStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_events, self._max_names, self._max_hours, self._clock = max_events, max_names, max_hours, clock
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.STORE)
         self._open = True
         self._events: dict[str, deque[tuple[int, _Kept]]] = {}
         self._last: dict[str, int] = {}
@@ -182,7 +183,7 @@ class MemoryStore:
         for old in [old for old in self._hours if old <= hour - self._max_hours]:
             del self._hours[old]
 
-    def _used(self) -> Lock:
+    def _used(self) -> RLock:
         if not self._open:
             raise StoreError("the store is closed; open a new one")
         return self._lock

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from threading import Lock
 from typing import Any, NamedTuple, TypeGuard
 
+from agentguard import forks
 from agentguard.errors import StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
@@ -164,10 +164,10 @@ class Audit:
     def __init__(self, store: Store, rate: float | None) -> None:
         self._store = store
         self._rate = rate
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.AUDIT)
         self._calls: OrderedDict[tuple[str, str], Judged] = OrderedDict()
         self._read = 0
-        self._writing = Lock()
+        self._writing = forks.lock(forks.Rank.AUDIT)
         self._waiting: deque[Mapping[str, Any]] = deque(maxlen=MAX_WAITING)
 
     def put(

@@ -28,9 +28,9 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import inf
-from threading import Lock
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
+from agentguard import forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
@@ -320,8 +320,8 @@ class ChangeLog:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._turn = Lock()  # one thread at a time uses the log
-        self._lock = Lock()  # of what follows; held by nobody who asks the store or calls back
+        self._turn = forks.lock(forks.Rank.CHANGE_LOG)  # one thread at a time uses the log
+        self._lock = forks.lock(forks.Rank.CHANGES)  # of what follows; held by nobody who asks the store or calls back
         self._lives: OrderedDict[str, _Life] = OrderedDict()
         self._waiting: list[_Note] = []
         self._news: deque[Change] = deque(maxlen=MAX_KNOWN)
@@ -398,7 +398,7 @@ class ChangeLog:
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write."""
-        self._turn, self._lock, self._announcing = Lock(), Lock(), False
+        self._announcing = False
         self._waiting.clear()
         self._news.clear()
         self._claimed.clear()

@@ -14,9 +14,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from threading import Lock
 from typing import Any, NamedTuple
 
+from agentguard import forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.flusher import Flusher
@@ -85,7 +85,7 @@ class Persistence:
     def __init__(self, store: Store, method: Method, mode: str, audit: Audit) -> None:
         self._store, self._method, self._mode, self._audit = store, method, mode, audit
         self.store = store
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.PERSISTENCE)
         self._registry: Registry | None = None
         self._failing = False
         self._started = False
@@ -205,7 +205,6 @@ class Persistence:
 
     def forked(self) -> None:
         """In a child process: what was counted before is the parent's to hand over."""
-        self._lock = Lock()
         self.changes.forked()
         self._fleet.begin()
         for _, state in self._tools():

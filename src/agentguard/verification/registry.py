@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError
 
 from .calibration import Counted, LabelCounts, adapted, factors, together
@@ -72,7 +72,7 @@ class ToolState:
     def __init__(
         self, contract: Contract, memory: Any, settings: Settings, census: Census | None, incidents: Incidents
     ) -> None:
-        self.lock = Lock()
+        self.lock = forks.lock(forks.Rank.TOOL)
         self.contract = contract
         self.memory = memory
         self.settings = settings
@@ -115,7 +115,7 @@ class Registry:
         counting: bool,
         adapt: Callable[[Settings, LabelCounts], Settings] = adapted,
     ) -> None:
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.REGISTRY)
         self._warden = warden
         self._settings = settings
         self._counting = counting
