@@ -19,11 +19,11 @@ from __future__ import annotations
 import os
 import time
 from enum import IntEnum
-from threading import RLock
+from threading import RLock, local
 from typing import Any, Final, Protocol
 from weakref import WeakSet
 
-__all__ = ["ForkAware", "Rank", "has", "lock", "unwatch", "watch"]
+__all__ = ["ForkAware", "Rank", "has", "lock", "undivided", "unwatch", "watch"]
 
 PATIENCE: Final = 10.0  # seconds: a process is forked all the same after that
 
@@ -62,6 +62,15 @@ def lock(rank: Rank) -> RLock:
     return made
 
 
+def undivided() -> RLock:
+    """The running thread's own lock: held around work in a library that has locks of its own, it lets no fork between.
+
+    Nobody but a fork waits for it, and so threads do not wait for each other.
+    """
+    own: RLock = _own.lock
+    return own
+
+
 def has(lock: object) -> bool:
     """Whether a lock could be had for the fork that is under way."""
     return any(one is lock for one in _held)
@@ -82,6 +91,13 @@ def unwatch(one: ForkAware) -> None:
 _making = RLock()  # held by nobody who waits for another lock
 _locks: Final[dict[Rank, WeakSet[Any]]] = {rank: WeakSet() for rank in Rank}
 _watching: WeakSet[Any] = WeakSet()
+
+class _Own(local):
+    def __init__(self) -> None:
+        self.lock = lock(Rank.LEAF)
+
+
+_own = _Own()
 
 # Of the fork that is under way; of two threads that fork one waits for the other.
 _forking = RLock()

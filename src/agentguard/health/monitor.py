@@ -213,6 +213,9 @@ class LLMMonitor:
             self._flusher = None
         self.flush()
 
+    def hurry_quietly(self) -> None:
+        """Nothing: no figure of a model cannot wait for the next flush."""
+
     def forked(self) -> None:
         """In a child process: what was learned before is the parent's to save."""
         for watched in self._models.values():

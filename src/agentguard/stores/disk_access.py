@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,9 @@ from agentguard.errors import StoreError
 from .disk_rows import Rows
 
 __all__ = ["Access"]
+
+
+_log = logging.getLogger(__name__)
 
 
 class Access:
@@ -30,7 +34,7 @@ class Access:
     """
 
     def __init__(self, folder: Path, timeout: float, survives: str) -> None:
-        self._folder = folder
+        self._folder, self._timeout, self._survives = folder, timeout, survives
         self._lock = forks.lock(forks.Rank.STORE)
         self._open = True
         with _opening, self._told():
@@ -41,7 +45,7 @@ class Access:
     def writing(self) -> Iterator[Rows]:
         """One transaction: all of what is done in it, or nothing."""
         with self._lock, self._told():
-            self._refuse_closed()
+            self._make_sure()
             with self._rows.transact():
                 yield self._rows
 
@@ -49,7 +53,7 @@ class Access:
     def reading(self) -> Iterator[Rows]:
         """What was written until now."""
         with self._lock, self._told():
-            self._refuse_closed()
+            self._make_sure()
             self._rows.check_format()
             yield self._rows
 
@@ -73,9 +77,14 @@ class Access:
         """Leave alone what came from the other side."""
         self._rows.leave()
 
-    def _refuse_closed(self) -> None:
+    def _make_sure(self) -> None:
+        """That the store is open, and that its file is the one in the folder."""
         if not self._open:
             raise StoreError("the store is closed; open a new one")
+        if self._rows.is_gone():
+            _log.error("%s: the store was removed or replaced while it was open; it is opened anew", self._folder)
+            self._rows.close()
+            self._rows = Rows(self._folder, self._timeout, self._survives)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -7,11 +7,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import NamedTuple
+from uuid import uuid4
 
 from agentguard import forks
 from agentguard.errors import StoreError
 
-from .base import Delta, Document, Event, Record
+from .base import Delta, Document, Event, Record, Standing
 from .encoding import added, checked_age, checked_delta, checked_name, decode, encode
 
 __all__ = ["MemoryStore"]
@@ -43,6 +44,7 @@ class MemoryStore:
     """
 
     flush_seconds: float | None = None
+    is_near: bool = True
 
     def __init__(
         self,
@@ -55,12 +57,17 @@ class MemoryStore:
         self._max_events, self._max_names, self._max_hours, self._clock = max_events, max_names, max_hours, clock
         self._lock = forks.lock(forks.Rank.STORE)
         self._open = True
+        self._epoch = uuid4().hex
         self._events: dict[str, deque[tuple[int, _Kept]]] = {}
         self._last: dict[str, int] = {}
         self._claims: dict[str, OrderedDict[str, float]] = {}
         self._sequences: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._hours: dict[int, OrderedDict[str, dict[str, int]]] = {}
         self._documents: OrderedDict[str, _Kept] = OrderedDict()
+
+    def standing(self, kinds: Iterable[str], /) -> Standing:
+        with self._used():
+            return Standing(self._epoch, {kind: self._last.get(kind, 0) for kind in kinds})
 
     def append(self, kind: str, event: Event, /) -> int:
         checked_name("the kind of an event", kind)

@@ -2,6 +2,7 @@
 
 Keys, all with the prefix as their hash tag, so that a cluster keeps them in one slot::
 
+    {prefix}:1:epoch                  string   which memory this is: another one where the server has lost its data
     {prefix}:1:kinds                  hash     kind of events and claims -> the last sequence number given
     {prefix}:1:events:KIND            stream   SEQUENCE-0: at, event
     {prefix}:1:claims:KIND            set      digest of the key, by time
@@ -40,6 +41,7 @@ __all__ = [
     "PRUNE_HOUR",
     "PRUNE_KIND",
     "SAVE",
+    "STANDING",
     "Script",
 ]  # fmt: skip
 
@@ -95,6 +97,14 @@ def _script(body: str, *, repeatable: bool = True) -> Script:
     source = _SHARED + body
     return Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest(), repeatable)
 
+
+# an epoch for a store that has none, kinds -> the epoch, the last sequence number of each kind
+STANDING = _script("""
+redis.call('SET', root .. ':epoch', ARGV[2], 'NX')
+local found = {redis.call('GET', root .. ':epoch')}
+for i = 3, #ARGV do found[#found + 1] = redis.call('HGET', root .. ':kinds', ARGV[i]) or '0' end
+return found
+""")
 
 # kind, event, bound -> sequence number
 APPEND = _script(

@@ -18,7 +18,31 @@ def numbers(records: Iterator[Record]) -> list[int]:
 
 
 class EventsConformance(StoreOpening):
-    """``append`` and ``events``."""
+    """``append``, ``events`` and ``standing``."""
+
+    def test_a_store_says_how_far_its_events_go(self, store: Store) -> None:
+        assert dict(store.standing(["feedback", "audit"]).last) == {"feedback": 0, "audit": 0}
+        for n in range(3):
+            store.append("feedback", {"n": n})
+        standing = store.standing(["audit", "feedback"])
+
+        assert dict(standing.last) == {"feedback": 3, "audit": 0}
+        store.prune(0.0)
+        assert store.standing(["feedback"]).last["feedback"] == 3
+
+    def test_an_epoch_lasts(self, store: Store) -> None:
+        epoch = store.standing([]).epoch
+        store.append("feedback", {"n": 1})
+        store.prune(0.0)
+
+        assert epoch
+        assert store.standing(["feedback"]).epoch == epoch
+
+    def test_an_epoch_is_the_same_for_all_who_open_the_store(self, opened: Opener) -> None:
+        first = opened()
+        epoch = first.standing([]).epoch
+
+        assert opened().standing([]).epoch == epoch
 
     def test_events_are_numbered_from_one_in_each_kind(self, store: Store) -> None:
         assert [store.append("feedback", {"n": n}) for n in range(3)] == [1, 2, 3]

@@ -159,6 +159,9 @@ class Audit:
     Args:
         store: whose log it is.
         rate: the share of accepted calls that are put on record; None puts nothing there, where nobody could read it.
+
+    Attributes:
+        hurry: lets another thread ``flush`` at once; None: a record is written before its call returns.
     """
 
     def __init__(self, store: Store, rate: float | None) -> None:
@@ -169,6 +172,8 @@ class Audit:
         self._read = 0
         self._writing = forks.lock(forks.Rank.AUDIT)
         self._waiting: deque[Mapping[str, Any]] = deque(maxlen=MAX_WAITING)
+        self._failing = False
+        self.hurry: Callable[[], object] | None = None
 
     def put(
         self,
@@ -182,8 +187,9 @@ class Audit:
     ) -> VerificationResult:
         """Put a verdict on record if it belongs there; the verdict.
 
-        What cannot be written now is written when the store is back, the latest 10,000 records are. The verdict says
-        so; where the guard's failures are ``closed`` ones, it is ``block``.
+        Only where the guard's failures are ``closed`` ones does a call wait for a store that is not near: what cannot
+        be written then is blocked. What cannot be written now is written when the store is back, the latest 10,000
+        records are; the verdict says so.
 
         Args:
             result: the verdict.
@@ -208,7 +214,7 @@ class Audit:
             **({"asked": result.asked} if result.asked else {}),
             **({} if kept is None or not suspect else {"kept": kept()}),
         }  # fmt: skip
-        why = self._write(event)
+        why = self._write(event, waits=closed)
         if not why:
             return result
         note = f"not on record: {why}"
@@ -218,20 +224,21 @@ class Audit:
             else result._replace(note=note)
         )
 
-    def _write(self, event: Mapping[str, Any]) -> str:
-        """Write to the log; why that could not be done, or ""."""
-        with self._writing:
-            # The store failed: until a flush finds it again no call waits for it, unless nobody flushes.
-            behind = bool(self._waiting) and self._store.flush_seconds is not None
-            self._waiting.append(event)
-            if behind:
-                return f"{len(self._waiting):,} audit records wait for the store to be back"
-            try:
-                self._drain()
-            except Exception as error:
-                why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
-                _log.error("a verdict on %r is %s", event["tool"], f"not on record: {why}")
-                return why
+    def _write(self, event: Mapping[str, Any], *, waits: bool) -> str:
+        """Write to the log, now or soon; why that could not be done, or ""."""
+        self._waiting.append(event)
+        # The store failed: until a flush finds it again no call waits for it, unless nobody flushes.
+        if self._failing and self._store.flush_seconds is not None:
+            return f"{len(self._waiting):,} audit records wait for the store to be back"
+        if self.hurry is not None and not waits:
+            self.hurry()
+            return ""
+        try:
+            self.flush()
+        except Exception as error:
+            why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
+            _log.error("a verdict on %r is %s", event["tool"], f"not on record: {why}")
+            return why
         return ""
 
     def _keep(self, tool: str, call_id: str, call: Judged) -> None:
@@ -253,7 +260,12 @@ class Audit:
             StoreError: where the store still fails; what could not be written goes on waiting.
         """
         with self._writing:
-            self._drain()
+            try:
+                self._drain()
+            except BaseException:
+                self._failing = True
+                raise
+            self._failing = False
 
     def _drain(self) -> None:
         refused: list[Mapping[str, Any]] = []  # the first, where the store takes others and not this one
@@ -269,6 +281,14 @@ class Audit:
             self._waiting.popleft()
             if refused:
                 _log.error("an audit record of %r is given up: the store refuses it", refused.pop()["tool"])
+
+    def forked(self) -> None:
+        """In a child process: what waits is the parent's to write."""
+        self._waiting.clear()
+
+    def forgotten(self) -> None:
+        """The store has lost records: its log is read from the beginning."""
+        self._read = 0
 
     def find(self, tool: str, call_id: str) -> Judged | None:
         """The call of this name; None where neither this engine nor the log has it."""

@@ -44,6 +44,10 @@ class Fleet:
         self._unsent: dict[str, dict[str, int]] = {}
         self._pending: Delta | None = None
 
+    def forgotten(self) -> None:
+        """The store has lost its counts: those of others count from now on."""
+        self._known, self._calls, self._hour = {}, {}, 0
+
     def send(self, tools: Tools) -> None:
         """Hand over what was counted since the last time.
 
