@@ -92,6 +92,7 @@ _making = RLock()  # held by nobody who waits for another lock
 _locks: Final[dict[Rank, WeakSet[Any]]] = {rank: WeakSet() for rank in Rank}
 _watching: WeakSet[Any] = WeakSet()
 
+
 class _Own(local):
     def __init__(self) -> None:
         self.lock = lock(Rank.LEAF)

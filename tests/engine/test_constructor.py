@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -216,7 +216,7 @@ def test_engines_without_a_store_share_nothing(mode: Mode) -> None:
 class FullStore(MemoryStore):
     """A store that keeps nothing any more."""
 
-    def append(self, kind: str, event: Mapping[str, Any], /) -> int:
+    def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
         raise StoreError(f"cannot keep {kind}: the disk is full")
 
 

@@ -3,7 +3,8 @@
 ========== ====================================== ==========================================================
 what       written by                             when it is kept
 ========== ====================================== ==========================================================
-events     ``append``: added at the end           before ``append`` returns
+events     ``append``, ``extend``: added at the  before these return
+           end
 claims     ``claim``: true to the first who asks  before ``claim`` returns
 counts     ``merge``: deltas are added up, each    before ``merge`` returns
            one once, whoever sends it how often
@@ -85,6 +86,9 @@ class Store(Protocol):
 
         The first is 1. A number is never given twice, also where everything older is gone.
         """
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
+        """Keep several events in their order, all of them or none; the sequence number of the last, 0 of none."""
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         """The events of a kind beyond a sequence number, oldest first, as they were when this was called.

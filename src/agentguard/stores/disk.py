@@ -108,12 +108,20 @@ class DiskStore:
         return Standing(value.decode("ascii", "replace") if isinstance(value, bytes) else "", last)
 
     def append(self, kind: str, event: Event, /) -> int:
+        return self.extend(kind, (event,))
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
         kind_key = named(EVENT, checked_name("the kind of an event", kind))
-        data = encode("an event", event)
+        encoded = [encode("an event", event) for event in events]
+        if not encoded:
+            return 0
         with self._writing() as rows:
-            now = self._clock()
-            sequence = self._next(rows, named(LAST + EVENT, kind), now)
-            rows.put(numbered(kind_key, sequence), data, now)
+            now, last = self._clock(), named(LAST + EVENT, kind)
+            before = self._last(rows, last)
+            sequence = before + len(encoded)
+            for number, data in enumerate(encoded, before + 1):
+                rows.put(numbered(kind_key, number), data, now)
+            rows.put(last, sequence, now)
             rows.remove_range(numbered(kind_key, 0), numbered(kind_key, sequence - self._max_events + 1))
             return sequence
 

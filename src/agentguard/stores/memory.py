@@ -70,13 +70,17 @@ class MemoryStore:
             return Standing(self._epoch, {kind: self._last.get(kind, 0) for kind in kinds})
 
     def append(self, kind: str, event: Event, /) -> int:
+        return self.extend(kind, (event,))
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
         checked_name("the kind of an event", kind)
-        data = encode("an event", event)
+        encoded = [encode("an event", event) for event in events]
         with self._used():
             records = self._events.setdefault(kind, deque(maxlen=self._max_events))
-            sequence = self._last[kind] = self._last.get(kind, 0) + 1
-            records.append((sequence, _Kept(self._clock(), data)))
-            return sequence
+            before, now = self._last.get(kind, 0), self._clock()
+            records.extend((number, _Kept(now, data)) for number, data in enumerate(encoded, before + 1))
+            self._last[kind] = before + len(encoded)
+            return self._last[kind] if encoded else 0
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         with self._used():

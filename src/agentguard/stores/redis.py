@@ -98,9 +98,15 @@ class RedisStore:
         return Standing(_text(epoch), dict(zip(wanted, map(int, last), strict=True)))
 
     def append(self, kind: str, event: Event, /) -> int:
-        key, data = _key(checked_name("the kind of an event", kind)), encode("an event", event)
+        return self.extend(kind, (event,))
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
+        key = _key(checked_name("the kind of an event", kind))
+        encoded = [encode("an event", event) for event in events]
+        if not encoded:
+            return 0
         self._prune_now_and_then()
-        return int(self._run(scripts.APPEND, key, data, self._max_events))
+        return int(self._run(scripts.APPEND, key, self._max_events, *encoded))
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         key = _key(checked_name("the kind of an event", kind))

@@ -106,12 +106,14 @@ for i = 3, #ARGV do found[#found + 1] = redis.call('HGET', root .. ':kinds', ARG
 return found
 """)
 
-# kind, event, bound -> sequence number
+# kind, bound, events -> sequence number of the last
 APPEND = _script(
     """
-local at = now()
-local sequence = string.format('%.0f', redis.call('HINCRBY', root .. ':kinds', ARGV[2], 1))
-redis.call('XADD', root .. ':events:' .. ARGV[2], 'MAXLEN', ARGV[4], sequence .. '-0', 'at', at, 'event', ARGV[3])
+local at, sequence = now(), '0'
+for i = 4, #ARGV do
+  sequence = string.format('%.0f', redis.call('HINCRBY', root .. ':kinds', ARGV[2], 1))
+  redis.call('XADD', root .. ':events:' .. ARGV[2], 'MAXLEN', ARGV[3], sequence .. '-0', 'at', at, 'event', ARGV[i])
+end
 return sequence
 """,
     repeatable=False,

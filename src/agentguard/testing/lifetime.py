@@ -17,6 +17,7 @@ __all__ = ["LifetimeConformance"]
 CALLS: dict[str, Callable[[Store], Any]] = {
     "standing": lambda store: store.standing(["feedback"]),
     "append": lambda store: store.append("feedback", {"n": 1}),
+    "extend": lambda store: store.extend("feedback", [{"n": 1}]),
     "events": lambda store: list(store.events("feedback")),
     "claim": lambda store: store.claim("receipt", "c1"),
     "merge": lambda store: store.merge(Delta("a", 1, {"add": {"calls": 1}})),

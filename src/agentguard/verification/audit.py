@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
 from agentguard import forks
@@ -28,6 +29,7 @@ AUDIT = "audit"
 MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
 MAX_REMEMBERED_CALLS = 10_000
 MAX_WAITING = 10_000
+AT_ONCE = 200  # records in one write
 _log = logging.getLogger("agentguard")
 _BITS = (1 << 64) - 1
 
@@ -268,19 +270,36 @@ class Audit:
             self._failing = False
 
     def _drain(self) -> None:
-        refused: list[Mapping[str, Any]] = []  # the first, where the store takes others and not this one
+        """Write what waits, the oldest first."""
         while self._waiting:
+            some = list(islice(self._waiting, AT_ONCE))
             try:
-                self._store.append(AUDIT, self._waiting[0])
+                self._store.extend(AUDIT, some)
             except Exception:
-                if refused or len(self._waiting) == 1:
-                    self._waiting.extendleft(refused)
+                self._drain_singly(some)
+            else:
+                self._written(some)
+
+    def _drain_singly(self, some: list[Mapping[str, Any]]) -> None:
+        """Give up the first record that the store refuses, where it takes another one."""
+        refused: Mapping[str, Any] | None = None
+        for event in some:
+            try:
+                self._store.append(AUDIT, event)
+            except Exception:
+                if refused is not None or event is some[-1]:
                     raise
-                refused.append(self._waiting.popleft())
+                refused = event
                 continue
-            self._waiting.popleft()
-            if refused:
-                _log.error("an audit record of %r is given up: the store refuses it", refused.pop()["tool"])
+            self._written([event] if refused is None else [refused, event])
+            if refused is not None:
+                _log.error("an audit record of %r is given up: the store refuses it", refused["tool"])
+                return
+
+    def _written(self, some: list[Mapping[str, Any]]) -> None:
+        for event in some:
+            if self._waiting and self._waiting[0] is event:  # else there was no room for it any more
+                self._waiting.popleft()
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write."""

@@ -54,19 +54,22 @@ class Fleet:
         Raises:
             StoreError: where the store cannot be reached; it is handed over once, the next time.
         """
-        if self._pending is None:
-            for tool, state in tools:
-                if state.census is not None:
-                    with state.lock:
-                        counts = state.census.take()
-                    if counts:
-                        self._unsent[sayable(tool)] = added(self._unsent.get(sayable(tool), {}), counts)
-            if not self._unsent:
-                return
+        if self._pending is not None:
+            self._deliver(self._pending)  # the same delta again: the answer was lost
+        for tool, state in tools:
+            if state.census is not None:
+                with state.lock:
+                    counts = state.census.take()
+                if counts:
+                    self._unsent[sayable(tool)] = added(self._unsent.get(sayable(tool), {}), counts)
+        if self._unsent:
             self._pending = Delta(self._worker, self._sequence + 1, self._unsent)
             self._unsent = {}
-        hour = self._store.merge(self._pending)  # the same delta again, where the answer was lost
-        for tool, sent in self._pending.counts.items():
+            self._deliver(self._pending)
+
+    def _deliver(self, delta: Delta) -> None:
+        hour = self._store.merge(delta)
+        for tool, sent in delta.counts.items():
             if tool in self._known:
                 self._known[tool][hour] = added(self._known[tool].get(hour, {}), sent)
         self._sequence += 1
