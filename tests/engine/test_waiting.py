@@ -195,7 +195,7 @@ def test_what_waited_during_an_outage_is_drained_behind_calls_oldest_first(
 ) -> None:
     store.gone = True
     verify(engine, "price", 0, call_id="0")
-    soon(lambda: store.asked.count("extend") > 0 and engine._audit._failing)  # the thread has met it
+    soon(lambda: store.asked.count("extend") > 0 and engine._audit.outbox._failing)  # the thread has met it
     for number in range(1, 50):
         said = verify(engine, "price", number, call_id=str(number))
     assert "audit records wait for the store" in said.note

@@ -7,16 +7,14 @@ its label is weighed later (Zadrozny & Elkan 2002). It holds no arguments and no
 
 from __future__ import annotations
 
-import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
 from agentguard import forks
-from agentguard.errors import StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
+from agentguard.stores.outbox import Outbox
 
 from .calibration import DECLARED
 from .incidents import lead_traits, spoken_traits
@@ -29,8 +27,6 @@ AUDIT = "audit"
 MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
 MAX_REMEMBERED_CALLS = 10_000
 MAX_WAITING = 10_000
-AT_ONCE = 200  # records in one write
-_log = logging.getLogger("agentguard")
 _BITS = (1 << 64) - 1
 
 
@@ -163,7 +159,7 @@ class Audit:
         rate: the share of accepted calls that are put on record; None puts nothing there, where nobody could read it.
 
     Attributes:
-        hurry: lets another thread ``flush`` at once; None: a record is written before its call returns.
+        outbox: the records that wait to be written.
     """
 
     def __init__(self, store: Store, rate: float | None) -> None:
@@ -172,10 +168,7 @@ class Audit:
         self._lock = forks.lock(forks.Rank.AUDIT)
         self._calls: OrderedDict[tuple[str, str], Judged] = OrderedDict()
         self._read = 0
-        self._writing = forks.lock(forks.Rank.AUDIT)
-        self._waiting: deque[Mapping[str, Any]] = deque(maxlen=MAX_WAITING)
-        self._failing = False
-        self.hurry: Callable[[], object] | None = None
+        self.outbox = Outbox(store, AUDIT, "an audit record", MAX_WAITING)
 
     def put(
         self,
@@ -216,7 +209,7 @@ class Audit:
             **({"asked": result.asked} if result.asked else {}),
             **({} if kept is None or not suspect else {"kept": kept()}),
         }  # fmt: skip
-        why = self._write(event, waits=closed)
+        why = self.outbox.put(event, waits=closed)
         if not why:
             return result
         note = f"not on record: {why}"
@@ -226,84 +219,12 @@ class Audit:
             else result._replace(note=note)
         )
 
-    def _write(self, event: Mapping[str, Any], *, waits: bool) -> str:
-        """Write to the log, now or soon; why that could not be done, or ""."""
-        self._waiting.append(event)
-        # The store failed: until a flush finds it again no call waits for it, unless nobody flushes.
-        if self._failing and self._store.flush_seconds is not None:
-            return f"{len(self._waiting):,} audit records wait for the store to be back"
-        if self.hurry is not None and not waits:
-            self.hurry()
-            return ""
-        try:
-            self.flush()
-        except Exception as error:
-            why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
-            _log.error("a verdict on %r is %s", event["tool"], f"not on record: {why}")
-            return why
-        return ""
-
     def _keep(self, tool: str, call_id: str, call: Judged) -> None:
         with self._lock:
             self._calls[tool, call_id] = call
             self._calls.move_to_end((tool, call_id))
             if len(self._calls) > MAX_REMEMBERED_CALLS:
                 self._calls.popitem(last=False)
-
-    @property
-    def waiting(self) -> int:
-        """How many records wait for the store to be back."""
-        return len(self._waiting)
-
-    def flush(self) -> None:
-        """Write what is waiting.
-
-        Raises:
-            StoreError: where the store still fails; what could not be written goes on waiting.
-        """
-        with self._writing:
-            try:
-                self._drain()
-            except BaseException:
-                self._failing = True
-                raise
-            self._failing = False
-
-    def _drain(self) -> None:
-        """Write what waits, the oldest first."""
-        while self._waiting:
-            some = list(islice(self._waiting, AT_ONCE))
-            try:
-                self._store.extend(AUDIT, some)
-            except Exception:
-                self._drain_singly(some)
-            else:
-                self._written(some)
-
-    def _drain_singly(self, some: list[Mapping[str, Any]]) -> None:
-        """Give up the first record that the store refuses, where it takes another one."""
-        refused: Mapping[str, Any] | None = None
-        for event in some:
-            try:
-                self._store.append(AUDIT, event)
-            except Exception:
-                if refused is not None or event is some[-1]:
-                    raise
-                refused = event
-                continue
-            self._written([event] if refused is None else [refused, event])
-            if refused is not None:
-                _log.error("an audit record of %r is given up: the store refuses it", refused["tool"])
-                return
-
-    def _written(self, some: list[Mapping[str, Any]]) -> None:
-        for event in some:
-            if self._waiting and self._waiting[0] is event:  # else there was no room for it any more
-                self._waiting.popleft()
-
-    def forked(self) -> None:
-        """In a child process: what waits is the parent's to write."""
-        self._waiting.clear()
 
     def forgotten(self) -> None:
         """The store has lost records: its log is read from the beginning."""

@@ -115,7 +115,7 @@ class Persistence:
         if self._store.flush_seconds is not None:
             self._flusher = Flusher(self, self._store.flush_seconds)
             if not self._store.is_near:
-                self._audit.hurry = self.changes.hurry = self._flusher.hurry
+                self._audit.outbox.hurry = self.changes.hurry = self._flusher.hurry
 
     def close(self) -> None:
         """End the write-behind, after a last flush.
@@ -125,7 +125,7 @@ class Persistence:
         """
         if self._flusher is not None:
             self._flusher.stop()
-            self._flusher = self._audit.hurry = self.changes.hurry = None
+            self._flusher = self._audit.outbox.hurry = self.changes.hurry = None
         self.flush()
 
     # --- Documents in ---
@@ -196,7 +196,7 @@ class Persistence:
         """How far the store is behind; None where nothing is written behind (no store, one in memory, closed)."""
         if self._flusher is None:
             return None
-        return Backlog(self._flushes, self._audit.waiting, self._failing)
+        return Backlog(self._flushes, len(self._audit.outbox), self._failing)
 
     def flush_quietly(self) -> None:
         """The same from the write-behind thread: a failure is logged once, and so is its end."""
@@ -207,7 +207,7 @@ class Persistence:
     def hurry_quietly(self) -> None:
         """Write what does not wait for a flush: audit records, changes, and tools for which there was no more room."""
         with self._lock:
-            self._quietly(self._audit.flush)
+            self._quietly(self._audit.outbox.flush)
             self._quietly(self.changes.flush)
             self._quietly(self._save_evicted)
         self.changes.announce()
@@ -215,7 +215,7 @@ class Persistence:
     def forked(self) -> None:
         """In a child process: what was counted before is the parent's to hand over."""
         self.changes.forked()
-        self._audit.forked()
+        self._audit.outbox.forked()
         self._evicted.clear()
         self._fleet.begin()
         for _, state in self._tools():
@@ -231,7 +231,7 @@ class Persistence:
         self._fleet.send(tools)
         if whole or self._flushes % PULL_EVERY == PULL_EVERY - 1:
             self._fleet.pull(self._tools())
-        self._audit.flush()
+        self._audit.outbox.flush()
         self._flushes += 1
         if self._failing:
             self._failing = False
