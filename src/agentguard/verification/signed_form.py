@@ -34,7 +34,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from enum import Enum
-from itertools import islice, pairwise
+from itertools import chain, count, islice, pairwise, repeat
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, NoReturn
 from uuid import UUID
@@ -52,7 +52,7 @@ MOST_BITS: Final = 4_096
 LONGEST_PATH: Final = 200
 ADVICE: Final = "hand over the text, or the JSON, that the model is shown"
 
-_BETWEEN: Final = (b"", b",")
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _UNWRAPPED: Final = frozenset({str, int, float, bool, type(None), list, tuple, dict})
 
 
@@ -158,14 +158,16 @@ class _Walk:
     def _begin(self, value: Any) -> None:
         """Write a scalar; of a container the opening bracket."""
         value, kind = self._without_wrapping(value)
-        if value is None or kind is bool:
+        if kind is str:
+            self._put_text(value)
+        elif value is None or kind is bool:
             self._put(b"null" if value is None else b"true" if value else b"false")
         elif issubclass(kind, str):
             self._put_text(str.__str__(value))
         elif issubclass(kind, int):
             self._put_integer(int.__int__(value))
         elif issubclass(kind, float):
-            self._put(json.dumps(float.__float__(value)).encode())
+            self._put(_digits(value).encode())
         elif kind is UUID:
             self._put_text(str(value))
         elif issubclass(kind, (list, tuple)):
@@ -198,7 +200,7 @@ class _Walk:
         self._count(length)
         self._spend(max(0, length - 1))
         items = [*kind.__iter__(value)]  # foreign code that is met below may change the list
-        self._enter(value, b"[", ((place, _BETWEEN[place > 0], item) for place, item in enumerate(items)), b"]")
+        self._enter(value, b"[", zip(count(), chain((b"",), repeat(b",")), items), b"]")
 
     def _enter_object(self, value: Any, items: Iterable[tuple[Any, Any]]) -> None:
         pairs = []
@@ -214,7 +216,8 @@ class _Walk:
             if one == other:
                 self._steps.append(name)
                 self._refuse(f"two keys are this one in JSON; {ADVICE}")
-        parts = ((name, _BETWEEN[place > 0] + written, item) for place, (_, name, written, item) in enumerate(pairs))
+        commas = chain((b"",), repeat(b","))
+        parts = ((name, comma + written, item) for comma, (_, name, written, item) in zip(commas, pairs))
         self._enter(value, b"{", parts, b"}")
 
     def _enter(self, value: Any, begin: bytes, parts: Iterator[tuple[int | str, bytes, Any]], end: bytes) -> None:
@@ -239,7 +242,7 @@ class _Walk:
         if key is None or kind is bool:
             return json.dumps(key)
         if issubclass(kind, float):
-            return json.dumps(float.__float__(key))
+            return _digits(key)
         if issubclass(kind, int) and int.bit_length(key) <= MOST_BITS:
             return int.__repr__(key)
         if kind is UUID:
@@ -296,6 +299,12 @@ def _text(text: str) -> bytes:
         return orjson.dumps(text)
     except TypeError:  # half a surrogate pair
         return json.dumps(_joined(text), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _digits(number: float) -> str:
+    """The shortest digits that read back as the float."""
+    text = float.__repr__(number)
+    return _NOT_FINITE.get(text, text)
 
 
 def _joined(text: str) -> str:
