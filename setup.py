@@ -43,6 +43,7 @@ INTERPRETED = {
     "profile_loading.py": "reads files, once",
     "receipts.py": "not on the path of a call",
     "settings.py": "a record; nothing in it to compile",
+    "signed_form.py": "not on the path of a call; objects of any type are walked by it",
     "state.py": "for people who look after a store; not on the path of a call",
     "state_checks.py": "the same",
     "state_file.py": "the same",
