@@ -11,6 +11,7 @@ import pytest
 from agentguard.errors import StoreError
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine, registry
+from agentguard.verification.receipts import ReceiptSigner, ReceiptStatus
 
 Answer = TypeVar("Answer")
 PATIENCE = 60.0  # seconds, for what takes milliseconds
@@ -211,3 +212,12 @@ def test_what_waited_during_an_outage_is_drained_behind_calls_oldest_first(
     flush.join(PATIENCE)
     engine.flush()
     assert [name for name in records(store) if name is not None] == [str(number) for number in range(51)]
+
+
+def test_a_receipt_is_put_on_record_behind_its_call(store: FarStore) -> None:
+    signer = ReceiptSigner(b"a key of sixteen bytes or more", store)
+    store.free.clear()
+    token = in_time(lambda: signer.sign("price", {}, "1", call_id="c1", issued_at=1_000.0))
+    assert signer.check(token, "price", {}, "1", call_id="c1", now=1_000.0) is ReceiptStatus.EXECUTED
+    store.free.set()
+    soon(lambda: [record.event["call_id"] for record in MemoryStore.events(store, "receipts")] == ["c1"])

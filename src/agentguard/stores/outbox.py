@@ -12,6 +12,7 @@ from agentguard import forks
 from agentguard.errors import StoreError
 
 from .base import Event, Store
+from .flusher import Flusher
 
 __all__ = ["Outbox"]
 
@@ -37,7 +38,14 @@ class Outbox:
         self._writing = forks.lock(forks.Rank.AUDIT)
         self._waiting: deque[Event] = deque(maxlen=room)
         self._failing = False
+        self._flusher: Flusher | None = None
         self.hurry: Callable[[], object] | None = None
+
+    def write_behind(self) -> None:
+        """Let a thread of its own write from now on, where the store is not near and may be written behind."""
+        if not self._store.is_near and self._store.flush_seconds is not None:
+            self._flusher = Flusher(self, self._store.flush_seconds)
+            self.hurry = self._flusher.hurry
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -52,14 +60,14 @@ class Outbox:
         self._waiting.append(event)
         # The store failed: until a flush finds it again nobody waits for it, unless nobody flushes.
         if self._failing and self._store.flush_seconds is not None:
-            return f"{len(self._waiting):,} {self._noun.removeprefix('an ')}s wait for the store to be back"
+            return f"{len(self._waiting):,} {self._noun.partition(' ')[2]}s wait for the store to be back"
         if self.hurry is not None and not waits:
             self.hurry()
             return ""
         try:
             self.flush()
         except Exception as error:
-            why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
+            why = _why(error)
             _log.error("%s of %r is not on record: %s", self._noun, event["tool"], why)
             return why
         return ""
@@ -78,6 +86,17 @@ class Outbox:
                 self._failing = True
                 raise
             self._failing = False
+
+    def flush_quietly(self) -> None:
+        """The same from a thread: a failure is logged when it begins."""
+        known = self._failing
+        try:
+            self.flush()
+        except Exception as error:
+            if not known:
+                _log.error("%s waits to be put on record: %s", self._noun, _why(error))
+
+    hurry_quietly = flush_quietly
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write."""
@@ -111,3 +130,7 @@ class Outbox:
         for event in some:
             if self._waiting and self._waiting[0] is event:  # else there was no room for it any more
                 self._waiting.popleft()
+
+
+def _why(error: Exception) -> str:
+    return str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"

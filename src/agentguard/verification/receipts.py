@@ -22,8 +22,9 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from agentguard.errors import ConfigurationError, ReceiptError, StoreError
+from agentguard.errors import ConfigurationError, ReceiptError
 from agentguard.stores import Store
+from agentguard.stores.outbox import Outbox
 
 from .signed_form import signed_form
 
@@ -38,6 +39,7 @@ LONGEST_TOKEN: Final = 16_384
 MOST_TOLD: Final = 1_000
 VERSION: Final = "v2"
 RECEIPTS: Final = "receipts"
+MAX_WAITING: Final = 10_000  # records
 _HASHED: Final = "sha256:"
 _log = logging.getLogger("agentguard")
 
@@ -81,7 +83,8 @@ class ReceiptSigner:
     Args:
         key: at least 16 bytes, shared by all processes that must accept each other's receipts.
         store: keeps a record of each receipt in its log ``"receipts"``, digests and no content, before ``sign``
-            returns. A store that fails is logged and stops no call: the receipt is as good without.
+            returns; behind it, where the store is not near. A store that fails is logged and stops no call: the
+            receipt is as good without.
 
     Raises:
         ConfigurationError: where the key is too short.
@@ -98,7 +101,9 @@ class ReceiptSigner:
         if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
             raise ConfigurationError(f"a receipt key must be at least {SHORTEST_KEY} bytes")
         self._key = key
-        self._store = store
+        self._outbox = None if store is None else Outbox(store, RECEIPTS, "a receipt", MAX_WAITING)
+        if self._outbox is not None:
+            self._outbox.write_behind()
         self._told: OrderedDict[str, None] = OrderedDict()
 
     def sign(
@@ -121,8 +126,8 @@ class ReceiptSigner:
             None if session_id is None else _name(session_id, "session_id"),
             at,
         )
-        if self._store is not None:
-            self._put_on_record(self._store, receipt)
+        if self._outbox is not None:
+            self._outbox.put(receipt._asdict())
         payload = urlsafe_b64encode(orjson.dumps(receipt._asdict())).rstrip(b"=").decode()
         return f"{VERSION}.{payload}.{self._mac(payload)}"
 
@@ -144,14 +149,6 @@ class ReceiptSigner:
         if len(self._told) > MOST_TOLD:
             self._told.popitem(last=False)
         _log.error("a result of %r has no receipt, for %s cannot be signed: %s", name, error.part, error.reason)
-
-    @staticmethod
-    def _put_on_record(store: Store, receipt: Receipt) -> None:
-        try:
-            store.append(RECEIPTS, receipt._asdict())
-        except Exception as error:
-            reason = error if isinstance(error, StoreError) else type(error).__name__
-            _log.error("a receipt for %r is not on record: %s", receipt.tool, reason)
 
     def read(self, token: object) -> Receipt | None:
         """The receipt in a token that was signed with this key; None for anything else."""
