@@ -99,7 +99,11 @@ class Looker:
         self._names: dict[str, str] = {}
 
     def look(self, piece: Piece) -> Looked:
-        """Look through a piece."""
+        """Look through a piece.
+
+        Raises:
+            DataError: where there is more to be redacted in it than can be.
+        """
         if not piece.raw.strip():
             return Looked([], piece.raw, None, 0)
         problem = None
@@ -124,10 +128,17 @@ class Looker:
         found: list[tuple[int, Sighting]] = []
         changes: list[tuple[int, int, str]] = []
         for part in parts:
-            results: Mapping[str, Any] = self._scanner.scan(part.text, tools=self._tools if part.is_result else None)
+            tools = self._tools if part.is_result else None
+            # All of an injection is taken out; to tell of it, some places are enough.
+            every = "injection" in self._redact
+            results: Mapping[str, Any] = self._scanner.scan(part.text, tools=tools, every=every)
             redacted: list[Finding] = []
             for kind in self._kinds:
                 result = results[kind]
+                if getattr(result, "more", False):
+                    if kind in self._redact:
+                        raise DataError(f"{piece.source} holds more {kind} than can be redacted in one piece")
+                    problem = f"holds more {kind} than is listed"
                 if not result.findings:
                     continue
                 places = places or _Places(text, piece)
