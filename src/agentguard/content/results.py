@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from agentguard import forks
 from agentguard.errors import DataError
 from agentguard.limits import LIMITS
 
@@ -144,9 +145,10 @@ def _found(result: Any, unread: str) -> Found:
 def _scanner(kinds: Collection[Kind]) -> Scanner:
     key = tuple(sorted(kinds))
     if key not in _scanners:
-        from .scanner import Scanner  # with all its patterns, which only who declares content needs
+        with forks.undivided():  # a module that is half loaded stays so in a child
+            from .scanner import Scanner  # with all its patterns, which only who declares content needs
 
-        _scanners[key] = Scanner(key)
+            _scanners[key] = Scanner(key)
     return _scanners[key]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import re2
+from agentguard.linear_patterns import LinearPattern
 
 from .unread import NotLookedAt
 
@@ -30,7 +30,7 @@ class Patterns:
 
     def __init__(self, patterns: tuple[str, ...], engine: str) -> None:
         self._linear: bool = engine == "re2"
-        self._compiled: list[Any] = [re2.compile(each) if self._linear else backtracking(each) for each in patterns]
+        self._compiled: list[Any] = [LinearPattern(each) if self._linear else backtracking(each) for each in patterns]
 
     def found_in(self, text: bytes) -> bool:
         """At least one is found in the text, or in the part of it that is searched.
