@@ -9,7 +9,6 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,10 +78,13 @@ class Context:
         self.data = data
         self._tools = [(name.lower(), words) for name in tools if (words := _stems(_WORD.findall(name)) - _GENERAL)]
         self._expected = list(expected)[-MOST_EARLIER:]
+        self._said: frozenset[str] | None = None
 
-    @cached_property
+    @property
     def _said_before(self) -> frozenset[str]:
-        return frozenset(request.words for text in self._expected for request in requests(_replaced(text)))
+        if self._said is None:
+            self._said = frozenset(request.words for text in self._expected for request in requests(_replaced(text)))
+        return self._said
 
     def signs(self, request: Request) -> set[str] | None:
         """Signs that the context gives a request; None for one that the tool's results are known to make."""

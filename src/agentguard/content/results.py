@@ -129,7 +129,8 @@ def _written(value: Any) -> str:
 def found_in(value: Any, kinds: Collection[Kind]) -> dict[Kind, Found]:
     """What a result holds of each of these kinds, in one pass over its texts."""
     texts = texts_of(value)
-    results = _scanner(kinds).scan(texts.text, tools=(), most=LIMITS.findings)
+    with forks.undivided():
+        results = _scanner(kinds).scan(texts.text, tools=(), most=LIMITS.findings)
     return {kind: _found(results[kind], texts.unread) for kind in kinds}
 
 
@@ -145,10 +146,9 @@ def _found(result: Any, unread: str) -> Found:
 def _scanner(kinds: Collection[Kind]) -> Scanner:
     key = tuple(sorted(kinds))
     if key not in _scanners:
-        with forks.undivided():  # a module that is half loaded stays so in a child
-            from .scanner import Scanner  # with all its patterns, which only who declares content needs
+        from .scanner import Scanner  # with all its patterns, which only who declares content needs
 
-            _scanners[key] = Scanner(key)
+        _scanners[key] = Scanner(key)
     return _scanners[key]
 
 
