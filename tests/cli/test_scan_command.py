@@ -289,6 +289,26 @@ def test_redaction_leaves_injections_unless_asked_for() -> None:
     assert "previous instructions" not in scan(text, "--redact", "--kind", "injection").stdout
 
 
+def test_redaction_takes_out_every_place_of_an_injection() -> None:
+    shown = scan(f"{ATTACK}\n" * 100, "--redact", "--kind", "injection").stdout
+    assert "previous instructions" not in shown
+    assert len(shown.splitlines()) == 100
+
+
+def test_more_than_can_be_taken_out_is_not_shown() -> None:
+    run = scan("a@b.co " * 200_001, "--redact")
+    assert run.exit_code == 3
+    assert "a@b.co" not in run.stdout
+    assert "more pii than can be redacted" in run.stderr
+
+
+def test_more_than_is_listed_is_told_of() -> None:
+    run = scan("a@b.co " * 200_001, "--json", "--kind", "pii", "--fail-on", "none")
+    data = json.loads(run.stdout)
+    assert len(data["findings"]) <= 200_000
+    assert "holds more pii than is listed" in run.stdout
+
+
 def test_redaction_into_a_file_that_may_be_the_same_one(tmp_path: Path) -> None:
     log, packed = tmp_path / "log.jsonl", tmp_path / "log.jsonl.gz"
     log.write_text(f'{{"a": "{MAIL}"}}\n')
