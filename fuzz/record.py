@@ -9,11 +9,25 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-__all__ = ["LONG", "RECORD", "Searched", "kept", "read"]
+__all__ = ["LONG", "RECORD", "Finding", "Searched", "kept", "read"]
 
 RECORD: Final = Path(__file__).with_name("campaign.json")
 LONG: Final = 300.0
 """Seconds of a target: a shorter search is a trial, and changes no record."""
+
+
+class Finding(NamedTuple):
+    """A promise that an input broke.
+
+    Attributes:
+        broke: the error, and where it arose; or how the process ended.
+        harness: the name of the one that the input was for.
+        data: the input of the harness alone, as hexadecimal digits; none where it is not known.
+    """
+
+    broke: str
+    harness: str
+    data: str
 
 
 class Searched(NamedTuple):
@@ -27,7 +41,7 @@ class Searched(NamedTuple):
         edges: branches of the code under test that were reached; None where nothing counts them.
         kept: inputs that reached something which no other had.
         tried: of the inputs, those of each harness.
-        findings: the inputs that broke a promise, as hexadecimal digits, by what they broke.
+        findings: what was found.
         slowest_ms_per_kib: of the input that took longest for its size; less than a KiB counts as one.
         slowest_bytes: its size.
     """
@@ -39,7 +53,7 @@ class Searched(NamedTuple):
     edges: int | None
     kept: int | None
     tried: Mapping[str, int]
-    findings: Mapping[str, str]
+    findings: tuple[Finding, ...]
     slowest_ms_per_kib: float
     slowest_bytes: int
 
@@ -54,7 +68,7 @@ def read(path: Path = RECORD) -> tuple[dict[str, str], list[Searched]]:
     if not path.exists():
         return {}, []
     data = json.loads(path.read_text("utf-8"))
-    return data["on"], [Searched(**target) for target in data["targets"]]
+    return data["on"], [_searched(target) for target in data["targets"]]
 
 
 def kept(searched: Searched, path: Path, order: tuple[str, ...]) -> bool:
@@ -76,7 +90,11 @@ def kept(searched: Searched, path: Path, order: tuple[str, ...]) -> bool:
 
 
 def _plain(searched: Searched) -> dict[str, Any]:
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in searched._asdict().items()}
+    return {**searched._asdict(), "findings": [finding._asdict() for finding in searched.findings]}
+
+
+def _searched(plain: dict[str, Any]) -> Searched:
+    return Searched(**{**plain, "findings": tuple(Finding(**finding) for finding in plain["findings"])})
 
 
 def _machine() -> dict[str, str]:

@@ -23,8 +23,8 @@ from typing import IO, Any, Final
 from fuzz.campaign import again
 from fuzz.engines import WHERE, has_atheris
 from fuzz.harness import scratch
-from fuzz.record import Searched, kept
-from fuzz.target import Target
+from fuzz.record import Finding, Searched, kept
+from fuzz.target import Target, alone
 
 __all__ = ["Search", "search_all"]
 
@@ -48,8 +48,6 @@ class Search:
         seed: of the first process; each further one has the next.
         command: what is run with the options of ``python -m fuzz``.
 
-    Attributes:
-        findings: the inputs that broke a promise, by what they broke.
     """
 
     def __init__(
@@ -65,7 +63,7 @@ class Search:
         self.target, self._seconds, self._engine, self._seed = target, seconds, engine, seed
         self._artefacts, self._folder, self._command = artefacts, artefacts / target.name, command
         self._done: list[dict[str, Any]] = []  # the accounts of processes that ended
-        self.findings: dict[str, str] = {}
+        self._died_of: dict[str, bytes] = {}
         self._log = self._folder / "search.log"
 
     def run(self, watch: Callable[[Searched], None]) -> Searched:
@@ -144,10 +142,10 @@ class Search:
         for path in inputs:
             name, _, _ = self.target.opened(path.read_bytes())
             key = f"{path.name.split('-')[0]} in {name.name} (code {code})"
-            self.findings.setdefault(key, path.read_bytes().hex())
+            self._died_of.setdefault(key, path.read_bytes())
             path.with_suffix(".txt").write_text(f"{key}\n\n{again(self.target, path)}\n\n{said}", "utf-8")
         if not inputs:
-            self.findings.setdefault(f"the process ended with code {code}", "")
+            self._died_of.setdefault(f"the process ended with code {code}", b"")
 
     def _said(self) -> bytes:
         """The end of what the processes said."""
@@ -166,18 +164,22 @@ class Search:
         """What was done so far."""
         accounts = [each for each in (*self._done, self._account() if running else {}) if each]
         tried: Counter[str] = Counter()
-        findings = dict(self.findings)
+        broke = dict(self._died_of)
         for account in accounts:
             tried.update(account["tried"])
-            findings |= account["failures"]
+            broke |= {key: bytes.fromhex(data) for key, data in account["failures"].items()}
         slowest = max(accounts, key=lambda each: each["slowest_ms_per_kib"], default={})
         states = _STATUS.findall(self._said())
         edges, inputs_kept = (int(figure) for figure in states[-1]) if states else (None, None)
         return Searched(
             self.target.name, self._engine, sum(tried.values()), round(sum(each["seconds"] for each in accounts), 1),
-            edges, inputs_kept, dict(tried), findings,
+            edges, inputs_kept, dict(tried), tuple(self._finding(key, data) for key, data in broke.items()),
             slowest.get("slowest_ms_per_kib", 0.0), slowest.get("slowest_bytes", 0),
         )  # fmt: skip
+
+    def _finding(self, broke: str, data: bytes) -> Finding:
+        harness, body, large = self.target.opened(data)
+        return Finding(broke, harness.name, alone(harness).sealed(harness, body, large=large).hex() if data else "")
 
 
 def search_all(seconds: float, engine: str | None, seed: int, artefacts: Path, record: Path) -> int:
@@ -245,9 +247,9 @@ class _Shown:
 
 def _conclude(found: dict[str, Searched], artefacts: Path) -> None:
     inputs = sum(each.inputs for each in found.values())
-    findings = [(each.target, key) for each in found.values() for key in each.findings]
+    findings = [(each.target, finding) for each in found.values() for finding in each.findings]
     print(f"{inputs:,} inputs, {len(findings)} findings")
-    for target, key in findings:
-        print(f"  {target}: {key}")
+    for target, finding in findings:
+        print(f"  {target}: {finding.harness}: {finding.broke}")
     if findings:
         print(f"Each with the command that tries it again in {artefacts}/TARGET/*.txt")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fuzz.engines import has_atheris
 from fuzz.harness import Harness
-from fuzz.record import LONG, Searched, kept, read
+from fuzz.record import LONG, Finding, Searched, kept, read
 from fuzz.searching import Search
 from fuzz.target import alone
 from fuzz.trial import Trial
@@ -21,7 +21,7 @@ import json, pathlib, sys
 given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
 folder = pathlib.Path(given["--artefacts"], sys.argv[1])
 first = given["--seed"] == "5"
-failures = {} if first else {"ValueError at x.py:f:1": "00ff"}
+failures = {} if first else {"ValueError at x.py:f:1": "ff3f"}
 account = {"inputs": 10, "seconds": 40.0 if first else 60.0, "tried": {"one": 10}, "failures": failures,
            "slowest_ms_per_kib": 1.0 if first else 2.0, "slowest_bytes": 7}
 (folder / "account.json").write_text(json.dumps(account))
@@ -50,10 +50,10 @@ def test_a_search_that_dies_goes_on_and_keeps_what_it_died_of(tmp_path: Path) ->
 
     assert (searched.inputs, searched.seconds, searched.edges, searched.kept) == (20, 100.0, 21, 5)
     assert searched.tried == {"one": 20}
-    assert searched.findings == {
-        "timeout in one (code 70)": b"\x00\x00stuck".hex(),
-        "ValueError at x.py:f:1": "00ff",
-    }
+    assert searched.findings == (
+        Finding("timeout in one (code 70)", "one", b"\x00\x00stuck".hex()),
+        Finding("ValueError at x.py:f:1", "one", "003f"),
+    )
     assert (searched.slowest_ms_per_kib, searched.slowest_bytes) == (2.0, 7)
     (said,) = (tmp_path / "one").glob("timeout-*.txt")
     assert "python -m fuzz one --replay" in said.read_text("utf-8")
@@ -90,7 +90,9 @@ time.sleep(60)
 
 
 def _searched(target: str, seconds: float, inputs: int) -> Searched:
-    return Searched(target, "guided", inputs, seconds, 7, 3, {"one": inputs}, {"a fault": "00"}, 1.5, 20)
+    return Searched(
+        target, "guided", inputs, seconds, 7, 3, {"one": inputs}, (Finding("a fault", "one", "00"),), 1.5, 20
+    )
 
 
 def test_a_long_search_is_kept_in_place_of_the_last(tmp_path: Path) -> None:
