@@ -25,6 +25,7 @@ ARTEFACTS, CORPUS = HERE / "artefacts", HERE / "corpus"
 LONGEST: Final = 4_096  # bytes of an input; what it stands for may be longer
 THOROUGH: Final = 8  # one input in so many is tried thoroughly, where there are many
 TOLD_EVERY: Final = 2.0  # seconds
+AHEAD: Final = 2.0  # seconds that a harness may be ahead of its share: it has seeds to begin with
 PIECES: Final = tuple(
     piece.encode("utf-8", "surrogatepass")
     for alphabet in (
@@ -70,6 +71,7 @@ class Campaign:
         self.failures: dict[str, bytes] = {}
         self.slowest: tuple[bytes, Outcome] = (b"", Outcome(0.0, 0, None))
         self._tried: Counter[str] = Counter()
+        self._spent: dict[str, float] = dict.fromkeys(target.shares, 0.0)
         self._seconds = HANG_SECONDS if limited else None
         self._thorough = thorough
         self._folder = None if artefacts is None else artefacts / target.name
@@ -85,6 +87,14 @@ class Campaign:
         """Since the search began."""
         return time.monotonic() - self._began
 
+    def its_turn(self, data: bytes) -> bool:
+        """The harness that an input is for has not had more than its share of the time.
+
+        A search that is guided comes back to what has most branches, and that is what takes longest.
+        """
+        name = self.target.opened(data)[0].name
+        return self._spent[name] <= self.target.shares[name] * sum(self._spent.values()) + AHEAD
+
     def try_one(self, data: bytes) -> Outcome:
         """Try an input and take down what came of it."""
         if self._current is not None:
@@ -92,7 +102,9 @@ class Campaign:
             os.ftruncate(self._current, len(data))
         slowest = self.slowest[1].per_kib
         thorough = self._thorough or crc32(data) % THOROUGH == 0
+        began = time.monotonic()
         outcome = attempt(self.target, data, self._seconds, thorough=thorough, weighed_from=slowest)
+        self._spent[outcome.harness] += time.monotonic() - began
         self.inputs += 1
         self._tried[outcome.harness] += 1
         if outcome.failure is not None:

@@ -29,7 +29,7 @@ WHERE = "Linux on x86-64 with CPython 3.11 to 3.13"
 """Where the tested version of atheris can be installed."""
 
 MOST_MIB = 2_048  # of memory: a search stays below a fifth of it
-DEAD_SECONDS = 2 * HANG_SECONDS
+DEAD_SECONDS = 2 * HANG_SECONDS  # for instrumented code, and for what heeds no signal
 LARGE = 16  # one blind input in so many is a large one
 
 
@@ -93,7 +93,8 @@ def guided(load: Callable[[], Target], artefacts: Path, seconds: float, seed: in
         ends[0] = 0.0
 
     def one(data: bytes) -> None:
-        campaign.try_one(data)
+        if campaign.its_turn(data):
+            campaign.try_one(data)
         campaign.tell()
         if time.monotonic() >= ends[0]:
             print(json.dumps(campaign.finish()), flush=True)
@@ -113,7 +114,7 @@ def guided(load: Callable[[], Target], artefacts: Path, seconds: float, seed: in
             f"-max_len={LONGEST}",
             f"-rss_limit_mb={MOST_MIB}",
             f"-seed={seed}",
-            f"-timeout={HANG_SECONDS:.0f}",
+            f"-timeout={DEAD_SECONDS:.0f}",
             "-entropic_scale_per_exec_time=1",  # what takes long is changed less often
             "-handle_int=0",
             "-handle_term=0",

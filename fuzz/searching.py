@@ -1,7 +1,8 @@
 """Every target, one after the other, each in a process of its own: what ends the process ends neither search nor count.
 
 A search that runs out of memory, hangs in C or crashes has found something: the input is kept, the process is begun
-again, and goes on from the corpus. Ctrl-C ends the search in hand as if its time were up.
+again, and goes on from the corpus. What takes too long is tried once more by itself, for to count branches takes time.
+Ctrl-C ends the search in hand as if its time were up.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from fuzz.engines import WHERE, has_atheris
 from fuzz.harness import scratch
 from fuzz.record import Finding, Searched, kept
 from fuzz.target import Target, alone
+from fuzz.trying import HANG_SECONDS
 
 __all__ = ["Search", "search_all"]
 
@@ -140,12 +142,24 @@ class Search:
             inputs = [self._folder / f"crash-{len(self._done)}"]
             shutil.copyfile(self._folder / "current", inputs[0])
         for path in inputs:
-            name, _, _ = self.target.opened(path.read_bytes())
-            key = f"{path.name.split('-')[0]} in {name.name} (code {code})"
-            self._died_of.setdefault(key, path.read_bytes())
+            kind, (harness, _, _) = path.name.split("-")[0], self.target.opened(path.read_bytes())
+            key = f"{kind} in {harness.name} (code {code})"
+            if kind == "timeout" and self._ends(path):
+                key = f"slow: {key}"
+            else:
+                self._died_of.setdefault(key, path.read_bytes())
             path.with_suffix(".txt").write_text(f"{key}\n\n{again(self.target, path)}\n\n{said}", "utf-8")
         if not inputs:
             self._died_of.setdefault(f"the process ended with code {code}", b"")
+
+    def _ends(self, path: Path) -> bool:
+        """Where nothing counts its branches, the input takes no longer than it may, and breaks no promise."""
+        command = [*self._command, self.target.name, "--replay", str(path)]
+        try:
+            ran = subprocess.run(command, cwd=_ROOT, capture_output=True, timeout=4 * HANG_SECONDS, check=False)  # noqa: S603
+        except subprocess.TimeoutExpired:
+            return False
+        return ran.returncode == 0
 
     def _said(self) -> bytes:
         """The end of what the processes said."""

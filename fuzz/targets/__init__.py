@@ -39,41 +39,35 @@ def _target(name: str, covers: str, **shares: int) -> Target:
     return Target(name, covers, {HARNESSES[harness]: share for harness, share in shares.items()})
 
 
-# A share is about inverse to what an input of the harness costs.
+# The shares are of the time: of two harnesses with the same, the one whose inputs take less has more of them.
 _ALL: Final = (
     _target(
         "judging", "the engine: calls of any kind, in both modes; what it learned, damaged; its report",
-        verify=60, verify_objects=30, restart=8, learned_state=12, report=2,
+        verify=5, verify_objects=3, restart=1, learned_state=2, report=1,
     ),
-    _target(
-        "declaring", "profiles, calibrations, the gate's configuration",
-        profiles=1, calibration=1, gate_config=1,
-    ),
+    _target("declaring", "profiles, calibrations, the gate's configuration", profiles=1, calibration=1, gate_config=1),
     _target(
         "reading", "what models and tools answer: JSON to mend, evaluations, verdicts, clients' replies",
-        json_repair=2, judge_answers=4, evaluations=4, client_replies=4,
+        json_repair=2, judge_answers=2, evaluations=2, client_replies=1,
     ),
     _target(
         "scanning", "instructions, personal data and credentials in texts, conversations and values; redaction",
-        scanners=2, conversations=2, redaction=2, results=3,
+        scanners=1, conversations=1, redaction=1, results=1,
     ),
     _target(
         "answering", "what is said of an answer: grounding, rules, risk, depth, intent, health",
-        grounding=1, arguments=2, compliance=4, answers=2, health=4,
+        grounding=2, arguments=2, compliance=2, answers=2, health=1,
     ),
-    _target(
-        "signing", "receipts, transcripts, canonical forms",
-        receipts=2, transcripts=2, canonical=3,
-    ),
+    _target("signing", "receipts, transcripts, canonical forms", receipts=1, transcripts=1, canonical=1),
     _target(
         "storing", "logs of calls, stores, exports, records, and what somebody planted in them",
-        traces=30, parquet=30, store_encoding=30, planted_rows=1, state_files=3, change_log=15, run_records=30,
-        prompt_sets=10, recorded_answers=10,
+        traces=3, parquet=1, store_encoding=2, planted_rows=2, state_files=2, change_log=2, run_records=1,
+        prompt_sets=1, recorded_answers=1,
     ),
     _target(
         "gating", "documents read and cut, searched, claims split and judged",
-        html=6, markdown=8, plain_text=16, pdf=4, chunking=8, keyword_search=12, vector_search=4, evidence_rows=2,
-        claim_splitting=8, claim_judging=4,
+        html=2, markdown=2, plain_text=1, pdf=2, chunking=2, keyword_search=1, vector_search=1, evidence_rows=1,
+        claim_splitting=2, claim_judging=2,
     ),
 )  # fmt: skip
 

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 STANDS_IN = """
 import json, pathlib, sys
 given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+if "--replay" in given:
+    sys.exit("stuck" in pathlib.Path(given["--replay"]).read_text())
 folder = pathlib.Path(given["--artefacts"], sys.argv[1])
 first = given["--seed"] == "5"
 failures = {} if first else {"ValueError at x.py:f:1": "ff3f"}
@@ -28,6 +30,7 @@ account = {"inputs": 10, "seconds": 40.0 if first else 60.0, "tried": {"one": 10
 print("#9\\tNEW    cov: %d ft: 30 corp: 5/9b lim: 4 exec/s: 0 rss: 9Mb" % (12 if first else 21), flush=True)
 if first:
     (folder / ("timeout-" + 40 * "a")).write_bytes(b"\\x00\\x00stuck")
+    (folder / ("timeout-" + 40 * "b")).write_bytes(b"\\x00\\x00slow")
     sys.exit(70)
 assert float(given["--seconds"]) == 60.0, given
 sys.exit(1)
@@ -55,8 +58,10 @@ def test_a_search_that_dies_goes_on_and_keeps_what_it_died_of(tmp_path: Path) ->
         Finding("ValueError at x.py:f:1", "one", "003f"),
     )
     assert (searched.slowest_ms_per_kib, searched.slowest_bytes) == (2.0, 7)
-    (said,) = (tmp_path / "one").glob("timeout-*.txt")
-    assert "python -m fuzz one --replay" in said.read_text("utf-8")
+    stuck, slow = (path.read_text("utf-8") for path in sorted((tmp_path / "one").glob("timeout-*.txt")))
+    assert stuck.startswith("timeout in one")
+    assert "python -m fuzz one --replay" in stuck
+    assert slow.startswith("slow: timeout in one")
 
 
 def test_a_search_that_never_began_says_why(tmp_path: Path) -> None:
