@@ -66,6 +66,7 @@ class Search:
         self._artefacts, self._folder, self._command = artefacts, artefacts / target.name, command
         self._done: list[dict[str, Any]] = []  # the accounts of processes that ended
         self._died_of: dict[str, bytes] = {}
+        self._reached = (0, 0)  # edges, and inputs in the corpus; one that began again reaches less at first
         self._log = self._folder / "search.log"
 
     def run(self, watch: Callable[[Searched], None]) -> Searched:
@@ -183,8 +184,10 @@ class Search:
             tried.update(account["tried"])
             broke |= {key: bytes.fromhex(data) for key, data in account["failures"].items()}
         slowest = max(accounts, key=lambda each: each["slowest_ms_per_kib"], default={})
-        states = _STATUS.findall(self._said())
-        edges, inputs_kept = (int(figure) for figure in states[-1]) if states else (None, None)
+        for state in _STATUS.findall(self._said()):
+            edges, inputs_kept = map(int, state)
+            self._reached = max(self._reached, (edges, inputs_kept))
+        edges, inputs_kept = self._reached if any(self._reached) else (None, None)
         return Searched(
             self.target.name, self._engine, sum(tried.values()), round(sum(each["seconds"] for each in accounts), 1),
             edges, inputs_kept, dict(tried), tuple(self._finding(key, data) for key, data in broke.items()),
