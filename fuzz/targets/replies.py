@@ -79,7 +79,7 @@ def _client(trial: Trial) -> None:
     source = trial.source
     found = trial.call(reading.read, _response(source))
     require(found.text is None or type(found.text) is str, "a text of another type")
-    require(found.tokens is None or found.tokens >= 0, f"{found.tokens} tokens")
+    require(found.tokens is None or found.tokens >= 0, "fewer tokens than none")
     _learned(trial)
 
 
