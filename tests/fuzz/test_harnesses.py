@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,30 @@ def test_an_input_of_a_harness_is_one_of_its_target(target: Target) -> None:
             sealed = target.sealed(harness, b"input", large=large)
             assert target.opened(sealed) == (harness, b"input", large)
     assert target.opened(b"")[1:] == (b"", False)
+
+
+def test_a_harness_waits_once_it_is_ahead_of_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("fuzz.campaign.time.monotonic", lambda: clock[0])
+
+    def taking(seconds: float) -> Callable[[Trial], None]:
+        def run(trial: Trial) -> None:
+            clock[0] += seconds
+
+        return run
+
+    slow, quick = Harness("slow", "", taking(6.0)), Harness("quick", "", taking(1.0))
+    target = Target("both", "", {slow: 1, quick: 1})
+    campaign = Campaign(target)
+    of_slow, of_quick = target.sealed(slow, b""), target.sealed(quick, b"")
+
+    assert campaign.its_turn(of_slow)
+    campaign.try_one(of_slow)  # 6 s of 6, where half and two are its due
+    assert not campaign.its_turn(of_slow)
+    assert campaign.its_turn(of_quick)
+    for _ in range(2):
+        campaign.try_one(of_quick)
+    assert campaign.its_turn(of_slow)  # 6 s of 8
 
 
 def test_a_harness_can_be_searched_alone() -> None:

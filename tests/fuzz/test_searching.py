@@ -9,8 +9,8 @@ import pytest
 from fuzz.engines import has_atheris
 from fuzz.harness import Harness
 from fuzz.record import LONG, Finding, Searched, kept, read
-from fuzz.searching import Search
-from fuzz.target import alone
+from fuzz.searching import Search, search_all
+from fuzz.target import Target, alone
 from fuzz.trial import Trial
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +126,52 @@ def test_a_short_search_changes_no_record(tmp_path: Path) -> None:
 def test_a_record_knows_how_many_inputs_a_second() -> None:
     assert _searched("a", 300.0, 600).rate == 2.0
     assert _searched("a", 0.0, 0).rate == 0.0
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> dict[str, Searched | None]:
+    """What the searches of targets a and b come to, in place of searching; None: somebody presses Ctrl-C in it."""
+    come_to: dict[str, Searched | None] = {}
+
+    class StandsIn:
+        def __init__(self, target: Target, *_: object, **__: object) -> None:
+            self._target = target
+
+        def run(self, watch: object) -> Searched:
+            searched = come_to[self._target.name]
+            if searched is None:
+                raise KeyboardInterrupt
+            return searched
+
+        def figures(self) -> Searched:
+            return _searched(self._target.name, LONG, 5)._replace(findings=())
+
+    monkeypatch.setattr("fuzz.searching.Search", StandsIn)
+    monkeypatch.setattr("fuzz.targets.TARGETS", {name: alone(Harness(name, "", _does_nothing)) for name in "ab"})
+    return come_to
+
+
+def test_all_targets_are_searched_and_told_of(
+    tmp_path: Path, searches: dict[str, Searched | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    searches |= {"a": _searched("a", LONG, 1_000), "b": _searched("b", LONG, 2_000)._replace(findings=())}
+    record = tmp_path / "campaign.json"
+
+    code = search_all(LONG, "guided", 0, tmp_path, record)
+
+    said = capsys.readouterr()
+    assert code == 1  # something was found
+    assert said.out.splitlines()[:2] == ["3,000 inputs, 1 findings", "  a: one: a fault"]
+    assert "a             300 of 300 s, 1,000 inputs, 3 a second, 7 edges, 1 findings" in said.err
+    assert read(record)[1] == [searches["a"], searches["b"]]
+
+
+def test_after_ctrl_c_what_was_done_is_kept(tmp_path: Path, searches: dict[str, Searched | None]) -> None:
+    searches |= {"a": None}
+    record = tmp_path / "campaign.json"
+
+    assert search_all(LONG, "guided", 0, tmp_path, record) == 130
+    assert [searched.inputs for searched in read(record)[1]] == [5]
 
 
 def test_the_blind_engine_runs_from_the_command_line(tmp_path: Path) -> None:
