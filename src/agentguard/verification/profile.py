@@ -34,12 +34,15 @@ from .patterns import backtracking
 __all__ = ["DeclaredEcho", "ToolProfile", "parse_profile", "schema_validator"]
 
 _SHOWN = 80  # characters of a faulty value in a message
+_LONE = re.compile(r"[\ud800-\udfff]")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 def _quoted(text: str) -> str:
-    """Text as YAML reads it back."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    """Text as YAML reads it back; a lone surrogate, which no message can hold, by its number."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return json.dumps(text, ensure_ascii=_LONE.search(text) is not None)
 
 
 def _no_bare_text(value: Any) -> Any:
