@@ -164,15 +164,17 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
         TypeError: for a value that is not made of JSON's types: its texts cannot be told from its other parts; for one
             of more than a million values or 16 MiB of texts, and where more is found than can be taken out.
     """
-    from .redaction import redact_value
+    with forks.undivided():  # a module that is half loaded stays so in a child
+        from .redaction import redact_value
 
-    scanner = _scanner(kinds)
+        scanner = _scanner(kinds)
 
     def find(text: str) -> list[Finding]:
         if len(text) > ROOM * LIMITS.bytes:
             raise TypeError(f"what holds more than {ROOM * LIMITS.bytes:,} characters cannot be redacted")
         try:
-            results = scanner.scan(text, tools=(), every=True)
+            with forks.undivided():
+                results = scanner.scan(text, tools=(), every=True)
         except DataError as error:
             raise TypeError(f"it cannot be redacted: {error}") from None
         if any(getattr(results[kind], "more", False) for kind in kinds):

@@ -11,6 +11,7 @@ from agentguard.stores.flusher import new_worker
 from .absorbing import absorb
 from .baseline import ToolMemory
 from .census import added
+from .count_checks import check_counts
 from .registry import ToolState
 
 __all__ = ["Fleet", "sayable"]
@@ -107,6 +108,7 @@ def _take_in(state: ToolState, counts: dict[str, int]) -> None:
     if counts and isinstance(memory, ToolMemory):
         with state.lock:
             try:
+                check_counts(counts)  # of an hour that was forgotten under way, parts of the sums may be left
                 absorb(memory, counts)
             except Exception as error:  # the store may hold what no worker wrote
                 _log.error("what other workers counted of a tool cannot be used: %s", type(error).__name__)

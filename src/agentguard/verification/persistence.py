@@ -28,6 +28,7 @@ from .fleet import Fleet, sayable
 from .incident_snapshot import encode_incidents, follow_changes, incident_of, restore_incidents
 from .incidents import Incidents, incident_id
 from .method import Method
+from .record_checks import check_record
 from .registry import Registry, Remembered, ToolState
 from .snapshot import encode, restore
 
@@ -173,7 +174,7 @@ class Persistence:
 
     def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> bool:
         try:
-            restore(record, learned_in(document))
+            restore(record, learned_in(document), check_record)
         except DataError as error:
             _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
             self._quietly(lambda: self._store.save({f"damaged:{name}": document}))
