@@ -284,3 +284,13 @@ class TestWeighing:
         assert args_key([*rows, {"n": 1}]) == args_key([*rows, {"n": 2}])
         assert args_key([{"n": 1}, *rows]) != args_key([{"n": 2}, *rows])
         assert args_key([*rows[:150_000], {"n": 1}]) != args_key([*rows[:150_000], {"n": 2}])
+
+
+def test_parts_shared_at_any_depth_take_the_time_of_the_value_in_memory() -> None:
+    value: object = "leaf"
+    for _ in range(60):
+        value = [value, value]
+    for _ in range(70):
+        value = [value]
+    assert weighs_too_much(value)
+    assert args_key({"a": value}) == args_key({"a": value})

@@ -37,6 +37,7 @@ MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values
 MAX_SCANNED: Final = 1 << 20
 MAX_WEIGHT: Final = 1 << 28
+MOST_WRITTEN: Final = 254  # levels: orjson writes no more
 CHARACTERS_A_NODE: Final = 1_000  # of the budget of nodes
 MOST_DIGITS: Final = 1 << 12  # bits: decimal digits of longer integers take quadratic time
 FULLY_HASHED: Final = 4_096
@@ -157,7 +158,7 @@ class _Scales:
         kind = type(value)
         if kind is str:
             return len(value)
-        if (kind is not dict and kind is not list and kind is not tuple) or depth >= MAX_DEPTH:
+        if (kind is not dict and kind is not list and kind is not tuple) or depth >= MOST_WRITTEN:
             return 4
         weight = self._known.get(id(value), -1)
         if weight >= 0 or self.left < 0:
