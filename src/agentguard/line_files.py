@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 __all__ = [
+    "BLANK_SAID",
     "BYTE_ORDER_MARK",
     "DAMAGED",
     "DAMAGED_SAID",
+    "FEW",
     "PIECE",
     "Bloated",
     "Damaged",
-    "blank_run",
+    "blank_blocks",
     "lines_of",
     "unpacked",
 ]
@@ -36,9 +38,12 @@ DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile)
 """What reading raises where compressed data is damaged or cut off."""
 
 DAMAGED_SAID: Final = "the compressed data is damaged or cut off: the file is not read beyond"
+BLANK_SAID: Final = f"more than {LIMITS.blank_bytes:,} bytes without data: the file is not read beyond"
 PIECE: Final = 1 << 16
 ALWAYS_UNPACKED: Final = 1 << 28  # bytes, whatever the ratio: a log may have one call again and again
-FEW: Final = 16  # blank lines in a row that are read as lines: to look ahead takes as long as some lines do
+FEW: Final = 16
+"""Blank lines in a row that are read as lines: to look ahead takes as long as some of them."""
+
 _MAGIC: Final = b"\x1f\x8b"
 
 
@@ -93,11 +98,12 @@ def lines_of(
             number += line.endswith(b"\n")
             if line.isspace():
                 blank, again = blank + len(line), again + 1
-                if again >= FEW:
-                    run, feeds = blank_run(stream, LIMITS.blank_bytes - blank)
-                    blank, number = blank + run, number + feeds
+                for block in blank_blocks(stream) if again >= FEW else ():
+                    blank, number = blank + len(block), number + block.count(b"\n")
+                    if blank > LIMITS.blank_bytes:
+                        break
                 if blank > LIMITS.blank_bytes:
-                    raise DataError(f"more than {LIMITS.blank_bytes:,} bytes without data: the file is not read beyond")
+                    raise DataError(BLANK_SAID)
                 continue
             blank = again = 0
             if len(line) > limit and not line.endswith(b"\n"):
@@ -116,17 +122,14 @@ def lines_of(
         raise DataError(f"{name}:{number}: {error}") from None
 
 
-def blank_run(stream: io.BufferedReader, most: int) -> tuple[int, int]:
-    """Pass over white space a block at a time, until more than ``most`` bytes: how many bytes and line feeds it was."""
-    passed = feeds = 0
+def blank_blocks(stream: io.BufferedReader) -> Iterator[bytes]:
+    """The white space that comes next, a block at a time, up to what is none."""
     while ahead := stream.peek(1):
-        run = len(ahead) - len(ahead.lstrip())
-        stream.read(run)
-        passed += run
-        feeds += ahead.count(b"\n", 0, run)
-        if run < len(ahead) or passed > most:
-            break
-    return passed, feeds
+        blank = len(ahead) - len(ahead.lstrip())
+        if blank:
+            yield stream.read(blank)
+        if blank < len(ahead):
+            return
 
 
 class _Unpacking(io.RawIOBase):
