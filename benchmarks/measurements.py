@@ -24,6 +24,7 @@ from document import document
 from gate import claims
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from stores import slow_redis
 from workload import SIZES
 
 __all__ = ["machine", "main"]
@@ -58,6 +59,7 @@ def main(
         content.measured(console, data),
         claims.section(data),
         growth.section(console),
+        slow_redis.section(),
         fuzzing.section(console, FUZZED),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}

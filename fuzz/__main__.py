@@ -9,33 +9,39 @@ from pathlib import Path
 
 from fuzz.campaign import ARTEFACTS, Campaign
 from fuzz.engines import blind, guided, has_atheris
-from fuzz.harness import Harness
+from fuzz.record import RECORD
+from fuzz.searching import search_all
+from fuzz.target import Target
 from fuzz.trying import attempt
 
 
-def _load(name: str) -> Harness:
-    from fuzz.targets import HARNESSES  # here, so that atheris can instrument what it imports
+def _load(name: str) -> Target:
+    from fuzz.targets import HARNESSES, TARGETS, target_of  # here, so that atheris can instrument what it imports
 
-    if name not in HARNESSES:
-        raise SystemExit(f"no target {name!r}; known are {', '.join(HARNESSES)}")
-    return HARNESSES[name]
+    if name not in TARGETS and name not in HARNESSES:
+        raise SystemExit(f"no target {name!r}; known are {', '.join((*TARGETS, *HARNESSES))}")
+    return target_of(name)
 
 
 def main() -> None:
-    """Try a target for a while, or one input again."""
+    """Try a target for a while, all of them, or one input again."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description="Look for inputs that break a promise.")
-    parser.add_argument("target", nargs="?", help="the harness; see --list")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to search (60)")
+    parser.add_argument("target", nargs="?", help="a target, or one of its harnesses; see --list")
+    parser.add_argument(
+        "--all", action="store_true", help="every target, one after the other, in processes of their own"
+    )
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to search each (60)")
     parser.add_argument("--engine", choices=("guided", "blind"), help="guided by coverage where atheris is installed")
     parser.add_argument("--seed", type=int, default=0, help="of the search")
     parser.add_argument("--artefacts", type=Path, default=ARTEFACTS, help="where inputs that fail are kept")
+    parser.add_argument("--record", type=Path, default=RECORD, help="where --all keeps the figures of a long search")
     parser.add_argument("--replay", type=Path, help="try this one input, and show what comes of it")
-    parser.add_argument("--list", action="store_true", help="show the targets")
+    parser.add_argument("--list", action="store_true", help="show the targets and their harnesses")
     given = parser.parse_args()
+    if given.all:
+        sys.exit(search_all(given.seconds, given.engine, given.seed, given.artefacts, given.record))
     if given.list or given.target is None:
-        from fuzz.targets import HARNESSES
-
-        print("\n".join(f"{harness.name:17} {harness.covers}" for harness in HARNESSES.values()))
+        _list()
         return
     if given.replay is not None:
         _replay(_load(given.target), given.replay.read_bytes())
@@ -49,10 +55,20 @@ def main() -> None:
     sys.exit(1 if campaign.failures else 0)
 
 
-def _replay(harness: Harness, data: bytes) -> None:
-    attempt(harness, data)  # what is compiled and loaded on the first call is not measured
-    outcome = attempt(harness, data)
-    print(f"{outcome.size:,} bytes in {1000 * outcome.seconds:.2f} ms: {1000 * outcome.per_kib:.2f} ms/KiB")
+def _list() -> None:
+    from fuzz.targets import TARGETS
+
+    for target in TARGETS.values():
+        print(f"{target.name:18} {target.covers}")
+        for harness in target.harnesses:
+            print(f"  {harness.name:16} {harness.covers}")
+
+
+def _replay(target: Target, data: bytes) -> None:
+    attempt(target, data)  # what is compiled and loaded on the first call is not measured
+    outcome = attempt(target, data)
+    kib = f"{1000 * outcome.per_kib:.2f} ms/KiB"
+    print(f"{outcome.harness}: {outcome.size:,} bytes in {1000 * outcome.seconds:.2f} ms: {kib}")
     if outcome.failure is not None:
         print(outcome.failure.said.encode("utf-8", "backslashreplace").decode())
         sys.exit(1)

@@ -13,10 +13,15 @@ from typing import Any, Final
 from fuzz import tokens
 from fuzz.source import Source
 
-__all__ = ["LONGEST", "PROSE", "bytes_of", "json_text", "key", "name", "number", "text", "value"]
+__all__ = ["LONGEST", "PROSE", "SMALL", "bytes_of", "json_text", "key", "name", "number", "text", "value"]
 
 LONGEST: Final = 16_000
-"""Characters of a text; long enough for what grows with the square of the length to show."""
+"""Characters of a text of a large input; long enough for what grows with the square of the length to show."""
+
+SMALL: Final = 600
+"""Characters of a text of any other."""
+
+_DEEP, _SHALLOW = 3_000, 100
 
 PROSE: Final = (tokens.WORDS, tokens.ENTITIES, tokens.NUMBERS, tokens.DATES, tokens.UNITS, tokens.WORDS)
 ALL: Final = (
@@ -42,8 +47,11 @@ def text(source: Source, alphabets: Sequence[Sequence[str]] = ALL, most: int = 2
     given = source.verbatim()
     if given is not None:
         return given.decode("utf-8", "surrogateescape")
-    made = _pieces(source, alphabets, most, 2)
-    return made[:LONGEST]
+    return _pieces(source, alphabets, most, 2)[: _room(source)]
+
+
+def _room(source: Source) -> int:
+    return LONGEST if source.large else SMALL
 
 
 def _pieces(source: Source, alphabets: Sequence[Sequence[str]], most: int, depth: int) -> str:
@@ -69,7 +77,8 @@ def _piece(source: Source, alphabets: Sequence[Sequence[str]], depth: int) -> st
         return chr(source.integer(0, 0x10FFFF))
     if kind in (26, 27):
         piece = _pieces(source, alphabets, 3, depth - 1) or " "
-        return piece * min(source.choice((2, 2, 3, 3, 10, 10, 100, 100, 1_000, 5_000)), max(LONGEST // len(piece), 1))
+        times = source.choice((2, 2, 3, 3, 10, 10, 100, 100, 1_000, 5_000))
+        return piece * min(times, max(_room(source) // len(piece), 1))
     if kind == 28:
         return _nested(source)
     if kind == 29:
@@ -83,7 +92,7 @@ def _nested(source: Source) -> str:
     before, after = source.choice(
         (("[", "]"), ("{", "}"), ('{"a":', "}"), ("(", ")"), ("<b>", "</b>"), ("> ", ""), ("- ", ""))
     )
-    depth = source.choice((3, 30, 300, 3_000))
+    depth = min(source.choice((3, 30, 300, 3_000)), _DEEP if source.large else _SHALLOW)
     return before * depth + (after * depth if source.integer(0, 1) else "")
 
 
@@ -155,7 +164,7 @@ def _scalar(source: Source) -> Any:
 def _deep(source: Source) -> Any:
     made: Any = _scalar(source)
     as_list = source.integer(0, 1)
-    for _ in range(source.choice((60, 250, 900, 3_000))):
+    for _ in range(min(source.choice((60, 250, 900, 3_000)), _DEEP if source.large else _SHALLOW)):
         made = [made] if as_list else {"a": made}
     return made
 
@@ -170,7 +179,7 @@ def json_text(source: Source, depth: int = 4) -> str:
     if source.integer(0, 1) and written:
         at = source.integer(0, len(written) - 1)
         written = written[:at] + source.choice(tokens.JSON) + written[at + source.integer(0, 3) :]
-    return written[:LONGEST]
+    return written[: _room(source)]
 
 
 def bytes_of(source: Source, made: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from fuzz.trial import Trial, require
 
-__all__ = ["Harness", "folder", "quiet", "written"]
+__all__ = ["Harness", "folder", "quiet", "scratch", "written"]
 
 
 class Harness(NamedTuple):
@@ -51,12 +52,18 @@ def quiet() -> Iterator[None]:
     require(not handler.said, f"logged: {handler.said[:3]}")
 
 
+def scratch() -> str | None:
+    """Where files are made: in memory, where there is such a place, for they come by the thousand and need not last."""
+    in_memory = "/dev/shm"  # noqa: S108  # a folder of its own is made in it
+    return in_memory if "TMPDIR" not in os.environ and Path(in_memory).is_dir() else None
+
+
 @lru_cache(maxsize=1)
 def folder() -> Path:
     """A folder of this process alone, gone with it."""
     import atexit
 
-    made = Path(tempfile.mkdtemp(prefix="agentguard-fuzz-"))
+    made = Path(tempfile.mkdtemp(prefix="agentguard-fuzz-", dir=scratch()))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 

@@ -134,7 +134,7 @@ def anything(source: Source, depth: int = 3, *, shared: bool = True) -> Any:
     kind = source.integer(0, 7)
     if kind < 3 or not source.left:
         return grammar.value(source, depth)
-    if shared and source.chance(60):
+    if shared and source.large and source.chance(60):
         return source.choice(_SHARED)()
     if kind < 6 or not depth:
         return source.choice(_MADE)()

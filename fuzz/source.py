@@ -16,6 +16,11 @@ VERBATIM: Final = b"="
 class Source:
     """Draws values from bytes; once these are used up, every draw gives its first possibility.
 
+    Args:
+        data: the input.
+        large: values may grow far beyond the input: repeated, nested, shared. Such an input shows what takes more than
+            linear time, and costs as much as a hundred small ones.
+
     >>> source = Source(bytes([2, 200]))
     >>> source.choice("abc"), source.integer(0, 9), source.integer(5, 9)
     ('c', 0, 5)
@@ -23,10 +28,12 @@ class Source:
     b'as it stands'
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, large: bool = True) -> None:
         self._verbatim = data[1:] if data[:1] == VERBATIM else None
         self._data = b"" if self._verbatim is not None else data
+        self._length = len(self._data)
         self._at = 0
+        self.large = large
 
     def verbatim(self) -> bytes | None:
         """What was handed over as it stands; once, then None."""
@@ -36,13 +43,18 @@ class Source:
     @property
     def left(self) -> int:
         """Bytes not yet used."""
-        return len(self._data) - self._at
+        return self._length - self._at
 
     def integer(self, low: int, high: int) -> int:
         """From low to high, both included."""
         span = high - low + 1
-        width = ((span - 1).bit_length() + 7) // 8
-        return low + int.from_bytes(self.raw(width), "little") % span
+        at = self._at
+        if at >= self._length or span == 1:
+            return low
+        if span <= 256:  # most draws by far
+            self._at = at + 1
+            return low + self._data[at] % span
+        return low + int.from_bytes(self.raw(((span - 1).bit_length() + 7) // 8), "little") % span
 
     def choice(self, among: Sequence[T]) -> T:
         """One of them."""
@@ -50,7 +62,7 @@ class Source:
 
     def chance(self, one_in: int) -> bool:
         """True in one case of so many; False once the bytes are used up."""
-        return self.left > 0 and self.integer(1, one_in) == one_in
+        return self._at < self._length and self.integer(1, one_in) == one_in
 
     def raw(self, length: int) -> bytes:
         """So many bytes, or those that are left."""

@@ -40,16 +40,26 @@ def encodable(text: str) -> bool:
 class Trial:
     """One input, and the account of what was done with it.
 
+    Args:
+        source: draws from the input.
+        thorough: with the promises that cost as much as the call itself: that it gives the same answer twice.
+
     Attributes:
         source: draws from the input.
+        thorough: as given.
         seconds: how long the code under test took, without the making of values.
-        size: bytes that it was given.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, thorough: bool = True) -> None:
         self.source = source
+        self.thorough = thorough
         self.seconds = 0.0
-        self.size = 0
+        self._given: list[Any] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes that the code under test was given, about."""
+        return sum(map(weight, self._given))
 
     def call(
         self,
@@ -66,15 +76,15 @@ class Trial:
             function: the code under test.
             given: its arguments.
             allowed: errors that its documentation names.
-            again: call it twice; both outcomes must be the same.
+            again: in a thorough trial, call it twice; both outcomes must be the same.
             of: what counts for the size, where it is not the arguments.
             options: its keyword arguments.
         """
-        self.size += weight(given if of is None else of)
+        self._given.append(given if of is None else of)
         began = time.perf_counter()
         first = _outcome(function, given, options, allowed)
         self.seconds += time.perf_counter() - began
-        if again:
+        if again and self.thorough:
             second = _outcome(function, given, options, allowed)
             if _said(first) != _said(second):
                 raise Broken(f"{getattr(function, '__name__', function)} gave two answers to one question")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import faulthandler
 import signal
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Final, NamedTuple
 
-from fuzz.harness import Harness
 from fuzz.source import Source
+from fuzz.target import Target
 from fuzz.trial import Broken, Hang, Trial
 
 __all__ = ["HANG_SECONDS", "Failure", "Outcome", "attempt"]
 
 HANG_SECONDS: Final = 30.0
 """An input that takes longer has hung. Generous: it is no measure of speed."""
-
-_HARD: Final = 2.0  # times the limit, after which the process is ended with all stacks shown: C code heeds no signal
 
 
 class Failure(NamedTuple):
@@ -40,13 +37,15 @@ class Outcome(NamedTuple):
 
     Attributes:
         seconds: in the code under test.
-        size: bytes it was given.
+        size: bytes it was given; 0 where that was not asked for.
         failure: None where everything held.
+        harness: the name of the one that the input was for.
     """
 
     seconds: float
     size: int
     failure: Failure | None
+    harness: str = ""
 
     @property
     def per_kib(self) -> float:
@@ -61,25 +60,39 @@ def _limited(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(_HARD * seconds, exit=True)
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
 
 
-def attempt(harness: Harness, data: bytes, seconds: float = HANG_SECONDS) -> Outcome:
-    """Try one input."""
-    trial = Trial(Source(data))
+def attempt(
+    target: Target,
+    data: bytes,
+    seconds: float | None = HANG_SECONDS,
+    *,
+    thorough: bool = True,
+    weighed_from: float = 0.0,
+) -> Outcome:
+    """Try one input.
+
+    Args:
+        target: what is tried.
+        data: the input.
+        seconds: it may take; None: somebody else sees to that.
+        thorough: with the promises that cost as much as the call itself.
+        weighed_from: the size is told of what takes so many seconds; it takes time to find out.
+    """
+    harness, body, large = target.opened(data)
+    trial = Trial(Source(body, large=large), thorough=thorough)
     failure: Failure | None = None
     try:
-        with _limited(seconds):
+        with nullcontext() if seconds is None else _limited(seconds):
             harness.run(trial)
     except (Exception, Hang) as error:
         failure = Failure(_key(error), "".join(traceback.format_exception(error)))
-    return Outcome(trial.seconds, trial.size, failure)
+    return Outcome(trial.seconds, trial.size if trial.seconds >= weighed_from else 0, failure, harness.name)
 
 
 def _key(error: BaseException) -> str:

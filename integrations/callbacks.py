@@ -18,11 +18,11 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection
-from threading import Lock
 from time import perf_counter
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from agentguard import forks
 from agentguard.integrations.extras import needs
 from agentguard.integrations.guard import Outcome, Policy, ToolGuard
 from agentguard.verification import VerificationEngine, VerificationResult
@@ -86,7 +86,7 @@ class GuardCallbackHandler(BaseCallbackHandler):
         # Without it LangChain logs what a handler raises and goes on.
         self.raise_error = raise_on_block
         self._running: OrderedDict[UUID, _Running] = OrderedDict()
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
 
     def on_tool_start(
         self,

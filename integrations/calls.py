@@ -67,12 +67,21 @@ class CallGuard(ToolGuard):
     def judge(self, outcome: Outcome) -> Judgement:
         """Judge a result, say what to do with it, and tell whoever asked to be told. Never raises."""
         judgement = super().judge(outcome)
+        self._tell(outcome, judgement)
+        return judgement
+
+    async def judge_async(self, outcome: Outcome) -> Judgement:
+        """``judge``, of a large result in a thread; whoever asked to be told is told where he asked."""
+        judgement = await super().judge_async(outcome)
+        self._tell(outcome, judgement)
+        return judgement
+
+    def _tell(self, outcome: Outcome, judgement: Judgement) -> None:
         if self._on_judgement is not None and self.covers(outcome.tool):
             try:
                 self._on_judgement(outcome, judgement)
             except Exception as error:
                 _log.error("on_judgement failed on a result of %r: %s", outcome.tool, type(error).__name__)
-        return judgement
 
     def settle(self, attempt: Callable[[], Attempt[Shown]]) -> tuple[Shown, Judgement | None]:
         """Make a call, again where the policy allows it, and judge each result; the last one counts."""
@@ -90,7 +99,7 @@ class CallGuard(ToolGuard):
         while True:
             shown, outcome = await attempt()
             attempts += 1
-            judgement = None if outcome is None else self.judge(outcome)
+            judgement = None if outcome is None else await self.judge_async(outcome)
             if not self._again(outcome, judgement, attempts):
                 return shown, judgement
 

@@ -6,11 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from agentguard.content.results import KINDS, Kind
 from agentguard.errors import ConfigurationError
-from agentguard.integrations.content_blocks import ACTS, Act, legible, look, without
+from agentguard.integrations.apart import apart
+from agentguard.integrations.content_blocks import ACTS, Act, Looked, legible, look, without
 from agentguard.integrations.extras import needs
 from agentguard.integrations.receipts import as_text
 
@@ -25,7 +26,7 @@ except ImportError as error:
 from agentguard.integrations.content_records import OnFinding, Records, recorded
 from agentguard.integrations.content_refusals import refusal_of
 from agentguard.integrations.content_replies import Replies
-from agentguard.integrations.messages import rewritten, withheld
+from agentguard.integrations.messages import contents_of, rewritten, withheld
 
 __all__ = ["ContentGuardMiddleware"]
 
@@ -33,6 +34,21 @@ RESULTS: Final[Mapping[Kind, Act]] = MappingProxyType({"injection": "block", "se
 ANSWERS: Final[Mapping[Kind, Act]] = MappingProxyType({"secrets": "redact", "pii": "redact"})
 
 _log = logging.getLogger("agentguard")
+
+
+class _Look(NamedTuple):
+    """What there is in a message, and its content without what is to be taken out; or the error of a detector.
+
+    ``error`` beside ``looked`` is that of whoever should have taken it out.
+    """
+
+    message: ToolMessage
+    looked: Looked | None = None
+    content: Any = None
+    error: str = ""
+
+
+NOTHING: Final[Mapping[int, _Look]] = MappingProxyType({})
 
 
 class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -53,7 +69,8 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     Args:
         content: what to do where a tool result holds ``injection``, ``secrets`` or ``pii``: ``flag`` it, ``redact``
-            (placeholders take the place of what was found) or ``block`` (a notice takes the place of the result).
+            (placeholders take the place of what was found) or ``block`` (a notice takes the place of the result). A
+            result that is too large to be looked through to its end is treated as one that holds it.
         tools: names of the tools whose results and arguments are looked at; None: all.
         answers: the same as ``content`` for the model's answers; None: they are not looked through.
         grounding: trace the values of a final answer to the tool results of the conversation, where there are any.
@@ -65,7 +82,8 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         known: texts that values may come from, beside the conversation and the system prompt.
         now: the time by which a user's "tomorrow" is read.
         on_finding: is given each record, as the events are; what it raises is logged and changes nothing.
-        on_guard_error: when a detector fails: ``open`` hands on, ``closed`` withholds what could not be looked through.
+        on_guard_error: when a detector fails: ``open`` hands on, ``closed`` withholds what could not be looked through,
+            also where it is too large for that. What is found and cannot be taken out is withheld in any case.
         shadow: look and tell, change nothing.
 
     Raises:
@@ -119,7 +137,12 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ToolMessage | Command[Any]:
         """``wrap_tool_call`` for asynchronous runs."""
         refusal = refusal_of(request, self._known)
-        settled: ToolMessage | Command[Any] = refusal or self._settled(request, await handler(request))
+        if refusal is not None:
+            return refusal
+        result = await handler(request)
+        # A large result is looked through in a thread; what is found is told here, and its callbacks run here.
+        looks = await apart(self._looks, request, result, about=contents_of(result))
+        settled: ToolMessage | Command[Any] = self._settled(request, result, looks)
         return settled
 
     def wrap_model_call(
@@ -143,14 +166,40 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _covers(self, tool: str) -> bool:
         return self._tools is None or tool in self._tools
 
-    def _settled(self, request: ToolCallRequest, result: Any) -> Any:
+    def _looks(self, request: ToolCallRequest, result: Any) -> dict[int, _Look]:
+        """What there is in each of the messages, by the message's ``id``."""
+        found: dict[int, _Look] = {}
+
+        def look_at(message: ToolMessage) -> ToolMessage:
+            if self._content and self._covers(_tool_of(message, request)):
+                found[id(message)] = self._look(message)
+            return message
+
+        rewritten(result, look_at)
+        return found
+
+    def _look(self, message: ToolMessage) -> _Look:
+        try:
+            looked = look(legible(message.content), self._content, closed=self._closed)
+        except Exception as error:
+            return _Look(message, error=type(error).__name__)
+        try:
+            content = without(message.content, looked.redact, "redact") if looked.act == "redact" else None
+        except Exception as error:
+            return _Look(message, looked, error=type(error).__name__)
+        return _Look(message, looked, content)
+
+    def _settled(self, request: ToolCallRequest, result: Any, looks: Mapping[int, _Look] = NOTHING) -> Any:
         blocked: list[ToolMessage] = []
 
         def change(message: ToolMessage) -> ToolMessage:
-            tool = as_text(message.name) or as_text(request.tool_call["name"])
+            tool = _tool_of(message, request)
             if not self._content or not self._covers(tool):
                 return message
-            shown, act = self._looked_through(message, tool, request.runtime)
+            found = looks.get(id(message))
+            if found is None or found.message is not message:  # made anew of a state's update
+                found = self._look(message)
+            shown, act = self._looked_through(message, found, tool, request.runtime)
             if act == "block" and message.tool_call_id == request.tool_call["id"]:
                 blocked.append(shown)
             return shown
@@ -161,23 +210,31 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         # The other updates of a blocked command, and where it would go, are part of what is blocked.
         return blocked[0] if blocked else made
 
-    def _looked_through(self, message: ToolMessage, tool: str, runtime: Any) -> tuple[ToolMessage, Act | None]:
-        try:
-            looked = look(legible(message.content), self._content)
-            content = without(message.content, looked.redact, "redact") if looked.act == "redact" else None
-        except Exception as error:
-            _log.error("looking through a result of %r failed: %s", tool, type(error).__name__)
+    def _looked_through(
+        self, message: ToolMessage, found: _Look, tool: str, runtime: Any
+    ) -> tuple[ToolMessage, Act | None]:
+        looked, content = found.looked, found.content
+        if looked is None:
+            _log.error("looking through a result of %r failed: %s", tool, found.error)
             if not self._closed:
                 return recorded(message, None), None
-            return _notice(message, tool, "could not be looked through", {"error": type(error).__name__}), "block"
+            return _notice(message, tool, "could not be looked through", {"error": found.error}), "block"
         if looked.act is None:
             return recorded(message, None), None
-        record = {"action": looked.act, "found": looked.as_dict()}
+        act: Act = "block" if found.error else looked.act
+        record = {"action": act, "found": looked.as_dict()}
         self._records.tell(runtime, {"where": "result", **record, "tool": tool, "call_id": message.tool_call_id})
-        if looked.act == "block":
-            return _notice(message, tool, f"holds {looked.reason}", record), "block"
+        if found.error:
+            _log.error("redacting a result of %r failed, it is withheld: %s", tool, found.error)
+            return _notice(message, tool, f"{looked.reason}, and that could not be removed", record), "block"
+        if act == "block":
+            return _notice(message, tool, looked.reason, record), "block"
         shown = message if content is None else message.model_copy(update={"content": content})
-        return recorded(shown, record), looked.act
+        return recorded(shown, record), act
+
+
+def _tool_of(message: ToolMessage, request: ToolCallRequest) -> str:
+    return as_text(message.name) or as_text(request.tool_call["name"])
 
 
 def _notice(message: ToolMessage, tool: str, why: str, record: Mapping[str, Any]) -> ToolMessage:

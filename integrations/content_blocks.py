@@ -24,7 +24,7 @@ _PLACED: Final = frozenset({"annotations", "citations"})
 
 
 class Looked(NamedTuple):
-    """What was found, and what is to be done about each kind."""
+    """What was found or could not be looked at, and what is to be done about each kind."""
 
     found: Mapping[Kind, Found]
     acts: Mapping[Kind, Act]
@@ -41,8 +41,14 @@ class Looked(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """What was found, in words that quote none of it."""
-        return ", ".join(f"{kind} ({', '.join(found.names)})" for kind, found in self.found.items())
+        """What was found, or not looked at, in words that quote none of it: "holds pii (email)"."""
+        names = ", ".join(f"{kind} ({', '.join(found.names)})" for kind, found in self.found.items() if found.findings)
+        unread = ", ".join(dict.fromkeys(found.unread for found in self.found.values() if found.unread))
+        kinds = ", ".join(kind for kind, found in self.found.items() if found.unread)
+        held = [f"holds {names}"] * bool(names) + [f"was not looked through for {kinds} to its end ({unread})"] * bool(
+            unread
+        )
+        return " and ".join(held)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON that holds no content."""
@@ -53,19 +59,35 @@ class Looked(NamedTuple):
                 "sure": found.sure,
                 "findings": found.findings,
                 "names": list(found.names),
+                **({"more": True} if found.more else {}),
+                **({"unread": found.unread} if found.unread else {}),
             }
             for kind, found in self.found.items()
         }
 
 
-def look(value: Any, asked: Mapping[Kind, Act]) -> Looked:
+def look(value: Any, asked: Mapping[Kind, Act], *, unread: str = "", closed: bool = False) -> Looked:
     """Look a value made of JSON's types through for the kinds that something is asked about, in one pass.
 
-    What is only suspicious is flagged where it would be blocked if it were sure.
+    What is only suspicious is flagged where it would be blocked if it were sure. What could not be looked at is no
+    better than what was found.
+
+    Args:
+        value: the value.
+        asked: what to do about each kind.
+        unread: what is missing from the value already, in words.
+        closed: what could not be looked at is to be blocked, whatever is asked.
     """
     results = found_in(value, tuple(asked)) if asked else {}
-    found = {kind: results[kind] for kind in asked if results[kind].findings}
-    return Looked(found, {kind: asked[kind] if each.sure else _milder(asked[kind]) for kind, each in found.items()})
+    found, acts = {}, {}
+    for kind, act in asked.items():
+        each = results[kind]._replace(unread=results[kind].unread or unread)
+        if each.findings or each.unread:
+            found[kind] = each
+            acts[kind] = act if each.sure else _milder(act)
+        if each.unread:
+            acts[kind] = "block" if closed else act
+    return Looked(found, acts)
 
 
 def _milder(act: Act) -> Act:

@@ -17,7 +17,7 @@ from agentguard.integrations.content_records import Records, recorded
 from agentguard.integrations.content_refusals import digest_of, path_of
 from agentguard.integrations.extras import needs
 from agentguard.integrations.receipts import as_text
-from agentguard.verification.canonical import plain
+from agentguard.verification.canonical import made_plain
 
 try:
     from langchain.agents.middleware import ModelRequest, ModelResponse
@@ -120,12 +120,17 @@ class Replies:
         final, content = not message.tool_calls, message.content
         unsupported: tuple[Finding, ...] = ()
         try:
-            looked = look(legible(content, only_text=not final), self.answers)
-            if looked.act == "block":
-                content = text_in_place(content, f"This answer was withheld: it holds {looked.reason}.", whole=final)
-            elif looked.act == "redact":
-                content = without(content, looked.redact, "drop" if final else "keep")
-            if self.grounding and final and looked.act != "block":
+            looked = look(legible(content, only_text=not final), self.answers, closed=self.closed)
+            act = looked.act
+            if act == "redact":
+                try:
+                    content = without(content, looked.redact, "drop" if final else "keep")
+                except Exception as error:
+                    _log.error("redacting an answer failed, it is withheld: %s", type(error).__name__)
+                    act = "block"
+            if act == "block":
+                content = text_in_place(content, f"This answer was withheld: it {looked.reason}.", whole=final)
+            if self.grounding and final and act != "block":
                 unsupported = conversation.unsupported(message.text)
         except Exception as error:
             _log.error("looking through an answer failed: %s", type(error).__name__)
@@ -133,7 +138,7 @@ class Replies:
                 return Answer(message, {}, ())
             content = text_in_place(content, "This answer was withheld: it could not be looked through.", whole=final)
             return Answer(_saying(message, content), {"action": "block", "error": type(error).__name__}, ())
-        record: dict[str, Any] = {} if looked.act is None else {"action": looked.act, "found": looked.as_dict()}
+        record: dict[str, Any] = {} if act is None else {"action": act, "found": looked.as_dict()}
         if unsupported:
             as_it_was = content is message.content  # else the places are those of a text that is gone
             told = [
@@ -172,7 +177,8 @@ class Replies:
         if response is None or not self.answers:
             return response
         try:
-            looked = look(plain(response), self.answers)
+            made, cut = made_plain(response)
+            looked = look(made, self.answers, unread=cut, closed=self.closed)
         except Exception as error:
             _log.error("looking through a structured response failed: %s", type(error).__name__)
             if self.closed and not self.shadow:
@@ -189,7 +195,7 @@ class Replies:
                 return _rebuilt(response, looked.redact)
             except Exception as error:  # of the type's own validation, too
                 _log.error("a structured response is not valid without what it holds: %s", type(error).__name__)
-        raise ResultBlocked("structured response", 1.0, f"it holds {looked.reason}")
+        raise ResultBlocked("structured response", 1.0, f"it {looked.reason}")
 
     def _repeating(self, message: BaseMessage) -> BaseMessage:
         """A message that repeats a structured response which was redacted: as content, or as a call's arguments."""

@@ -173,7 +173,10 @@ class _GuardedCall:
                 made = await self._drained_async(made) if inspect.isasyncgen(made) else self._drained(made)
             return made, described._replace(result=made, execution_time_ms=_milliseconds_since(started))
 
-        return self._decided(*await self._guard.settle_async(attempt))
+        shown, judgement = await self._guard.settle_async(attempt)
+        if judgement is not None and judgement.action != "replace":
+            shown, judgement = await judgement.shown_async(shown), judgement._replace(redact=())
+        return self._decided(shown, judgement)
 
     def _decided(self, shown: Any, judgement: Judgement | None) -> Any:
         if judgement is None:

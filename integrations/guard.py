@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from agentguard.content.results import Kind, redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
+from agentguard.integrations.apart import apart
 from agentguard.integrations.wording import (
     FLAG_TEXT,
     blocked,
@@ -171,6 +172,10 @@ class Judgement(NamedTuple):
             _log.error("redacting a result of %s failed, it is withheld: %s", tool, type(error).__name__)
             return f"The result of {tool} is withheld: it holds {' and '.join(self.redact)} that could not be removed."
 
+    async def shown_async(self, value: Any) -> Any:
+        """``shown``, of a large value in a thread."""
+        return await apart(self.shown, value, about=value) if self.redact else value
+
     def shown_artifact(self, artifact: Any) -> Any:
         """The artifact as it may be handed on."""
         return self._replace(redact=self.redact_artifact).shown(artifact)
@@ -234,6 +239,10 @@ class ToolGuard:
         if not self.covers(outcome.tool):
             return Judgement("pass", None, "")
         return self._judged(outcome)
+
+    async def judge_async(self, outcome: Outcome) -> Judgement:
+        """``judge``, of a large result in a thread: the event loop goes on meanwhile."""
+        return await apart(ToolGuard.judge, self, outcome, about=(outcome.args, outcome.result))
 
     def judge_with_artifact(self, outcome: Outcome, artifact: Any) -> Judgement:
         """Judge a result and, where the policy says so, its artifact; the worse of the two stands. Never raises."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import inf
 from time import time
 from typing import Annotated, Any, Literal
 
@@ -62,9 +63,10 @@ class GuardNode:
 
     Behind guarded tools (``guard_wrappers``, ``GuardedToolNode``) it takes their verdicts, which their receipts prove;
     behind a plain ``ToolNode`` it verifies what the messages show, without times or raw values. A message whose
-    receipt is forged, altered, replayed, expired or from another session is blocked. Each verdict is emitted as an
-    event of ``stream_mode="custom"`` and put into the message and, where the state has it (``GuardState``), into
-    ``verdicts``. Let ``route_by_verdict`` choose the next node.
+    receipt is forged, altered, replayed, expired, from the future or from another session is blocked; one that could
+    not be signed has none, and is verified here. Each verdict is emitted as an event of ``stream_mode="custom"`` and
+    put into the message and, where the state has it (``GuardState``), into ``verdicts``. Let ``route_by_verdict``
+    choose the next node.
 
     Args:
         engine: judges what was not judged.
@@ -74,8 +76,10 @@ class GuardNode:
         on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the run.
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
         shadow: judge, learn, emit events and stamp; change no content, and let what was judged here pass as accepted.
-        require_receipts: block also what no guard saw executed. For graphs in which all tools are guarded.
-        max_age: receipts older than so many seconds have expired; None: they never do.
+        require_receipts: block also what no guard saw executed, and what could not be signed. For graphs in which all
+            tools are guarded.
+        max_age: receipts older than so many seconds have expired, and those of a later time than now, but for a minute,
+            are from the future; None: when they were issued is not looked at.
         signer: as the guard's that executed the calls; None: ``receipt_signer()``.
         messages_key: the state's messages, whose reducer must replace by id, as ``add_messages`` does.
         flag_text: the line of ``annotate``, as in ``Policy``.
@@ -108,6 +112,8 @@ class GuardNode:
         if policy.on_block == "end":
             raise ConfigurationError("on_block='end' is not for GuardNode: route 'block' to END by route_by_verdict")
         self.guard: ToolGuard = ToolGuard(engine, policy, tools)
+        if max_age is not None and not (isinstance(max_age, (int, float)) and -inf < max_age < inf):
+            raise ConfigurationError(f"max_age must be a finite number of seconds, or None, not {max_age!r}")
         self.require_receipts = require_receipts
         self.max_age = max_age
         self.signer: ReceiptSigner = receipt_signer() if signer is None else signer

@@ -14,11 +14,11 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from threading import Lock
 from time import perf_counter
 from typing import Any
 from uuid import UUID
 
+from agentguard import forks
 from agentguard.health import HealthResult, LLMCall, LLMMonitor
 from agentguard.health.reading import read
 from agentguard.integrations.extras import needs
@@ -68,7 +68,7 @@ class HealthCallbackHandler(BaseCallbackHandler):
         super().__init__()
         self._monitor, self._on_result = monitor, on_result
         self._running: OrderedDict[UUID, _Running] = OrderedDict()
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
 
     def on_chat_model_start(
         self, serialized: dict[str, Any] | None, messages: Any, *, run_id: UUID, **kwargs: Any

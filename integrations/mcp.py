@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import orjson
 
+from agentguard.integrations.apart import apart
 from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
 from agentguard.integrations.extras import needs
 from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
@@ -110,7 +111,7 @@ class MCPGuardInterceptor:
             return answer
         if judgement.action == "replace" and self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, tool)
-        return _marked(answer, judgement)
+        return await apart(_marked, answer, judgement, about=answer if judgement.redact else None)
 
 
 def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResult:

@@ -22,6 +22,7 @@ except ImportError as error:
 __all__ = [
     "blocked_in",
     "content_value",
+    "contents_of",
     "messages_of",
     "rewritten",
     "shown_value",
@@ -123,6 +124,18 @@ def tool_message(result: Any, call_id: str) -> ToolMessage | None:
 
     rewritten(result, note)
     return found[0] if found else None
+
+
+def contents_of(result: Any) -> list[Any]:
+    """The contents of the tool messages in what a tool returned."""
+    found: list[Any] = []
+
+    def note(message: ToolMessage) -> ToolMessage:
+        found.append(message.content)
+        return message
+
+    rewritten(result, note)
+    return found
 
 
 def rewritten(result: Any, change: Change) -> Any:

@@ -183,7 +183,7 @@ def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Sessio
         vars(context)[_JUDGEMENT] = judgement
         if judgement.action == "replace":
             return judgement.notice
-        shown = judgement.shown(result)
+        shown = await judgement.shown_async(result)
         return _lined(shown, judgement.line) if judgement.line else shown
 
     vars(invoke_and_judge).update(getattr(invoke, "__dict__", {}))  # the marks by which the SDK knows its functions

@@ -163,7 +163,7 @@ class GuardCapability(AbstractCapability[Any]):
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
             return give()
         if judgement.action != "replace":
-            return _handed_on(give, judgement)
+            return await _handed_on(give, judgement)
         if self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, tool)
         raise ToolFailed(judgement.notice)
@@ -249,16 +249,16 @@ def _value_of(returned: Any) -> Any:
     return returned.return_value if isinstance(returned, ToolReturn) else returned
 
 
-def _handed_on(give: Callable[[], Any], judgement: Judgement) -> Any:
+async def _handed_on(give: Callable[[], Any], judgement: Judgement) -> Any:
     """What the tool gave, by return or by exception, with its verdict and the line for the model."""
     try:
         returned = give()
     except SkipToolExecution as skipped:
-        raise SkipToolExecution(_annotated(skipped.result, judgement)) from skipped
+        raise SkipToolExecution(await _annotated(skipped.result, judgement)) from skipped
     except Exception as error:
         _tell(error, judgement)
         raise
-    return _annotated(returned, judgement)
+    return await _annotated(returned, judgement)
 
 
 def _tell(error: Exception, judgement: Judgement) -> None:
@@ -276,11 +276,12 @@ def _tell(error: Exception, judgement: Judgement) -> None:
         error.message = told(error.message)
 
 
-def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
+async def _annotated(returned: Any, judgement: Judgement) -> ToolReturn[Any]:
     """The result with its verdict; metadata that is no dict is its application's own and stays as it is."""
     made = returned if isinstance(returned, ToolReturn) else ToolReturn(returned)
     if judgement.redact:
-        made = replace(made, return_value=judgement.shown(made.return_value), content=judgement.shown(made.content))
+        value, content = await judgement.shown_async(made.return_value), await judgement.shown_async(made.content)
+        made = replace(made, return_value=value, content=content)
     if judgement.line:
         beside = [made.content] if isinstance(made.content, str) else list(made.content or ())
         made = replace(made, content=[*beside, judgement.line])

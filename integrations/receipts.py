@@ -5,16 +5,17 @@ Works on any messages that look like LangChain's or OpenAI's, as objects or as d
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import orjson
-
-from agentguard.verification.receipts import ReceiptLedger, ReceiptSigner, ReceiptStatus
+from agentguard.errors import DataError
+from agentguard.verification.receipts import Receipt, ReceiptLedger, ReceiptSigner, ReceiptStatus
 
 __all__ = ["KEY_VARIABLE", "STAMP", "TranscriptFinding", "receipt_signer", "seal", "stamp_of", "verify_transcript"]
 
@@ -23,7 +24,11 @@ KEY_VARIABLE = "AGENTGUARD_RECEIPT_KEY"
 #: Where a message keeps its verdict: ``response_metadata["agentguard"]``, plain JSON that no provider is sent.
 STAMP = "agentguard"
 
-_KINDS = {"assistant": "ai", "AIMessageChunk": "ai", "user": "human"}
+_KINDS = {
+    **dict.fromkeys(("assistant", "AIMessage", "AIMessageChunk"), "ai"),
+    **dict.fromkeys(("ToolMessage", "ToolMessageChunk"), "tool"),
+    **dict.fromkeys(("user", "HumanMessage", "HumanMessageChunk"), "human"),
+}
 
 
 class TranscriptFinding(NamedTuple):
@@ -85,28 +90,53 @@ def verify_transcript(
     A result that a cache, an emulator or a reviewer gave was never executed. A call that a person edited is signed as
     it stands in the transcript.
 
+    What is compared is what JSON says of the messages, so a transcript may have been through it. Numbers stay what they
+    are, 1 and 1.0 apart, as Python's ``json`` keeps them.
+
     Args:
         messages: the whole transcript, so that calls and repetitions are seen.
         signer: holds the key; None: ``receipt_signer()``.
         session_id: the thread that the transcript belongs to; None: that of its first genuine receipt.
         now: seconds since the epoch; None: the clock's.
-        max_age: receipts older than so many seconds have expired; None: they never do.
+        max_age: receipts older than so many seconds have expired, and those of a later time than now, but for a minute,
+            are from the future; None: when they were issued is not looked at.
+
+    Raises:
+        DataError: for a message that cannot be read, because its own code fails.
     """
     signer = receipt_signer() if signer is None else signer
     now = time.time() if now is None else now
     answers = list(tool_answers(list(messages)))
     if session_id is None:
-        receipts = (signer.read(receipt_of(answer.message)) for answer in answers)
-        session_id = next((found.session_id for found in receipts if found is not None), None)
+        session_id = next((found.session_id for found in _receipts(answers, signer)), None)
     ledger = ReceiptLedger()
     findings = []
     for answer in answers:
-        status = check(answer, signer, session_id=session_id, now=now, max_age=max_age, ledger=ledger)
+        with _reading(answer.position):
+            status = check(answer, signer, session_id=session_id, now=now, max_age=max_age, ledger=ledger)
         stamp = (stamp_of(answer.message) or {}) if status.is_genuine else {}
         if stamp.get("executed") is False:
             status = ReceiptStatus.MISSING
         findings.append(TranscriptFinding(answer.position, answer.tool, answer.call_id, status, stamp.get("verdict")))
     return findings
+
+
+def _receipts(answers: Iterable[ToolAnswer], signer: ReceiptSigner) -> Iterator[Receipt]:
+    """What was signed with this key, in the order of the transcript."""
+    for answer in answers:
+        with _reading(answer.position):
+            receipt = signer.read(receipt_of(answer.message))
+        if receipt is not None:
+            yield receipt
+
+
+@contextmanager
+def _reading(position: int) -> Iterator[None]:
+    """What a message's own code raises, as one error that says which message it is."""
+    try:
+        yield
+    except Exception as error:
+        raise DataError(f"message {position} of the transcript cannot be read: {type(error).__name__}") from None
 
 
 def seal(
@@ -122,6 +152,8 @@ def seal(
 ) -> dict[str, Any]:
     """The stamp with a receipt that covers it together with the message's content and status.
 
+    Without one where the message or the arguments cannot be signed, which is logged once a tool.
+
     Args:
         stamp: plain JSON; ``executed`` False says that no guard saw the tool run.
         message: as the model gets it.
@@ -134,10 +166,10 @@ def seal(
     """
     bare = {key: value for key, value in stamp.items() if key != "receipt"}
     issued_at = time.time() if issued_at is None else issued_at
-    receipt = signer.sign(
+    receipt = signer.sign_if_possible(
         tool, args, _shown(message, bare), call_id=call_id, session_id=session_id, issued_at=issued_at
     )
-    return {**bare, "receipt": receipt}
+    return bare if receipt is None else {**bare, "receipt": receipt}
 
 
 def check(
@@ -166,7 +198,7 @@ def check(
 
 def stamp_of(message: Any) -> dict[str, Any] | None:
     """The verdict that a message carries, as found: it is proved by its receipt only."""
-    metadata = _get(message, "response_metadata")
+    metadata = _field(message, "response_metadata")
     stamp = metadata.get(STAMP) if isinstance(metadata, Mapping) else None
     return dict(stamp) if isinstance(stamp, Mapping) else None
 
@@ -180,29 +212,34 @@ def tool_answers(messages: Sequence[Any]) -> Iterator[ToolAnswer]:
     """Every tool message with its call, which is the latest before it that has its id."""
     calls: dict[str, tuple[str, Any]] = {}
     for index, message in enumerate(messages):
-        kind = kind_of(message)
-        if kind == "ai":
-            calls.update(_calls_of(message))
-        elif kind == "tool":
-            call_id = as_text(_get(message, "tool_call_id"))
+        with _reading(index):
+            kind = kind_of(message)
+            if kind == "ai":
+                calls.update(_calls_of(message))
+            call_id, name = as_text(_field(message, "tool_call_id")), as_text(_field(message, "name"))
+        if kind == "tool":
             tool, args = calls.get(call_id, ("", None))
-            yield ToolAnswer(index, as_text(_get(message, "name")) or tool, args, call_id, message)
+            yield ToolAnswer(index, name or tool, args, call_id, message)
 
 
 def kind_of(message: Any) -> str:
-    """``ai``, ``tool``, ``human`` or whatever the message calls itself."""
-    kind = _get(message, "type")
-    kind = kind if isinstance(kind, str) and kind != "message" else _get(message, "role")
-    return _KINDS.get(kind, kind) if isinstance(kind, str) else ""
+    """``ai``, ``tool``, ``human`` or whatever the message calls itself.
+
+    Some frameworks go by ``type`` and some by ``role``: what is a tool's message to one of them is one.
+    """
+    named = [_get(reading, name) for reading in _readings(message) for name in ("type", "role")]
+    kinds = [_KINDS.get(kind, kind) for kind in named if isinstance(kind, str) and kind != "message"]
+    return next((kind for kind in ("tool", "ai") if kind in kinds), kinds[0] if kinds else "")
 
 
 def as_text(value: Any) -> str:
-    """A name or an id as text that can be signed: ids may be UUIDs, and lone surrogates cannot be encoded."""
-    return "" if value is None else str(value).encode("utf-8", "replace").decode()
+    """A name or an id as text: ids may be UUIDs or numbers, which LangChain makes text of too."""
+    return "" if value is None else str(value)
 
 
 def _calls_of(message: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
-    calls = _get(message, "tool_calls")
+    readings = _readings(message)
+    calls = _get(readings[0], "tool_calls") if len(readings) == 1 else None
     for call in calls if isinstance(calls, (list, tuple)) else ():
         function = _get(call, "function")
         named = call if function is None else function
@@ -211,18 +248,44 @@ def _calls_of(message: Any) -> Iterator[tuple[str, tuple[str, Any]]]:
 
 
 def _read(arguments: Any) -> Any:
+    """The arguments of a call as frameworks read them: integers of any size, NaN and half surrogate pairs too."""
+    if not isinstance(arguments, (str, bytes)):
+        return arguments
     try:
-        return orjson.loads(arguments) if isinstance(arguments, (str, bytes)) else arguments
-    except orjson.JSONDecodeError:
+        return json.loads(arguments, strict=False)
+    except (ValueError, RecursionError):
         return arguments
 
 
 def _shown(message: Any, stamp: Mapping[str, Any]) -> dict[str, Any]:
-    return {"content": _get(message, "content"), "status": _get(message, "status") or "success", "stamp": stamp}
+    status, readings = _field(message, "status"), _readings(message)
+    shown = {
+        "content": _field(message, "content"),
+        "status": "success" if status is None else status,
+        "stamp": stamp,
+    }
+    return shown if len(readings) == 1 else {**shown, "readings": readings}
+
+
+def _readings(message: Any) -> list[Any]:
+    """What a message is: itself, or the dict that is in it where LangChain has dumped it, in one way or the other.
+
+    It is more than one thing only where somebody made it so: what is checked must be all that anybody may show.
+    """
+    if not isinstance(message, Mapping):
+        return [message]
+    found: list[Any] = []
+    kind, data, given, path = (message.get(name) for name in ("type", "data", "kwargs", "id"))
+    if isinstance(data, Mapping):
+        found.append({**data, "type": kind})
+    if kind == "constructor" and isinstance(given, Mapping):
+        found.append({"type": path[-1] if isinstance(path, list) and path else None, **given})
+    return [*found, message] if "content" in message or not found else found
+
+
+def _field(message: Any, name: str) -> Any:
+    return _get(_readings(message)[0], name)
 
 
 def _get(holder: Any, name: str) -> Any:
-    if not isinstance(holder, Mapping):
-        return getattr(holder, name, None)
-    inner = holder.get("data")  # LangChain's own dump of a message: {"type": ..., "data": {...}}
-    return holder.get(name, inner.get(name)) if isinstance(inner, Mapping) else holder.get(name)
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
+from agentguard.integrations.apart import apart
 from agentguard.integrations.extras import needs
 from agentguard.integrations.guard import Judgement, Outcome, ToolGuard
 from agentguard.integrations.messages import (
@@ -69,69 +70,101 @@ class GuardedCalls:
                 return settled
 
     async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
-        """``run`` for an asynchronous handler."""
+        """``run`` for an asynchronous handler; of a large result the work is done in a thread."""
         if not self.guard.covers(request.tool_call["name"]):
             return await handler(request)
         tries = 0
         while True:
             tries += 1
             call = _Call(request, self._clock)
-            settled, again = self._settle(call, await handler(call.request), tries)
-            if not again:
-                return settled
+            result = await handler(call.request)
+            message = tool_message(result, call.call_id)
+            large = None if message is None else (message.content, message.artifact)
+            found = await apart(self._judged, call, message, about=large)
+            if found is None:
+                return result
+            if self._told(call, found, tries):
+                continue
+            if self.guard.policy.shadow:
+                return result
+            return await apart(self._acted, call, result, found, about=large if found.is_redacted else None)
 
     def _settle(self, call: _Call, result: Any, tries: int) -> tuple[Any, bool]:
         """The result to hand on, and whether the call is to be made again instead."""
-        message = tool_message(result, call.call_id)
-        if message is None:
+        found = self._judged(call, tool_message(result, call.call_id))
+        if found is None:
             return result, False
+        again = self._told(call, found, tries)
+        return (result if again or self.guard.policy.shadow else self._acted(call, result, found)), again
+
+    def _judged(self, call: _Call, message: ToolMessage | None) -> _Found | None:
+        """What the guard finds of a call's message; None where it is not for it."""
+        if message is None:
+            return None
         tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
         if not self.guard.covers(tool):
-            return result, False
+            return None
         judgement = None
         if message.status == "error" and not call.failed_itself:
             # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
             stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
         else:
             judgement = self.guard.judge_with_artifact(call.outcome(tool, message), message.artifact)
-            blocked = judgement.action == "replace" and judgement.verdict is not None
-            if blocked and self.guard.may_retry(tool, tries, judgement.asked):
-                call.tell(judgement.as_dict())
-                return result, True
             stamp = judgement.as_dict()
-        stamp |= {"tool": tool, "call_id": call.call_id}
-        stamp |= {"executed": bool(call.attempts), "execution_time_ms": call.milliseconds}
-        call.tell(stamp)
-        if self.guard.policy.shadow:
-            return result, False
-        return self._acted(call, result, message, judgement, stamp), False
+        return _Found(message, tool, judgement, stamp)
 
-    def _acted(
-        self, call: _Call, result: Any, message: ToolMessage, judgement: Judgement | None, stamp: Mapping[str, Any]
-    ) -> Any:
+    def _told(self, call: _Call, found: _Found, tries: int) -> bool:
+        """Tell what was found; whether the call is to be made again."""
+        judgement = found.judgement
+        blocked = judgement is not None and judgement.action == "replace" and judgement.verdict is not None
+        if blocked and self.guard.may_retry(found.tool, tries, judgement.asked if judgement else 0):
+            call.tell(found.stamp)
+            return True
+        found.stamp.update(tool=found.tool, call_id=call.call_id)
+        found.stamp.update(executed=bool(call.attempts), execution_time_ms=call.milliseconds)
+        call.tell(found.stamp)
+        return False
+
+    def _acted(self, call: _Call, result: Any, found: _Found) -> Any:
+        message, judgement = found.message, found.judgement
+
         def sealed(shown: ToolMessage) -> ToolMessage:
             tool = as_text(shown.name) or call.tool
             args, session = call.request.tool_call["args"], call.session
             return stamped(
                 shown,
-                seal(stamp, shown, self.signer, tool=tool, args=args, call_id=call.call_id, session_id=session),
+                seal(found.stamp, shown, self.signer, tool=tool, args=args, call_id=call.call_id, session_id=session),
             )
 
         if judgement is not None and judgement.action == "replace":
             # The other updates of a blocked command, and where it would go, are part of what is blocked.
             return sealed(withheld(message, judgement.notice))
 
-        def change(found: ToolMessage) -> ToolMessage:
-            if found is not message and found.tool_call_id != call.call_id:
-                return unstamped(found)
+        def change(each: ToolMessage) -> ToolMessage:
+            if each is not message and each.tool_call_id != call.call_id:
+                return unstamped(each)
             if judgement is None:
-                return sealed(found)
-            shown = without_redacted(found, judgement)
+                return sealed(each)
+            shown = without_redacted(each, judgement)
             if judgement.line:
                 shown = shown.model_copy(update={"content": lined(shown.content, judgement.line)})
             return sealed(shown)
 
         return rewritten(result, change)
+
+
+class _Found(NamedTuple):
+    """What the guard found of a call's message, and what is written of it on the message."""
+
+    message: ToolMessage
+    tool: str
+    judgement: Judgement | None
+    stamp: dict[str, Any]
+
+    @property
+    def is_redacted(self) -> bool:
+        """Something is to be taken out."""
+        return self.judgement is not None and bool(self.judgement.redact or self.judgement.redact_artifact)
 
 
 class _Call:

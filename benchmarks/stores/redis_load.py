@@ -30,7 +30,7 @@ from redis.exceptions import ConnectionError
 from agentguard.stores import Delta
 from agentguard.stores.redis import HOUR, RedisStore
 
-__all__ = ["GOAL", "RedisLoad", "measure_redis_load"]
+__all__ = ["GOAL", "RedisLoad", "measure_redis_load", "redis_server"]
 
 WORKERS, SECONDS, PULL_SECONDS = 1_000, 10, 10
 TOOLS, TOOLS_OF_WORKER, FIELDS = 30, 3, 20
@@ -59,7 +59,7 @@ def measure_redis_load(workers: int = WORKERS, seconds: int = SECONDS) -> RedisL
     spent = {"merge": 0.0, "pull": 0.0}
     pulls = 0
     with ExitStack() as opened:
-        port, folder = opened.enter_context(_server(workers))
+        port, folder = opened.enter_context(redis_server(workers))
         watching = opened.enter_context(Redis(port=port))
         stores = []
         for _ in range(workers):
@@ -102,7 +102,7 @@ def _size(folder: Path) -> int:
 
 
 @contextmanager
-def _server(connections: int) -> Iterator[tuple[int, Path]]:
+def redis_server(connections: int = 16) -> Iterator[tuple[int, Path]]:
     program = shutil.which("redis-server")
     if program is None:
         raise SystemExit("there is no redis-server; on Debian and Ubuntu: apt-get install redis-server")

@@ -64,7 +64,8 @@ def _verify(trial: Trial) -> None:
     chunks = {passage.chunk.id: passage.chunk.text for passage in case.passages}
     require(found.chunk_id is None or found.chunk_id in chunks, f"chunk {found.chunk_id!r} of none of the passages")
     require(found.chunk_id is not None or found.label != "supported", "supported by nothing")
-    require(repr(RuleJudge().verify([case])[0]) == repr(found), "another judge says another thing")
+    if trial.thorough:
+        require(repr(RuleJudge().verify([case])[0]) == repr(found), "another judge says another thing")
 
 
 def _answers(trial: Trial) -> None:

@@ -14,11 +14,13 @@ from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, DiskStore, MemoryStore
 from agentguard.stores.encoding import decode, encode
 from agentguard.verification import VerificationEngine
+from agentguard.verification.changes import CHANGES, changes_in, decide
 from agentguard.verification.snapshot import decode as decode_state
 from agentguard.verification.snapshot import encode as encode_state
 from agentguard.verification.state_file import Export, import_state
 from fuzz import grammar, objects
-from fuzz.harness import Harness, folder
+from fuzz.copied import Copied
+from fuzz.harness import Harness, folder, quiet
 from fuzz.source import Source
 from fuzz.trial import Trial, require
 
@@ -38,6 +40,8 @@ MARKS = (
     "~Layout",
     "~Ring",
 )
+EVENT = ("change", "tool", "state", "by", "what", "traits", "reviews", "label")
+STATES = ("open", "fault", "adopted", "recovered", "mode")
 
 
 def _encoding(trial: Trial) -> None:
@@ -133,13 +137,16 @@ def _state(source: Source, depth: int = 4) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _learned() -> tuple[dict[str, Any], tuple[bytes, ...]]:
+def _learned() -> tuple[MemoryStore, dict[str, Any], tuple[bytes, ...]]:
+    """A store after some calls, a label and a lasting change; its documents; its export."""
     store = MemoryStore()
     with VerificationEngine(store=store, audit_rate=1.0) as engine:
         for n in range(30):
             engine.verify("t", args={"id": n % 3}, result={"id": n % 3, "rows": [{"x": n}]}, execution_time_ms=50.0 + n)
+        for n in range(6):
+            engine.verify("t", args={"id": n}, result={"ids": [n], "lines": n * "x"}, execution_time_ms=50.0)
         engine.record_feedback("t", 0.4, True)
-    return {name: dict(document) for name, document in store.load().items()}, tuple(Export(store, at=1.0))
+    return store, {name: dict(document) for name, document in store.load().items()}, tuple(Export(store, at=1.0))
 
 
 def _changed(source: Source, value: Any, depth: int = 12) -> Any:
@@ -159,27 +166,28 @@ def _snapshot(trial: Trial) -> None:
     read = trial.call(decode_state, state, allowed=DataError, again=False)
     if not isinstance(read, DataError):
         encode_state(read)
-    documents, _ = _learned()
+    kept, documents, _ = _learned()
     name = source.choice(tuple(documents))
-    store = MemoryStore()
-    store.save(documents)
+    store = Copied(kept)
     changed = _changed(source, documents[name]) if source.integer(0, 3) else documents[name]
     with suppress(StoreError):  # what no store keeps
         store.save({name: changed})
     logging.disable(logging.CRITICAL)  # damaged state is reported, which is right
     try:
-        with VerificationEngine(store=store) as engine:
-            for id_ in (1, 2):
-                args = {"id": id_}
-                found = trial.call(engine.verify, "t", args=args, result={"id": 1, "rows": [{"x": 3}]}, again=False)
-                require(0.0 <= found.posterior <= 1.0, f"posterior {found.posterior} from damaged state")
+        engine = VerificationEngine(store=store)
+        for id_ in (1, 2):
+            args = {"id": id_}
+            found = trial.call(engine.verify, "t", args=args, result={"id": 1, "rows": [{"x": 3}]}, again=False)
+            require(0.0 <= found.posterior <= 1.0, f"posterior {found.posterior} from damaged state")
+        if trial.thorough:
+            engine.close()
     finally:
         logging.disable(logging.NOTSET)
 
 
 def _export(trial: Trial) -> None:
     source = trial.source
-    lines = list(_learned()[1])
+    lines = list(_learned()[2])
     for _ in range(source.integer(1, 2)):
         at = source.integer(0, len(lines) - 1)
         kind = source.integer(0, 4)
@@ -204,9 +212,43 @@ def _export(trial: Trial) -> None:
         require(not store.load() and not store.counts(), "part of a refused file is in the store")
 
 
+def _event(source: Source) -> dict[str, Any]:
+    event = {"change": source.choice(("c1", "c2", "")), "tool": "t", "state": source.choice(STATES), "by": "engine"}
+    for _ in range(source.integer(0, 3)):
+        value = grammar.value(source, 2) if source.integer(0, 2) else source.choice((0, 1, -1, True, "review", ["a"]))
+        event[source.choice(EVENT)] = value
+    return event
+
+
+def _change_log(trial: Trial) -> None:
+    """Events of changes that somebody planted: read or passed over, and an engine goes on."""
+    source = trial.source
+    store = MemoryStore()
+    for _ in range(source.integer(1, 5)):
+        with suppress(StoreError):  # what no store keeps
+            store.append(CHANGES, _event(source))
+    found = trial.call(changes_in, store)
+    require(len({change.id for change in found}) == len(found), "two changes of one id")
+    require(all(change.state in STATES and change.tool and change.what for change in found), "a change of no state")
+    id_ = source.choice(("c1", "c", "", grammar.name(source)))
+    decided = trial.call(
+        decide, store, id_, source.choice(("fault", "adopted", "open")), again=False, allowed=DataError
+    )
+    if not isinstance(decided, DataError):
+        (after,) = (change for change in changes_in(store) if change.id == decided.id)
+        require(after.state == decided.state and after.reviewed, "what was decided is not on record")
+    with quiet():
+        engine = VerificationEngine(store=store)
+        verdict = trial.call(engine.verify, "t", args={"id": 1}, result={"id": 1}, again=False)
+        require(0.0 <= verdict.posterior <= 1.0, f"posterior {verdict.posterior}")
+        if trial.thorough:
+            engine.close()
+
+
 HARNESSES = (
     Harness("store_encoding", "stores.encoding: encode, decode", _encoding),
     Harness("planted_rows", "DiskStore on planted rows and damaged files", _planted),
     Harness("learned_state", "snapshot.decode, and an engine on damaged state", _snapshot),
     Harness("state_files", "import_state on changed exports", _export),
+    Harness("change_log", "changes_in, decide, and an engine on planted events", _change_log),
 )

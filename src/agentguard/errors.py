@@ -7,6 +7,7 @@
     │   └── FileProblems        files of declarations are wrong; lists every problem
     │       └── ProfileError    … which are tool profiles
     ├── DataError               what was handed over to be read is wrong: a call, a trace
+    │   └── ReceiptError        … of which no receipt can be signed
     ├── GateError               a run of the reliability gate could not be finished
     ├── ResultBlocked           a tool result was blocked, and the guard was asked to raise
     └── StoreError              what was learned could not be kept or read back
@@ -28,6 +29,7 @@ __all__ = [
     "GateError",
     "Problem",
     "ProfileError",
+    "ReceiptError",
     "ResultBlocked",
     "StoreError",
 ]
@@ -85,6 +87,22 @@ class ProfileError(FileProblems):
 
 class DataError(AgentGuardError, ValueError):
     """A call or a trace that cannot be read."""
+
+
+class ReceiptError(DataError):
+    """A call that no receipt can be signed for: a part of it is no JSON value, or there is more of it than is read.
+
+    Attributes:
+        part: which argument of ``sign`` it is: ``shown``.
+        path: where in it: ``shown.rows[3]``. It may quote keys.
+        reason: what is wrong there, and what to do; it quotes nothing of the call.
+    """
+
+    def __init__(self, part: str, path: str, reason: str) -> None:
+        self.part = part
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path} cannot be signed: {reason}")
 
 
 class GateError(AgentGuardError):

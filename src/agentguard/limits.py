@@ -22,6 +22,7 @@ class Limits(NamedTuple):
         findings: that are kept of one text or one object.
         line_bytes: of one line of a log or a state file.
         blank_bytes: without data, one after the other, of a log or a state file.
+        unpacked_ratio: times the size of compressed data that is unpacked of it, once that is large.
     """
 
     bytes: int = 1 << 24
@@ -31,6 +32,7 @@ class Limits(NamedTuple):
     findings: int = 10_000
     line_bytes: int = 1 << 26
     blank_bytes: int = 1 << 26
+    unpacked_ratio: int = 256
 
 
 LIMITS: Final = Limits()

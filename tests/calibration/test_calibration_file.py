@@ -142,6 +142,34 @@ def test_one_fault(tmp_path: Path, text: str | bytes, fault: str) -> None:
     assert faults(tmp_path, text) == [fault]
 
 
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"accept_below": [10**5000]}, "all.accept_below: must be a number in (0, 1], not a list"),
+        ({"prior": {"a": 10**5000}}, "all.prior: must be a number in (0, 1), not a dict"),
+        (
+            {"likelihood_ratios": {"echo_mismatch": -(10**5000)}},
+            "all.likelihood_ratios.echo_mismatch: must be a positive number, not an integer of 16,610 bits",
+        ),
+        (
+            {"likelihood_ratios": {"echo_mismatch": 10**400}},  # below infinity, and above every float
+            "all.likelihood_ratios.echo_mismatch: must be a positive number, not an integer of 1,329 bits",
+        ),
+        (
+            {"likelihood_ratios": {"echo_mismatch": [10**5000]}},
+            "all.likelihood_ratios.echo_mismatch: must be a positive number, not a list",
+        ),
+    ],
+    ids=["list", "mapping", "negative", "beyond floats", "list of one"],
+)
+def test_a_number_that_python_does_not_write_out_is_a_fault_like_any_other(settings: Any, fault: str) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse_calibration({"version": 1, "all": settings})
+
+    (problem,) = caught.value.problems
+    assert f"{problem.field}: {problem.message}".startswith(fault)
+
+
 def test_a_newer_file_is_refused_whatever_else_it_says(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, "version: 2\nquantiles: [1]\nall: {prior: 7}\n")
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,32 @@ def test_usage_and_data_errors_exit_with_3(tmp_path: Path, arguments: list[str],
     assert run.stderr.startswith("error: ")
     assert sentence in run.stderr
     assert sentence in json.loads(as_json.stdout)["error"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["replay"], ["replay", "--count"], ["replay", "--engine", "processes", "--workers", "1"], ["learn"],
+        ["report", "-o", "-"], ["calibrate", "--labels"], ["profiles", "check", "profiles", "--log"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_log_of_nothing_but_blank_lines_is_refused_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    file = tmp_path / "calls.jsonl.gz"
+    with gzip.open(file, "wb") as packed:
+        for _ in range(65):
+            packed.write(b"\n" * 2**20)
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "add.yaml").write_text("name: add\n")
+    monkeypatch.chdir(tmp_path)
+
+    result = runner.invoke(app, [*command, str(file)])
+
+    assert result.exit_code == 3
+    said = "more than 67,108,864 bytes without data: the file is not read beyond"
+    assert re.search(rf"^error: {re.escape(str(file))}:\d{{8}}: {said}$", result.stderr, re.MULTILINE)
 
 
 def test_broken_profiles_are_told_all_at_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from agentguard.cli import app
+from agentguard.cli.scan_json import outline_of
 from agentguard.cli.scan_looking import Looked, Looker
 from agentguard.cli.scan_reading import Form, Piece, read_pieces
-from agentguard.cli.scan_texts import json_parts
+from agentguard.cli.scan_texts import Part, json_windows
 from agentguard.traces import BrokenLine
 
 runner = CliRunner()
@@ -38,6 +40,10 @@ def found(given: bytes | str, *options: str) -> list[dict[str, Any]]:
     assert run.stderr == ""
     findings: list[dict[str, Any]] = json.loads(run.stdout)["findings"]
     return findings
+
+
+def parts_of(raw: str) -> list[Part]:
+    return [part for window in json_windows(raw, outline_of(raw)) for part in window.parts]
 
 
 def places(given: bytes | str, *options: str) -> list[tuple[int, int, int, int]]:
@@ -145,7 +151,7 @@ def test_arguments_result_and_the_rest_of_a_call_are_looked_through_by_themselve
 
     assert data["texts"] == 3
     assert [finding["path"] for finding in data["findings"]] == ["$.args.to", "$.result.by", "$.meta.who"]
-    assert [part.text for part in json_parts(text, row)] == [
+    assert [part.text for part in parts_of(text)] == [
         "tool\ntool: mail\nargs\nresult\nmeta\nwho\n" + f"who: {MAIL}\n",
         f"to\nto: {MAIL}\n",
         f"ok\nby\nby: {MAIL}\n",
@@ -289,6 +295,19 @@ def test_redaction_leaves_injections_unless_asked_for() -> None:
     assert "previous instructions" not in scan(text, "--redact", "--kind", "injection").stdout
 
 
+def test_redaction_takes_out_every_place_of_an_injection() -> None:
+    shown = scan(f"{ATTACK}\n" * 100, "--redact", "--kind", "injection").stdout
+    assert "previous instructions" not in shown
+    assert len(shown.splitlines()) == 100
+
+
+def test_more_than_a_detector_tells_of_at_once_is_all_taken_out() -> None:
+    run = scan("a@b.co " * 20_001, "--redact", "--kind", "pii", "--fail-on", "none")
+    assert run.exit_code == 0
+    assert "a@b.co" not in run.stdout
+    assert run.stdout.count("<EMAIL_1>") == 20_001
+
+
 def test_redaction_into_a_file_that_may_be_the_same_one(tmp_path: Path) -> None:
     log, packed = tmp_path / "log.jsonl", tmp_path / "log.jsonl.gz"
     log.write_text(f'{{"a": "{MAIL}"}}\n')
@@ -313,7 +332,7 @@ def test_findings_into_a_file(tmp_path: Path) -> None:
 class Interrupting(Looker):
     """A looker that is interrupted at the third piece."""
 
-    def look(self, piece: Piece) -> Looked:
+    def look(self, piece: Piece) -> Iterator[Looked]:
         if piece.line == 3:
             raise KeyboardInterrupt
         return super().look(piece)
@@ -446,7 +465,7 @@ def test_every_text_of_json_is_found_where_it_stands(
         value = {"in": json.dumps(value)} if isinstance(value, (dict, list)) else value
     raw = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
 
-    for part in json_parts(raw, json.loads(raw)):
+    for part in parts_of(raw):
         for leaf, start in zip(part.leaves, part.starts, strict=True):
             assert part.text[start : start + len(leaf.text)] == leaf.text
             said = raw[leaf.origin(0) : leaf.origin(len(leaf.text))]
@@ -462,7 +481,7 @@ def test_redacted_lines_are_the_lines_without_what_was_found(rows: list[Any]) ->
     for row in rows:
         raw = json.dumps(row).encode() + b"\n"
 
-        looked = looker.look(Piece("log.jsonl", 1, raw, Form.json))
+        (looked,) = looker.look(Piece("log.jsonl", 1, raw, Form.json))
 
         assert MAIL.encode() not in looked.raw
         json.loads(looked.raw)
@@ -473,7 +492,7 @@ def test_redacted_lines_are_the_lines_without_what_was_found(rows: list[Any]) ->
 @given(st.binary(max_size=200))
 def test_any_bytes_have_an_answer(raw: bytes) -> None:
     for form in Form:
-        looked = Looker(("injection", "pii", "secrets"), (), ("pii", "secrets")).look(Piece("x", 1, raw, form))
+        (looked,) = Looker(("injection", "pii", "secrets"), (), ("pii", "secrets")).look(Piece("x", 1, raw, form))
         for sighting in looked.sightings:
             assert 1 <= sighting.line <= sighting.end_line
             assert sighting.column >= 1

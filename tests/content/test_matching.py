@@ -31,7 +31,7 @@ def test_no_patterns_and_no_hits() -> None:
 
 def test_where_the_automaton_gives_up_each_pattern_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     class GivenUp:
-        def Match(self, text: bytes) -> None:
+        def matches(self, text: bytes) -> None:
             return None
 
     found = PatternSet(PATTERNS)

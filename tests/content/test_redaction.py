@@ -40,6 +40,40 @@ class TestTexts:
         assert pii.redact(text, vault=vault).text == "<EMAIL_1> is <EMAIL_2>"
         assert vault.restore(pii.redact(text, vault=vault).text) == text
 
+    @pytest.mark.parametrize(
+        ("template", "held"),
+        [
+            ("<{kind}_{number}>", "<EMAIL_1> <EMAIL_2> <EMAIL_4>"),
+            ("{kind}{number}", "EMAIL1 EMAIL2 EMAIL45"),  # no sign ends it: EMAIL4 stands there too
+            ("[{number:03d}]", "[001] [002] [004]"),
+            ("{number}", "1 2 4"),
+            ("{{{kind}}}-{number}-", "{EMAIL}-1- {EMAIL}-2- {EMAIL}-4-"),
+        ],
+    )
+    def test_nor_is_any_of_many_whatever_they_look_like(self, template, held):
+        vault = Vault(template)
+        text = f"{held} ada@example.org bob@example.org eve@example.org"
+        made = pii.redact(text, vault=vault).text
+        numbers = [template.format(kind="EMAIL", number=number) for number in (3, 5, 6)]
+        assert made == " ".join([held, *numbers])
+        assert vault.restore(made) == text
+
+    def test_a_text_made_of_placeholders_takes_no_longer(self):
+        text = "ada@example.org <EMAIL_" + "1" * 5_000_000 + "> " + "<EMAIL_1" * 100_000
+        assert pii.redact(text).text.startswith("<EMAIL_1> <EMAIL_111")
+
+    def test_of_many_places_all_are_replaced_and_some_are_listed(self):
+        redaction = pii.redact("".join(f"user{number}@example.org " for number in range(10_001)))
+        assert (redaction.count, len(redaction.findings)) == (10_001, 10_000)
+        assert redaction.text.endswith(" <EMAIL_10001> ")
+
+    def test_of_too_many_none_is(self):
+        text = "a@b.co " * 200_001
+        found = pii.scan(text)
+        assert (len(found.findings), found.more) == (200_000, True)
+        with pytest.raises(DataError, match="more than 200,000 findings"):
+            pii.redact(text)
+
     def test_findings_of_a_scan_before_can_be_given(self):
         text = "password = tea4two, ada@example.org"
         findings = [*secrets.scan(text).findings, *personal(text)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from agentguard.stores import open_store
@@ -10,12 +11,27 @@ from agentguard.verification.changes import CHANGES, Change, changes_in, decide
 from .fleets import all_do, fleet
 
 WORKERS, CALLS = 8, 5
+PATIENCE = 30.0  # seconds
 
 
 def the_change(where: str) -> Change:
     with open_store(where) as store:
         (change,) = changes_in(store)
     return change
+
+
+def calls_of_the_change(where: str) -> int:
+    """0 where there is none."""
+    with open_store(where) as store:
+        return sum(change.calls for change in changes_in(store))
+
+
+def soon(holds: Callable[[], bool]) -> None:
+    """Waits until it holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def states(where: str) -> list[str]:
@@ -69,12 +85,14 @@ def killed_while_it_is_open(where: str, *, flushed: bool) -> None:
         held = first.do(f"fault {CALLS}")
         if flushed:
             first.do("flush")
+        soon(lambda: calls_of_the_change(where) == CALLS)  # a server is told behind the call, and without a flush
         first.kill()
     change = the_change(where)
     assert (change.state, change.calls) == ("open", CALLS)
 
     with fleet(where, 1, begin=1) as (second,):
         more = second.do("fault 4")
+        soon(lambda: calls_of_the_change(where) == CALLS + 4)
         second.kill()
     assert "a" not in held["verdicts"] + more["verdicts"]
     assert more["told"] == []  # it is no news

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -216,7 +216,7 @@ def test_engines_without_a_store_share_nothing(mode: Mode) -> None:
 class FullStore(MemoryStore):
     """A store that keeps nothing any more."""
 
-    def append(self, kind: str, event: Mapping[str, Any], /) -> int:
+    def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
         raise StoreError(f"cannot keep {kind}: the disk is full")
 
 
@@ -266,3 +266,24 @@ def test_a_missing_folder_of_profiles(tmp_path: Path) -> None:
 def test_a_number_too_long_to_be_written_is_refused_all_the_same() -> None:
     with pytest.raises(ConfigurationError, match=r"prior must be a number in \(0, 1\), not an integer of 16,610 bits"):
         VerificationEngine(prior=10**5000)
+
+
+@pytest.mark.parametrize("value", [[10**5000], {"a": -(10**5000)}, {10**5000: 1}], ids=["list", "value", "key"])
+def test_a_value_that_holds_such_a_number_is_refused_by_its_type(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=rf"prior must be a number in \(0, 1\), not a {type(value).__name__}"):
+        VerificationEngine(prior=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (-(10**5000), "an integer of 16,610 bits"),
+        (10**5000, "an integer of 16,610 bits"),  # no float can hold it
+        (10**309, "an integer of 1,027 bits"),
+        ([10**5000], "a list"),
+    ],
+    ids=["negative", "long", "beyond floats", "list"],
+)
+def test_a_ratio_that_no_float_can_hold_is_refused(ratio: object, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"schema_mismatch'\] must be a positive number, not {said}"):
+        VerificationEngine().calibrate(likelihood_ratios={"schema_mismatch": ratio})  # type: ignore[dict-item]

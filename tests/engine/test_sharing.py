@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -29,9 +29,9 @@ class SharedStore(MemoryStore):
         super().__init__()
         self.gone = False
 
-    def append(self, kind: str, event: Mapping[str, Any], /) -> int:
+    def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
         self.reach()
-        return super().append(kind, event)
+        return super().extend(kind, events)
 
     def merge(self, delta: Delta, /) -> int:
         self.reach()
@@ -269,7 +269,7 @@ class TestOutage:
             def save(self, documents: Mapping[str, Document], /) -> None:
                 raise KeyError("secret")
 
-            def append(self, kind: str, event: Mapping[str, Any], /) -> int:
+            def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
                 raise KeyError("secret")
 
         engine = VerificationEngine(store=Strange())
@@ -345,12 +345,25 @@ def test_a_profile_is_told_without_asking_the_store() -> None:
     assert engine.profile_of("unknown").name == "unknown"
 
 
+def test_what_is_counted_after_an_outage_is_handed_over_with_the_last_flush() -> None:
+    store = SharedStore()
+    engine = VerificationEngine(store=store)
+    weather(engine, 0, 3)
+    store.merge, kept = None, store.merge  # type: ignore[assignment,method-assign]  # whoever calls it raises
+    with pytest.raises(TypeError):
+        engine.flush()
+    store.merge = kept  # type: ignore[method-assign]
+    weather(engine, 3, 5)
+    engine.close()
+    assert sum(hour["get_weather"][CALLS] for hour in store.counts().values()) == 5
+
+
 def test_an_audit_record_that_the_store_refuses_does_not_hold_up_the_others() -> None:
     class Choosy(SharedStore):
-        def append(self, kind: str, event: Mapping[str, Any], /) -> int:
-            if event.get("call_id") == "1":
+        def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
+            if any(event.get("call_id") == "1" for event in events):
                 raise StoreError("this one is refused")
-            return super().append(kind, event)
+            return super().extend(kind, events)
 
     store = Choosy()
     engine = VerificationEngine(store=store)

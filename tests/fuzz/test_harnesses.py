@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from fuzz.campaign import Campaign, minimised, mutated, seeds
 from fuzz.engines import blind
 from fuzz.harness import Harness
 from fuzz.source import Source
-from fuzz.targets import HARNESSES
+from fuzz.target import Target, alone
+from fuzz.targets import HARNESSES, TARGETS, target_of
 from fuzz.trial import Trial, require
 from fuzz.trying import attempt
 
@@ -18,7 +20,7 @@ INPUTS = 8
 
 @pytest.mark.parametrize("name", HARNESSES)
 def test_nothing_is_broken_by_some_inputs(name: str) -> None:
-    campaign = Campaign(HARNESSES[name])
+    campaign = Campaign(alone(HARNESSES[name]))
 
     blind(campaign, inputs=INPUTS + len(seeds(HARNESSES[name])), seed=2025)
 
@@ -45,29 +47,35 @@ def _never_ends(trial: Trial) -> None:
 
 
 def test_a_fault_is_found_once_kept_and_made_short(tmp_path: Path) -> None:
-    campaign = Campaign(Harness("refuses", "", _refuses_x), tmp_path)
+    target = alone(Harness("refuses", "", _refuses_x))
+    campaign = Campaign(target, tmp_path)
     blind(campaign, inputs=300, seed=1)
 
     account = campaign.finish()
 
     (key,) = campaign.failures
     assert key.startswith("KeyError at test_harnesses.py:_refuses_x")
-    assert campaign.failures[key] == b"x"
-    assert (account["inputs"], account["failures"]) == (300, [key])
+    shortest = campaign.failures[key]
+    assert target.opened(shortest)[1] == b"x"
+    assert (account["inputs"], account["tried"], account["failures"]) == (300, {"refuses": 300}, {key: shortest.hex()})
     (kept,) = (tmp_path / "refuses").glob("crash-*[0-9a-f]")
-    assert kept.read_bytes() == b"x"
+    assert kept.read_bytes() == shortest
+    assert f"python -m fuzz refuses --replay {kept}" in kept.with_suffix(".txt").read_text("utf-8")
     assert not (tmp_path / "refuses" / "current").exists()
 
 
 def test_two_answers_to_one_question_are_a_fault() -> None:
-    failure = attempt(Harness("counts", "", _counts), b"").failure
+    target = alone(Harness("counts", "", _counts))
+
+    failure = attempt(target, b"").failure
 
     assert failure is not None
     assert "two answers" in failure.key
+    assert attempt(target, b"", thorough=False).failure is None
 
 
 def test_a_hang_is_a_fault() -> None:
-    failure = attempt(Harness("never ends", "", _never_ends), b"", seconds=0.1).failure
+    failure = attempt(alone(Harness("never ends", "", _never_ends)), b"", seconds=0.1).failure
 
     assert failure is not None
     assert failure.key.startswith("Hang at")
@@ -86,11 +94,65 @@ def test_an_input_is_cut_down_to_what_it_fails_by() -> None:
         data = trial.source.raw(100)
         require(not (b"a" in data and b"b" in data), "both")
 
-    harness = Harness("two", "", two)
-    outcome = attempt(harness, b"---a---b---")
+    target = alone(Harness("two", "", two))
+    outcome = attempt(target, b"12---a---b---")
     assert outcome.failure is not None
 
-    assert minimised(harness, b"---a---b---", outcome.failure.key) == b"ab"
+    shortest = minimised(target, b"12---a---b---", outcome.failure.key)
+
+    assert target.opened(shortest)[1] == b"ab"
+
+
+def test_every_harness_is_searched_in_one_of_eight_targets() -> None:
+    searched = [harness.name for target in TARGETS.values() for harness in target.harnesses]
+
+    assert sorted(searched) == sorted(HARNESSES)
+    assert len(TARGETS) == 8
+    assert not TARGETS.keys() & HARNESSES.keys()
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_an_input_of_a_harness_is_one_of_its_target(target: Target) -> None:
+    for harness in target.harnesses:
+        for large in (True, False):
+            sealed = target.sealed(harness, b"input", large=large)
+            assert target.opened(sealed) == (harness, b"input", large)
+    assert target.opened(b"")[1:] == (b"", False)
+
+
+def test_a_harness_waits_once_it_is_ahead_of_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("fuzz.campaign.time.monotonic", lambda: clock[0])
+
+    def taking(seconds: float) -> Callable[[Trial], None]:
+        def run(trial: Trial) -> None:
+            clock[0] += seconds
+
+        return run
+
+    slow, quick = Harness("slow", "", taking(6.0)), Harness("quick", "", taking(1.0))
+    target = Target("both", "", {slow: 1, quick: 1})
+    campaign = Campaign(target)
+    of_slow, of_quick = target.sealed(slow, b""), target.sealed(quick, b"")
+
+    assert campaign.its_turn(of_slow)
+    campaign.try_one(of_slow)  # 6 s of 6, where half and two are its due
+    assert not campaign.its_turn(of_slow)
+    assert campaign.its_turn(of_quick)
+    for _ in range(2):
+        campaign.try_one(of_quick)
+    assert campaign.its_turn(of_slow)  # 6 s of 8
+
+
+def test_a_harness_can_be_searched_alone() -> None:
+    assert target_of("grounding").harnesses == (HARNESSES["grounding"],)
+    assert target_of("gating") is TARGETS["gating"]
+
+
+def test_a_large_input_is_one_in_sixty_four_of_those_by_chance() -> None:
+    target = TARGETS["signing"]
+
+    assert sum(target.opened(bytes((0, second)))[2] for second in range(256)) == 256 // 64
 
 
 def test_a_source_that_is_used_up_gives_the_first_possibility() -> None:

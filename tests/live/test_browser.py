@@ -158,12 +158,14 @@ def test_a_mistake_can_be_taken_back(enter: Any, shop: Any) -> None:
 def test_two_reviewers_see_what_the_other_does(enter: Any) -> None:
     mine, other = enter(), enter()
     sequence = mine.locator("#queue-list > li").first.get_attribute("data-sequence")
+    waiting = int(mine.locator("#waiting").text_content())
 
     mine.locator("#queue").get_by_role("button", name="Fabricated").first.click()
 
     expect(other.locator(f'.card[data-sequence="{sequence}"]')).to_have_count(0)
     expect(other.locator(f'#feed > [data-sequence="{sequence}"] .label')).to_have_text("reviewed: fabricated")
-    expect(other.locator("#waiting")).to_have_text(str(mine.locator("#waiting").text_content()))
+    for page in (mine, other):
+        expect(page.locator("#waiting")).to_have_text(str(waiting - 1))
 
 
 def test_the_queue_is_refilled_to_its_end(enter: Any) -> None:

@@ -160,7 +160,8 @@ def results():
 def test_the_section_says_every_part_and_what_was_held_out(results):
     whole = section(results)
     text = "\n\n".join(whole.text)
-    for heading in "By fault|Where changes are adopted|By family|Reliability|Bad history|Calls 3 to 10|Genuine changes|Beside".split("|"):
+    parts = "By fault|Where changes are adopted|By family|Reliability|Bad history|Calls 3 to 10|Genuine changes|Beside"
+    for heading in parts.split("|"):
         assert f"### {heading}" in text
     assert "(calculations, empties, evolving, lists, prices, records, siblings, yaml_text)" in text
     assert "**awesome-agentguard was not measured**: it is not there." in text

@@ -557,7 +557,9 @@ def test_the_section_has_every_part_and_marks_what_is_held_out():
 
 def test_the_section_says_what_was_not_measured():
     gone = Outcome(None, "there is no folder ../data")
-    bare = results(script=gone, recorded=[], marked=[], reviewed=Reviewed([], []), rival=None, rival_missing="no network")
+    bare = results(
+        script=gone, recorded=[], marked=[], reviewed=Reviewed([], []), rival=None, rival_missing="no network"
+    )
     text = "\n".join(section(bare, "python any.py").text)
     assert text.count("**Not measured**: there is no folder ../data.") == 2
     assert "**Not measured**: no recorded calls." in text

@@ -61,3 +61,20 @@ def test_a_mapping_with_a_path_alone_is_the_path() -> None:
 )
 def test_a_faulty_echo_is_told_with_its_field(echo: Any, field: str) -> None:
     assert list(faults(echoes={"a": echo})) == [field]
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        (
+            {"required_fields": "price \udc80"},
+            r'required_fields: is one text, and must be a list: write ["price \udc80"]',
+        ),
+        ({"echoes": ["\udc80"]}, r'echoes: must map arguments to places in the result: write {"\udc80": "\udc80"}'),
+    ],
+)
+def test_a_text_that_cannot_be_written_is_told_in_signs_that_can(fields: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ProfileError) as caught:
+        parse_profile({"name": "t", **fields})
+
+    assert [f"{problem.field}: {problem.message}" for problem in caught.value.problems] == [fault]

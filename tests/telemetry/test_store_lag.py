@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,9 +21,9 @@ class Flaky(MemoryStore):
     flush_seconds = 3_600.0
     broken = False
 
-    def append(self, kind: str, event: Mapping[str, Any], /) -> int:
+    def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
         self._check()
-        return super().append(kind, event)
+        return super().extend(kind, events)
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         self._check()

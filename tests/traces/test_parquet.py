@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.traces import TraceRow, find_traces
+from agentguard.traces import BrokenLine, TraceRow, find_traces
 from agentguard.traces.parquet import is_parquet, line_of, parquet_lines
 from agentguard.traces.read import parse, read_lines
 
@@ -164,3 +165,33 @@ def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path, monkeypatch: 
 
     with pytest.raises(ConfigurationError, match=r"pip install 'agentguard\[parquet\]'"):
         list(read_lines(file))
+
+
+def test_a_text_that_a_file_holds_once_is_not_held_once_a_row(tmp_path: Path) -> None:
+    text = "a" * 2**18
+    file = write(tmp_path / "calls.parquet", {"tool": ["t"] * 1_000, "result": [text] * 1_000}, compression="zstd")
+    assert file.stat().st_size < 2_000
+    next(parquet_lines(file))  # what is imported for it is none of its memory
+    before, most_packed, rows = pyarrow.total_allocated_bytes(), 0, 0
+
+    tracemalloc.start()
+    try:
+        for _, _, raw in parquet_lines(file):
+            rows += raw.count(text.encode())
+            most_packed = max(most_packed, pyarrow.total_allocated_bytes() - before)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert rows == 1_000
+    assert peak < 64 * len(text)  # a slice, and the lines of two rows, for each of which orjson takes 16 times its size
+    assert most_packed < 160 * len(text)
+
+
+def test_a_row_longer_than_a_line_may_be_is_a_broken_line(tmp_path: Path) -> None:
+    file = write(tmp_path / "calls.parquet", {"tool": ["t", "t"], "result": ["a" * 100, "b"]})
+
+    first, second = read_lines(file, max_line_bytes=100)
+
+    assert first == BrokenLine(str(file), 1, "longer than 100 bytes")
+    assert second == (str(file), 2, b'{"tool":"t","result":"b"}')

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from typing_extensions import assert_type
 
-from agentguard.stores import Delta, MemoryStore, Record, Store
+from agentguard.stores import Delta, MemoryStore, Record, Standing, Store
 from agentguard.verification import (
     Case,
     Change,
@@ -127,6 +127,7 @@ class OwnStore:
     """A user's store: the protocol is met by its shape, without inheriting anything."""
 
     flush_seconds = None
+    is_near = True
 
     def __init__(self) -> None:
         self.kept: list[tuple[str, Mapping[str, Any]]] = []
@@ -134,6 +135,12 @@ class OwnStore:
     def append(self, kind: str, event: Mapping[str, Any], /) -> int:
         self.kept.append((kind, event))
         return len(self.kept)
+
+    def extend(self, kind: str, events: Sequence[Mapping[str, Any]], /) -> int:
+        return [0, *(self.append(kind, event) for event in events)][-1]
+
+    def standing(self, kinds: Iterable[str], /) -> Standing:
+        return Standing("one", dict.fromkeys(kinds, len(self.kept)))
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         return iter([Record(n, 0.0, event) for n, (its, event) in enumerate(self.kept, 1) if its == kind and n > after])

@@ -92,6 +92,17 @@ def test_many_and_long_arguments_are_bounded():
     assert Arguments({"flags": [None] * 1_000_000, "city": "Paris"}).key
 
 
+@pytest.mark.parametrize("row", [{}, [], (), None, "", {"a": None}], ids=repr)
+def test_of_a_million_rows_the_first_are_read(row):
+    """Also where there is nothing in them that could be compared."""
+    rows = Arguments({"rows": [row] * 1_000_000, "city": "Paris"})
+    assert not rows.complete
+    assert rows.values == []
+    assert Arguments([row] * 1_000_000).values == []
+    assert Arguments({"rows": [row] * 100, "city": "Paris"}).values == [("city", "paris")]
+    assert Arguments({"rows": [row] * 100, "city": "Paris"}).complete
+
+
 @given(data=st.data())
 def test_anything_can_be_an_argument(values, data):
     check(data.draw(values.objects))

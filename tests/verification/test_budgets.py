@@ -45,7 +45,7 @@ class TestBytes:
         verdicts = [
             engine.verify("dump", args={"n": n}, result=json.dumps({"rows": [f"row {n}"] * 300})) for n in range(30)
         ]
-        assert {verdict.verdict for verdict in verdicts} == {"accept"}
+        assert {verdict.verdict for verdict in verdicts} == {"flag"}  # what is declared could not be checked
         assert "max_bytes" in verdicts[-1].signals["schema_mismatch"].detail
         assert verdicts[-1].signals["length_anomaly"].applicable
 

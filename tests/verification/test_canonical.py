@@ -2,15 +2,28 @@
 
 import json
 import math
+import signal
+import sys
 import uuid
+from asyncio import CancelledError
 from decimal import Decimal
 from enum import Enum
+from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from agentguard.verification.canonical import args_key, digest, plain, serialise
+from agentguard.verification.canonical import (
+    args_key,
+    as_name,
+    digest,
+    made_plain,
+    plain,
+    serialise,
+    serialised,
+    weighs_too_much,
+)
 
 PLAIN = (dict, list, str, int, float, bool, type(None))
 
@@ -192,3 +205,92 @@ def test_a_long_string_is_serialised_whole():
     text, value = serialise({"blob": "é" * 2_500_000, "of": {1}})
     assert len(value["blob"]) == 2_500_000
     assert len(text) > 5_000_000
+
+
+def test_what_is_left_out_is_told_of(values):
+    assert made_plain({"a": [1, "x"]}) == ({"a": [1, "x"]}, "")
+    assert made_plain(values.deep(64))[1] == ""
+    assert "64 levels" in made_plain(values.deep(65))[1]
+    assert "200,000 values" in made_plain([0] * 200_001).cut
+    assert len(made_plain([0] * 200_001).value) < 200_000
+    assert "more than 1,048,576 characters" in made_plain([PurePosixPath("x" * (1 << 20) + "y")]).cut
+    assert serialised([{1}, values.deep(300)]).cut == made_plain(values.deep(300)).cut
+
+
+class TestForeignCode:
+    """What a value raises while it is read is held, unless it is for the process."""
+
+    @pytest.mark.parametrize("error", [SystemExit, GeneratorExit, CancelledError, MemoryError, RecursionError])
+    def test_an_object_that_would_end_the_process_is_a_value_all_the_same(self, error):
+        thing = raising(error)
+        assert plain({"a": thing, "b": 1}) == {"a": f"<Raising: {error.__name__}>", "b": 1}
+        assert plain({thing: 1}) == {f"<Raising: {error.__name__}>": 1}
+        assert as_name(thing) == f"<Raising: {error.__name__}>"
+
+    def test_what_the_user_raises_goes_through(self):
+        with pytest.raises(KeyboardInterrupt):
+            plain({"a": [raising(KeyboardInterrupt)]})
+
+    def test_what_a_signal_raises_goes_through(self):
+        """As a service ends by ``SystemExit`` out of its handler, which runs between any two steps of ours."""
+        before = signal.signal(signal.SIGVTALRM, lambda *_: sys.exit("told to end"))
+        value = [[{"n": n} for n in range(1_000)] for _ in range(100)]
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)  # of the processor's time, and this takes far more
+        try:
+            with pytest.raises(SystemExit, match="told to end"):
+                list(map(plain, [value] * 20))
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+
+def raising(error):
+    class Raising:
+        def __str__(self, *_):
+            raise error
+
+    return Raising()
+
+
+@pytest.mark.parametrize("of", [dict, set])
+def test_a_container_that_grows_while_it_is_read_is_read_as_it_was(of):
+    grown = []
+
+    class Foreign:
+        @property
+        def model_dump(self):
+            grown.append(1)
+            container.update({f"new {len(grown)}": 1} if of is dict else {f"new {len(grown)}"})
+            raise AttributeError
+
+    container = {"a": 1, Foreign(): 2} if of is dict else {"a", Foreign()}
+    assert plain([container]) == ([{"a": 1, "<Foreign>": 2}] if of is dict else [["<Foreign>", "a"]])
+    assert grown
+
+
+class TestWeighing:
+    def test_more_containers_than_are_looked_at_weigh_too_much(self):
+        rows = [{"a": 1} for _ in range(9)]
+        assert not weighs_too_much(rows, 10)
+        assert weighs_too_much(rows, 9)
+
+    def test_long_keys_weigh(self):
+        row = {"k" * 1_000_000: 1}
+        assert weighs_too_much([row] * 300)
+        assert not weighs_too_much([row] * 200)
+
+    def test_arguments_beyond_the_bound_are_told_apart_by_their_beginning(self):
+        rows = [{"n": n} for n in range(200_001)]
+        assert args_key([*rows, {"n": 1}]) == args_key([*rows, {"n": 2}])
+        assert args_key([{"n": 1}, *rows]) != args_key([{"n": 2}, *rows])
+        assert args_key([*rows[:150_000], {"n": 1}]) != args_key([*rows[:150_000], {"n": 2}])
+
+
+def test_parts_shared_at_any_depth_take_the_time_of_the_value_in_memory() -> None:
+    value: object = "leaf"
+    for _ in range(60):
+        value = [value, value]
+    for _ in range(70):
+        value = [value]
+    assert weighs_too_much(value)
+    assert args_key({"a": value}) == args_key({"a": value})

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import sys
-import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from agentguard.errors import DataError
+from agentguard.line_files import DAMAGED_SAID, Damaged, lines_of, unpacked
 from agentguard.stores import Store
 
 from .labels import BrokenLabel, Label, parse_label, read_label
@@ -30,7 +29,6 @@ MAX_LABELS = 200_000
 """The newest that are kept."""
 
 _NAMED = 20
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Labels(NamedTuple):
@@ -124,6 +122,8 @@ def labels_in_file(source: str | PathLike[str]) -> Labels:
     try:
         with _opened(source) as stream:
             return gather(_lines(stream, name))
+    except DataError:
+        raise
     except (OSError, ValueError) as error:
         said = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise DataError(f"cannot read the labels in {name}: {said}") from None
@@ -143,21 +143,11 @@ def _opened(source: str | PathLike[str]) -> Iterator[io.BufferedReader]:
 
 
 def _lines(stream: io.BufferedReader, name: str) -> Iterator[Label | BrokenLabel]:
-    plain: Any = gzip.GzipFile(fileobj=stream, mode="rb") if stream.peek(2)[:2] == _GZIP_MAGIC else stream
-    number, too_long = 0, False
     try:
-        while raw := plain.readline(MAX_LINE_BYTES + 1):
-            whole = raw.endswith(b"\n")
-            if too_long:  # the rest of a line that was told of
-                too_long = not whole
-                continue
-            number += 1
-            if len(raw) > MAX_LINE_BYTES and not whole:
-                too_long = True
+        for number, raw in lines_of(unpacked(stream), name, MAX_LINE_BYTES):
+            if raw is None:
                 yield BrokenLabel(name, number, f"longer than {MAX_LINE_BYTES:,} bytes")
-                continue
-            raw = (raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw).strip()
-            if raw:
+            else:
                 yield read_label(raw, name, number)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        yield BrokenLabel(name, number + 1, "the compressed data is damaged or cut off: the file is not read beyond")
+    except Damaged as damaged:
+        yield BrokenLabel(name, damaged.line, DAMAGED_SAID)

@@ -168,9 +168,9 @@ def _look(
                 if isinstance(piece, BrokenLine):
                     found.push_unread(piece)
                     continue
-                looked = looker.look(piece)
-                found.push(looked, piece.source, piece.line)
-                yield looked.raw
+                for looked in looker.look(piece):
+                    found.push(looked, piece.source, piece.line)
+                    yield looked.raw
     except AgentGuardError as error:
         raise _Unreadable(error) from None
 

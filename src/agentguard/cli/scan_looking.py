@@ -1,14 +1,13 @@
 """What ``agentguard scan`` finds in a piece of a file: findings with line and column, and the piece without them.
 
 Nothing that is said of a finding holds a word of the text, but for what an injection says in code, once more looked
-through and without what was found there.
+through and without what was found there. A large piece is gone through a window at a time.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -18,11 +17,13 @@ from agentguard.content.redaction import Vault
 from agentguard.content.results import Kind
 from agentguard.content.scanner import Scanner
 from agentguard.errors import DataError
-from agentguard.traces.row import parse_json
+from agentguard.limits import LIMITS
 
 from .output import printable
+from .scan_json import outline_of
+from .scan_places import Places, Replaced, merged
 from .scan_reading import Form, Piece
-from .scan_texts import Leaf, Node, Part, json_parts, keys_above, plain_part
+from .scan_texts import Leaf, Node, Part, Window, json_windows, keys_above, plain_part
 
 __all__ = ["Looked", "Looker", "Sighting"]
 
@@ -31,6 +32,11 @@ KEYS_SHOWN, DIGITS_SHOWN = 12, 3
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 PLACEHOLDER = re.compile(r"<[A-Z_]+_[0-9]+>")
 KEYS_KNOWN, TOOLS_KNOWN = 4_096, 50
+LONGEST_NAME = 1_000  # characters
+SPAN, LEAST_SPAN = 1 << 19, 1 << 12  # characters of a text that are looked through at one time
+OVERLAP = 1 << 13  # characters; what begins in one span and is no longer than this is found whole
+GROUPS = 40  # characters: whole groups of base64, base32, base85 and hexadecimal digits
+AROUND_CODE = " \n\t\r\"'`,;:=<>()[]{}\\"
 PRIVATE: tuple[Kind, ...] = ("pii", "secrets")
 
 
@@ -64,11 +70,11 @@ class Sighting(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What was found in a piece.
+    """What was found in a piece, or in a part of it.
 
     Attributes:
         sightings: in the order of the piece.
-        raw: the piece, with placeholders for what was to be redacted.
+        raw: the part, with placeholders for what was to be redacted; empty where nothing was to be.
         problem: why it is not what it was meant to be, in which case it was looked through as text; or None.
         texts: how many texts were looked through.
     """
@@ -97,55 +103,89 @@ class Looker:
         self._tools: dict[str, None] = {}  # of the calls so far: what an injection may ask for
         self._vault = Vault()
         self._names: dict[str, str] = {}
+        self._span = SPAN
 
-    def look(self, piece: Piece) -> Looked:
-        """Look through a piece."""
-        if not piece.raw.strip():
-            return Looked([], piece.raw, None, 0)
-        problem = None
+    def look(self, piece: Piece) -> Iterator[Looked]:
+        """Look through a piece; what was found comes window by window, and the first tells of problems."""
+        if not piece.raw or piece.raw.isspace():
+            yield Looked([], piece.raw if self._redact else b"", None, 0)
+            return
+        problem, fields = piece.problem, self._fields
         if piece.form is Form.json:
             try:
-                value = parse_json(piece.raw)
+                text = _decoded(piece.raw)
+                outline = outline_of(text)
             except DataError as error:
                 problem = f"{error}: looked through as text" if piece.certain else None
             else:
-                text, fields = piece.raw.decode(), self._fields
-                if fields and not isinstance(value, dict):
+                if fields and outline.kind != "object":
                     fields, problem = frozenset(), "no JSON object: looked through as a whole"
-                if isinstance(value, dict) and isinstance(value.get("tool"), str) and len(self._tools) < TOOLS_KNOWN:
-                    self._tools[value["tool"]] = None
-                return self._looked(piece, text, json_parts(text, value, fields), problem)
+                if outline.tool is not None and len(self._tools) < TOOLS_KNOWN:
+                    self._tools[outline.tool[:LONGEST_NAME]] = None
+                yield from self._through(piece, text, json_windows(text, outline, fields), problem)
+                return
         # Bytes that are no UTF-8 are kept as lone surrogates, which no pattern knows, and become the same bytes again.
         text = piece.raw.decode("utf-8", "surrogateescape")
-        return self._looked(piece, text, [plain_part(text)], problem)
+        yield from self._through(piece, text, [Window([plain_part(text)])], problem)
 
-    def _looked(self, piece: Piece, text: str, parts: list[Part], problem: str | None) -> Looked:
-        places: _Places | None = None
-        found: list[tuple[int, Sighting]] = []
-        changes: list[tuple[int, int, str]] = []
-        for part in parts:
-            results: Mapping[str, Any] = self._scanner.scan(part.text, tools=self._tools if part.is_result else None)
-            redacted: list[Finding] = []
-            for kind in self._kinds:
-                result = results[kind]
-                if not result.findings:
-                    continue
-                places = places or _Places(text, piece)
-                verdict: Literal["flag", "block"] = "block" if _blocks(kind, result) else "flag"
-                for finding in result.findings:
-                    within = list(part.within(finding.start, finding.end))
-                    if within:  # else it is in the name before a value, and found in the name itself
-                        found.append(self._sighting(places, within, kind, finding, verdict))
-                if kind in self._redact:
-                    redacted += result.findings
-            if redacted:
-                changes += self._changes(part, redacted)
-        raw = _changed(text, changes).encode("utf-8", "surrogateescape") if changes else piece.raw
-        return Looked([sighting for _, sighting in sorted(found, key=itemgetter(0))], raw, problem, len(parts))
+    def _through(self, piece: Piece, text: str, windows: Iterable[Window], problem: str | None) -> Iterator[Looked]:
+        places, replaced = Places(text, piece.source, piece.line), Replaced(text)
+        for window in windows:
+            found: list[tuple[int, Sighting]] = []
+            changes: list[tuple[int, int, str]] = []
+            for part in window.parts:
+                for start, results in self._scanned(part):
+                    redacted: list[Finding] = []
+                    for kind in self._kinds:
+                        verdict: Literal["flag", "block"] = "block" if _blocks(kind, results[kind]) else "flag"
+                        for finding in results[kind].findings:
+                            within = list(part.within(start + finding.start, start + finding.end))
+                            if within:  # else it is in the name before a value, and found in the name itself
+                                found.append(self._sighting(places, within, kind, finding, verdict))
+                        if kind in self._redact:
+                            redacted += results[kind].findings
+                    if redacted:
+                        changes += self._changes(part, start, redacted)
+            raw = b""
+            if self._redact:
+                upto = len(text) if window.last is None else window.last.origin(len(window.last.text))
+                raw = replaced.upto(upto, changes).encode("utf-8", "surrogateescape")
+            sightings = [sighting for _, sighting in sorted(found, key=itemgetter(0))]
+            yield Looked(sightings, raw, problem, len(window.parts))
+            problem = None
+
+    def _scanned(self, part: Part) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """The spans of a text: where each begins, and what was found that begins in it.
+
+        A detector tells of so many findings in one text and no more: where there are as many, spans get shorter.
+        """
+        text, tools = part.text, self._tools if part.is_result else None
+        every = "injection" in self._redact  # all of it is taken out; to tell of it, some places are enough
+        begin = 0
+        while True:
+            stop = _stop(text, begin, self._span)
+            span = text[begin : stop + OVERLAP]
+            try:
+                results: Mapping[str, Any] = self._scanner.scan(span, tools=tools, most=LIMITS.findings, every=every)
+            except DataError:
+                most = LIMITS.findings
+            else:
+                most = max(len(results[kind].findings) for kind in self._kinds)
+            if most >= LIMITS.findings and stop - begin > LEAST_SPAN:
+                self._span = max((stop - begin) // 2, LEAST_SPAN)
+                continue
+            if stop < len(text):
+                results = {kind: _beginning(results[kind], stop - begin) for kind in self._kinds}
+            yield begin, results
+            if most * 4 < LIMITS.findings:
+                self._span = min(2 * self._span, SPAN)
+            begin = stop
+            if begin >= len(text):
+                return
 
     def _sighting(
         self,
-        places: _Places,
+        places: Places,
         within: list[tuple[Leaf, int, int]],
         kind: Kind,
         finding: Finding,
@@ -160,11 +200,12 @@ class Looker:
         said = Sighting(places.source, *place, path, kind, finding.kind, verdict, finding.detail, decoded)
         return start, said
 
-    def _changes(self, part: Part, findings: list[Finding]) -> Iterator[tuple[int, int, str]]:
-        taken = " ".join(set(PLACEHOLDER.findall(part.text)))
-        for name, start, end in _merged(findings):
-            placeholder = self._vault.placeholder(name, part.text[start:end], taken)
-            for leaf, begin, finish in part.within(start, end):
+    def _changes(self, part: Part, offset: int, findings: list[Finding]) -> Iterator[tuple[int, int, str]]:
+        last = max(finding.end for finding in findings)
+        taken = " ".join(set(PLACEHOLDER.findall(part.text, offset, offset + max(last, SPAN))))
+        for name, start, end in merged(findings):
+            placeholder = self._vault.placeholder(name, part.text[offset + start : offset + end], taken)
+            for leaf, begin, finish in part.within(offset + start, offset + end):
                 if not leaf.is_number:
                     yield leaf.origin(begin), leaf.origin(finish), placeholder
                     continue
@@ -185,6 +226,8 @@ class Looker:
     def _name(self, key: str) -> str:
         """The name of a field, or ``*``: keys can be data."""
         known = self._names.get(key)
+        if known is None and len(key) > LONGEST_NAME:
+            return "*"
         if known is None:
             plain = NAME.fullmatch(key) is not None and sum(map(str.isdigit, key)) <= DIGITS_SHOWN
             known = key if plain and not any(self._secret_spans(key)) else "*"
@@ -194,51 +237,39 @@ class Looker:
 
     def _shown(self, decoded: str) -> str:
         changes = [(start, end, f"<{name}>") for name, start, end in self._secret_spans(decoded)]
-        shown = printable(_changed(decoded, changes))
+        shown = printable(Replaced(decoded).upto(len(decoded), changes))
         return shown if len(shown) <= DECODED_SHOWN else shown[: DECODED_SHOWN - 1] + "…"
 
     def _secret_spans(self, text: str) -> Iterator[tuple[str, int, int]]:
         results = self._private.scan(text)
-        return _merged([finding for kind in PRIVATE for finding in results[kind].findings])
-
-
-class _Places:
-    """Lines and columns of offsets in a piece."""
-
-    def __init__(self, text: str, piece: Piece) -> None:
-        self.source = piece.source
-        self._line = piece.line
-        self._breaks = [match.start() for match in re.finditer("\n", text)]
-
-    def at(self, offset: int) -> tuple[int, int]:
-        number = bisect_left(self._breaks, offset)
-        return self._line + number, offset - (self._breaks[number - 1] if number else -1)
+        return merged([finding for kind in PRIVATE for finding in results[kind].findings])
 
 
 def _blocks(kind: Kind, result: Any) -> bool:
     return kind == "secrets" or (kind == "injection" and bool(result.label == "injection"))
 
 
-def _merged(findings: Iterable[Finding]) -> Iterator[tuple[str, int, int]]:
-    """Places that overlapping findings cover together, under the name of the longest."""
-    name, start, end, longest = "", 0, 0, 0
-    for each in sorted(findings, key=lambda each: (each.start, each.end)):
-        if each.start >= end:
-            if end:
-                yield name, start, end
-            start, longest = each.start, 0
-        if each.end - each.start > longest:
-            name, longest = each.kind, each.end - each.start
-        end = max(end, each.end)
-    if end:
-        yield name, start, end
+def _beginning(result: Any, stop: int) -> Any:
+    """A result with what begins before a place, and nothing else."""
+    return result._replace(findings=tuple(finding for finding in result.findings if finding.start < stop))
 
 
-def _changed(text: str, changes: list[tuple[int, int, str]]) -> str:
-    pieces: list[str] = []
-    done = 0
-    for start, end, new in sorted(changes):
-        if start >= done:  # else of a number that held more than one
-            pieces += (text[done:start], new)
-            done = end
-    return "".join([*pieces, text[done:]])
+def _stop(text: str, begin: int, span: int) -> int:
+    """Where a span ends: between two words if there are any near by, else between two groups of what may be code."""
+    stop = begin + span
+    if stop >= len(text):
+        return len(text)
+    near = max(stop - OVERLAP, begin + span // 2)
+    last = max(text.rfind("\n", near, stop), text.rfind(" ", near, stop))
+    if last >= 0:
+        return last + 1
+    word = max(text.rfind(sign, begin, stop) for sign in AROUND_CODE)  # -1: it began with the span or before
+    between = stop - (stop - max(word + 1, begin)) % GROUPS
+    return between if between > begin else stop
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 text (byte {error.start + 1})") from None

@@ -1,35 +1,44 @@
 """What ``agentguard scan`` reads: files, folders and standard input, in pieces that are looked through one by one.
 
 Lines of JSON are a piece each, so that memory is constant; a document of JSON is one; other text comes in blocks of
-whole lines, and only in a text larger than a block can a finding be cut in two.
+whole lines, and only in a text larger than a block can a finding be cut in two. What is not read is told.
 """
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from agentguard.errors import DataError
+from agentguard.limits import LIMITS
+from agentguard.line_files import (
+    BLANK_SAID,
+    BYTE_ORDER_MARK,
+    DAMAGED,
+    DAMAGED_SAID,
+    FEW,
+    PIECE,
+    Bloated,
+    blank_blocks,
+    unpacked,
+)
 from agentguard.traces import BrokenLine
 from agentguard.traces.files import find_files, reason_of
 from agentguard.traces.parquet import is_parquet, parquet_lines
-from agentguard.traces.read import BYTE_ORDER_MARK, MAX_LINE_BYTES, STDIN
-from agentguard.traces.row import parse_json
+from agentguard.traces.read import MAX_LINE_BYTES, STDIN
+
+from .scan_json import outline_of
 
 __all__ = ["Form", "Piece", "find_scanned", "read_pieces"]
 
 BLOCK_BYTES = 16 * 2**20
 SUFFIXES = (".csv", ".json", ".jsonl", ".log", ".md", ".ndjson", ".parquet", ".txt", ".xml", ".yaml", ".yml")
 LINES_SUFFIXES, DOCUMENT_SUFFIXES = (".jsonl", ".ndjson"), (".json",)
-PASSED_OVER = 2**16
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Form(Enum):
@@ -48,6 +57,7 @@ class Piece(NamedTuple):
         raw: its bytes, with whatever ends it.
         form: what it is meant to be.
         certain: whether the file's name or its first lines say so; else it may be text after all.
+        problem: why it is not what it was meant to be; or None.
     """
 
     source: str
@@ -55,6 +65,7 @@ class Piece(NamedTuple):
     raw: bytes
     form: Form
     certain: bool = True
+    problem: str | None = None
 
 
 def find_scanned(source: str) -> tuple[Path, ...]:
@@ -79,7 +90,8 @@ def read_pieces(
 
     Yields:
         Pieces which, one after another, are the whole file but for a byte-order mark; and a ``BrokenLine`` for what
-        cannot be read: a line beyond ``MAX_LINE_BYTES``, or the end of damaged compressed data.
+        cannot be read: a line beyond ``MAX_LINE_BYTES``, the end of damaged compressed data, what comes behind more
+        blank lines than anybody writes, and the rest of what unpacks to hundreds of times its size.
 
     Raises:
         DataError: where the file cannot be read.
@@ -91,7 +103,8 @@ def read_pieces(
     path = Path(source)
     if is_parquet(path):
         for name, number, raw in parquet_lines(path, tell):
-            yield Piece(name, number, raw + b"\n", Form.json)
+            whole = len(raw) <= MAX_LINE_BYTES
+            yield Piece(name, number, raw + b"\n", Form.json) if whole else BrokenLine(name, number, _too_long())
         return
     try:
         with path.open("rb") as stream:
@@ -103,15 +116,13 @@ def read_pieces(
 def _of_stream(
     stream: IO[bytes], source: str, name: str, lines: bool, tell: Callable[[int], None]
 ) -> Iterator[Piece | BrokenLine]:
-    counted = io.BufferedReader(_Counted(stream, tell), PASSED_OVER)
-    packed = counted.peek(2)[:2] == _GZIP_MAGIC
-    plain: Any = io.BufferedReader(gzip.GzipFile(fileobj=counted, mode="rb"), PASSED_OVER) if packed else counted
-    reading = _Reading(plain, source)
+    reading = _Reading(unpacked(io.BufferedReader(_Counted(stream, tell), PIECE)), source)
     try:
         yield from reading.pieces(name, lines)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        reason = "the compressed data is damaged or cut off: the file is not read beyond"
-        yield BrokenLine(source, reading.line, reason)
+    except DAMAGED:
+        yield BrokenLine(source, reading.line, DAMAGED_SAID)
+    except Bloated as error:
+        yield BrokenLine(source, reading.line, str(error))
 
 
 class _Reading:
@@ -142,40 +153,81 @@ class _Reading:
 
     def _utf16(self, name: str, lines: bool) -> Iterator[Piece | BrokenLine]:
         """As UTF-8: as it stands, there would be nothing in it that any pattern knows."""
-        rest, text = self.stream, self.stream.read(MAX_LINE_BYTES).decode("utf-16", "replace")
-        self.stream = io.BufferedReader(io.BytesIO(text.encode("utf-8", "replace")))
+        self.stream = io.BufferedReader(_Recoded(self.stream), PIECE)
         yield from self.pieces(name, lines)
-        if rest.read(1):
-            reason = f"UTF-16, of which no more than {MAX_LINE_BYTES:,} bytes are read: not looked through beyond"
-            yield BrokenLine(self.source, self.line, reason)
 
     def _lines(self, first: bytes) -> Iterator[Piece | BrokenLine]:
+        blank = again = 0  # bytes and lines since there was data
         while line := first or self.stream.readline(MAX_LINE_BYTES + 1):
             first = b""
+            if line.isspace():
+                blank, again = blank + len(line), again + 1
+                yield Piece(self.source, self.line, line, Form.text)
+                self.line += line.endswith(b"\n")
+                for block in blank_blocks(self.stream) if again >= FEW else ():
+                    blank += len(block)
+                    yield Piece(self.source, self.line, block, Form.text)
+                    self.line += block.count(b"\n")
+                    if blank > LIMITS.blank_bytes:
+                        break
+                if blank > LIMITS.blank_bytes:
+                    yield BrokenLine(self.source, self.line, BLANK_SAID)
+                    return
+                continue
+            blank = again = 0
             if len(line) <= MAX_LINE_BYTES or line.endswith(b"\n"):
                 yield Piece(self.source, self.line, line, Form.json)
             else:
                 del line  # so that the piece held and the pieces passed over are not in memory together
-                while (rest := self.stream.readline(PASSED_OVER)) and not rest.endswith(b"\n"):
+                while (rest := self.stream.readline(PIECE)) and not rest.endswith(b"\n"):
                     pass
-                yield BrokenLine(self.source, self.line, f"longer than {MAX_LINE_BYTES:,} bytes: not looked through")
+                yield BrokenLine(self.source, self.line, _too_long())
             self.line += 1
 
     def _document(self, first: bytes, *, certain: bool) -> Iterator[Piece]:
-        document = first + self.stream.read(MAX_LINE_BYTES)
+        held = bytearray(first)
+        while len(held) < MAX_LINE_BYTES and (piece := self.stream.read1(PIECE)):
+            held += piece
+        document = bytes(held)
+        del held, first
         if len(document) < MAX_LINE_BYTES:
             yield Piece(self.source, 1, document, Form.json, certain)
             self.line += document.count(b"\n")
         else:
-            yield from self._blocks(document)
+            problem = f"JSON longer than {MAX_LINE_BYTES:,} bytes: looked through as text" if certain else None
+            yield from self._blocks(document, problem)
 
-    def _blocks(self, begin: bytes) -> Iterator[Piece]:
+    def _blocks(self, begin: bytes, problem: str | None = None) -> Iterator[Piece]:
         block = begin + self.stream.read(max(0, BLOCK_BYTES - len(begin)))
+        del begin
         while block:
             block += self.stream.readline(BLOCK_BYTES)
-            yield Piece(self.source, self.line, block, Form.text)
+            yield Piece(self.source, self.line, block, Form.text, problem=problem)
             self.line += block.count(b"\n")
+            problem = None
             block = self.stream.read(BLOCK_BYTES)
+
+
+class _Recoded(io.RawIOBase):
+    """UTF-16 as UTF-8, as it is read."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ready:
+            data = self._stream.read1(PIECE)
+            self._ready = self._decoder.decode(data, not data).encode("utf-8", "replace")
+            if not data:
+                break
+        taken, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(taken)] = taken
+        return len(taken)
 
 
 class _Counted(io.RawIOBase):
@@ -197,10 +249,14 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
+def _too_long() -> str:
+    return f"longer than {MAX_LINE_BYTES:,} bytes: not looked through"
+
+
 def _is_object(line: bytes) -> bool:
     if line.lstrip()[:1] != b"{":
         return False
     try:
-        return isinstance(parse_json(line), dict)
-    except DataError:
+        return outline_of(line.decode()).kind == "object"
+    except (DataError, UnicodeDecodeError):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -32,7 +33,6 @@ class Findings:
         files, texts: how many files, and texts in them, were looked through.
         broken: how many lines were none, or not what they were meant to be.
         unread: how many of these were not looked through.
-        first_broken: the first of them.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,8 @@ class Findings:
         self.texts = 0
         self.broken = 0
         self.unread = 0
-        self.first_broken: list[BrokenLine] = []
+        self._problems: list[tuple[int, BrokenLine]] = []
+        self._unread: list[tuple[int, BrokenLine]] = []
 
     def push(self, looked: Looked, source: str, line: int) -> None:
         """Count what was found in a piece."""
@@ -51,17 +52,23 @@ class Findings:
             self.counts[sighting.kind, sighting.name, sighting.verdict] += 1
         self.kept += looked.sightings[: KEPT - len(self.kept)]
         if looked.problem is not None:
-            self._name(BrokenLine(source, line, looked.problem))
+            self._name(self._problems, BrokenLine(source, line, looked.problem))
 
     def push_unread(self, line: BrokenLine) -> None:
         """Count what could not be looked through."""
         self.unread += 1
-        self._name(line)
+        self._name(self._unread, line)
 
-    def _name(self, line: BrokenLine) -> None:
+    def _name(self, named: list[tuple[int, BrokenLine]], line: BrokenLine) -> None:
         self.broken += 1
-        if len(self.first_broken) < BROKEN_NAMED:
-            self.first_broken.append(line)
+        if len(named) < BROKEN_NAMED:
+            named.append((self.broken, line))
+
+    @property
+    def first_broken(self) -> list[BrokenLine]:
+        """The first broken lines; those that were not looked through are named before others."""
+        others = self._problems[: BROKEN_NAMED - len(self._unread)]
+        return [line for _, line in sorted([*self._unread, *others], key=itemgetter(0))]
 
     @property
     def total(self) -> int:

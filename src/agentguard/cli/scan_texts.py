@@ -2,23 +2,32 @@ r"""The texts in JSON, each with its place in the file, so that what is found ca
 
 A JSON value is looked through as one text, made of a line for each of its strings, whole numbers and names of fields,
 a value behind the name of its field: ``"email": "ada@example.org"`` becomes the line ``email: ada@example.org``. JSON
-that stands in a string, as the results of many tools do, is gone into.
+that stands in a string, as the results of many tools do, is gone into. Of a large value that is a text for each
+thousands of its lines: a few of them are held at one time, and neither the value nor all that it says.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from agentguard.errors import DataError
-from agentguard.traces.row import parse_json
 
-__all__ = ["Leaf", "Node", "Part", "json_parts", "keys_above", "plain_part"]
+from .scan_json import Outline, outline_of, string_end
+
+__all__ = ["Leaf", "Node", "Part", "Window", "json_windows", "keys_above", "plain_part"]
 
 NESTED = 4  # JSON in a string in JSON …
-TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"|(-?[0-9][0-9.eE+-]*)|[{}\[\],]', re.DOTALL)
+WINDOW_LEAVES = 20_000
+WINDOW_CHARACTERS = 1 << 20
+LABEL_CHARACTERS = 200
+STRETCHES = 32  # escapes, after each of which a place is kept
+UNESCAPED = 1 << 16  # characters at one time
+TOKEN = re.compile(r'"([^"\\]*)"|(-?[0-9][0-9.eE+-]*)|[{}\[\],"]')
+RUN = re.compile(r"(?:[^\\]+|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\[^u]){1,500}", re.DOTALL)
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 BEFORE_JSON = ("{", "[", " ", "\n", "\r", "\t")
 SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -62,7 +71,7 @@ class Leaf:
         self.node = node
         self.is_key = is_key
         self.is_number = is_number
-        self._shifts: tuple[list[int], list[int]] | None = None
+        self._shifts: tuple[array[int], array[int]] | None = None
 
     def origin(self, offset: int) -> int:
         """Where a character of it stands in the piece of the file; of the one after the last, where it ends."""
@@ -73,7 +82,7 @@ class Leaf:
                 self._shifts = _shifts(self.raw, self.start, self.end)
             starts, origins = self._shifts
             number = bisect_right(starts, offset) - 1
-            place = origins[number] + offset - starts[number]
+            place = _beyond(self.raw, self.end, offset, starts[number], origins[number])
         return place if self.outer is None else self.outer.origin(place)
 
     @property
@@ -82,14 +91,27 @@ class Leaf:
         return 0 if self.outer is None else 1 + self.outer.depth
 
 
-def _shifts(raw: str, start: int, end: int) -> tuple[list[int], list[int]]:
-    """Where the stretches between escapes begin: in what the string says, and in what it was read from."""
-    starts, origins = [0], [start]
-    for escape in ESCAPE.finditer(raw, start, end):
+def _shifts(raw: str, start: int, end: int) -> tuple[array[int], array[int]]:
+    """Where some of the stretches between escapes begin: in what the string says, and in what it was read from."""
+    starts, origins = array("Q", [0]), array("Q", [start])
+    said, origin = 0, start
+    for number, escape in enumerate(ESCAPE.finditer(raw, start, end), 1):
         # An escape stands for one character, which ends the stretch before.
-        starts.append(starts[-1] + escape.start() - origins[-1] + 1)
-        origins.append(escape.end())
+        said, origin = said + escape.start() - origin + 1, escape.end()
+        if number % STRETCHES == 0:
+            starts.append(said)
+            origins.append(origin)
     return starts, origins
+
+
+def _beyond(raw: str, end: int, offset: int, said: int, origin: int) -> int:
+    """Where a character stands that comes so many escapes after a known place."""
+    for escape in ESCAPE.finditer(raw, origin, end):
+        after = said + escape.start() - origin + 1
+        if after > offset:
+            break
+        said, origin = after, escape.end()
+    return origin + offset - said
 
 
 class Part(NamedTuple):
@@ -123,35 +145,55 @@ def plain_part(text: str) -> Part:
     return Part(text, [Leaf(text, text, 0, len(text))], [0])
 
 
-def json_parts(raw: str, value: Any, fields: Collection[str] = ()) -> list[Part]:
-    r"""What of a JSON value is looked through by itself.
+class Window(NamedTuple):
+    """What is looked through at one time.
 
-    Of a call with ``tool`` and ``result``: its arguments, its result, and the rest; of an array: each element; of the
-    object where fields are named: each of these, and nothing else. Any other value is one.
+    Attributes:
+        parts: each by itself.
+        last: what comes last of it in the piece of the file; None where the piece ends with it.
+    """
+
+    parts: list[Part]
+    last: Leaf | None = None
+
+
+def json_windows(raw: str, outline: Outline, fields: Collection[str] = ()) -> Iterator[Window]:
+    r"""What of a JSON value is looked through by itself, a few thousand texts of it at one time.
+
+    Of a call with ``tool`` and ``result``: its arguments, its result, and the rest; of an array: each element, numbers
+    together; of the object where fields are named: each of these, and nothing else. Any other value is one.
 
     Args:
         raw: the JSON as it was written.
-        value: the same, parsed: ``raw`` must be JSON.
+        outline: its own.
         fields: names of fields at the top.
 
     >>> raw = r'{"tool": "mail", "result": "{\"to\": \"\\u0061da\"}"}'
-    >>> [part.text for part in json_parts(raw, {"tool": "mail", "result": ""})]
-    ['tool\ntool: mail\nresult\n', 'to\nto: ada\n']
+    >>> [[part.text for part in window.parts] for window in json_windows(raw, outline_of(raw))]
+    [['tool\ntool: mail\nresult\n', 'to\nto: ada\n']]
     """
     grouped: dict[str | int, list[tuple[str, Leaf]]] = {}
-    is_call = isinstance(value, dict) and "tool" in value and "result" in value
+    held = length = 0
     for top, label, leaf in _leaves(raw):
-        if fields or is_call:
+        if fields or outline.is_call:
             named = top in (fields or CALL_PARTS)
             if named and leaf.is_key and leaf.node is not None and leaf.node[0] is None:
                 named = False  # the name of the field itself
             if fields and not named:
                 continue
             top = top if named else ""
-        elif not isinstance(value, list):
+        elif outline.kind != "array" or (leaf.is_number and leaf.node is not None and leaf.node[0] is None):
             top = ""
         grouped.setdefault(top, []).append((label, leaf))
-    return [_joined(found, is_result=is_call and top == "result") for top, found in grouped.items()]
+        held, length = held + 1, length + len(label) + len(leaf.text)
+        if held >= WINDOW_LEAVES or length >= WINDOW_CHARACTERS:
+            yield Window(_parts(grouped, outline), leaf)
+            grouped, held, length = {}, 0, 0
+    yield Window(_parts(grouped, outline))
+
+
+def _parts(grouped: dict[str | int, list[tuple[str, Leaf]]], outline: Outline) -> list[Part]:
+    return [_joined(found, is_result=outline.is_call and top == "result") for top, found in grouped.items()]
 
 
 def _joined(found: list[tuple[str, Leaf]], *, is_result: bool) -> Part:
@@ -192,9 +234,11 @@ def _leaves(
     root = None if outer is None else outer.node
     level = _Level(root, False, label)
     above: list[_Level] = []
-    for token in TOKEN.finditer(raw):
+    place = 0
+    while (token := TOKEN.search(raw, place)) is not None:
+        place = token.end()
         kind = token.lastindex
-        if kind is None:
+        if kind is None and token.group() != '"':
             sign = token.group()
             if sign == ",":
                 if level.is_object:
@@ -212,17 +256,20 @@ def _leaves(
             else:
                 level = above.pop()
             continue
-        start, end = token.span(kind)
-        text = raw[start:end]
+        if kind is None:  # a string with escapes
+            place = string_end(raw, token.start())
+            start, end = token.end(), place - 1
+            text = _unescaped(raw[start:end])
+        else:
+            start, end = token.span(kind)
+            text = raw[start:end]
         if kind == 2:
             if text.removeprefix("-").isdecimal():
                 yield top, level.label, Leaf(text, raw, start, end, outer, _node(level) if above else root, False, True)
             continue
-        if "\\" in text:
-            text = ESCAPE.sub(_said, text)
         if level.is_object and level.key is None:
             level.key = text
-            level.label = f"{text}: "
+            level.label = f"{text[-LABEL_CHARACTERS:]}: "
             if len(above) == 1 and depth == 0:
                 top = text
             yield top, "", Leaf(text, raw, start, end, outer, (level.node, text), True)
@@ -242,9 +289,16 @@ def _is_json(text: str) -> bool:
     if text[:1] not in BEFORE_JSON or text.lstrip()[:1] not in ("{", "["):
         return False
     try:
-        return isinstance(parse_json(text.encode()), (dict, list))
-    except (DataError, UnicodeEncodeError):
+        return outline_of(text).kind != "scalar"
+    except DataError:
         return False
+
+
+def _unescaped(text: str) -> str:
+    """What a string says; a long one bit by bit."""
+    if len(text) <= UNESCAPED:
+        return ESCAPE.sub(_said, text)
+    return "".join(ESCAPE.sub(_said, run.group()) for run in RUN.finditer(text))
 
 
 def _said(found: re.Match[str]) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["serve"]
 
+QUEUED = 1_024  # connections that the system holds for us until they are accepted
+
 
 def serve(
     root: Annotated[
@@ -60,6 +62,16 @@ def serve(
     max_running: Annotated[
         int, typer.Option("--max-running", min=1, max=32, metavar="N", help="Runs under way at once.")
     ] = 2,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            "--max-connections",
+            min=1,
+            metavar="N",
+            help="Connections at once; those without a request make room for others. [default: 1,000, or three "
+            "quarters of the files that may be open]",
+        ),
+    ] = None,
     grace: Annotated[
         int,
         typer.Option(
@@ -83,7 +95,7 @@ def serve(
         kept = None if store is None else stack.enter_context(opened(store))
         app = _application(root, config, max_running, kept, "" if store is None else shown(store))
         served = " and ".join(str(place) for place in (root, store and shown(store)) if place is not None)
-        interrupted = _serve(app, served, host, port, grace)
+        interrupted = _serve(app, served, host, port, grace, max_connections)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
 
@@ -107,10 +119,12 @@ def _application(root: Path | None, config: str | None, max_running: int, store:
     return assemble(parts, key=key)
 
 
-def _serve(app: FastAPI, served: str, host: str, port: int, grace: int) -> bool:
+def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_connections: int | None) -> bool:
     """Serve until a signal ends it; whether that was an interrupt."""
     try:
         import uvicorn
+
+        from agentguard.serving.connections import ACCEPTED_AT_ONCE, Connections
     except ImportError as error:
         raise ConfigurationError("agentguard serve needs uvicorn; pip install 'agentguard[serve]'") from error
 
@@ -121,6 +135,7 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int) -> bool:
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            listening.listen(QUEUED)  # which the event loop has set to what it accepts at once
             typer.echo(f"agentguard serves {served} at {_address(listening)}")
             sys.stdout.flush()
 
@@ -132,6 +147,8 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int) -> bool:
 
     settings = uvicorn.Config(
         app,
+        http=Connections(max_connections).protocol(),
+        backlog=ACCEPTED_AT_ONCE,
         log_config=None,
         access_log=False,  # its lines have the query; the door writes lines of its own
         server_header=False,

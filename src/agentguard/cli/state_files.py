@@ -7,13 +7,13 @@ import os
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from agentguard.errors import DataError
+from agentguard.line_files import DAMAGED, Bloated, unpacked
 from agentguard.verification.state_file import MAX_LINE_BYTES
 
 from .output import printable
@@ -21,7 +21,6 @@ from .output import printable
 __all__ = ["STDIO", "reader", "write_lines"]
 
 STDIO = "-"
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def write_lines(path: str, lines: Iterable[bytes]) -> None:
@@ -80,16 +79,16 @@ def reader(path: str) -> Iterator[Callable[[], Iterator[bytes]]]:
         raise DataError(f"cannot read {printable(path)}: {_reason(error)}") from None
 
 
-def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+def _lines(file: Any, name: str) -> Iterator[bytes]:
     file.seek(0)
-    packed = file.read(2) == _GZIP_MAGIC
-    file.seek(0)
-    plain: Any = gzip.GzipFile(fileobj=file, mode="rb") if packed else file
+    plain = unpacked(file)
     try:
         while line := plain.readline(MAX_LINE_BYTES + 1):
             yield line
-    except (EOFError, zlib.error, gzip.BadGzipFile):
+    except DAMAGED:
         raise DataError(f"{name}: the compressed data is damaged or cut off") from None
+    except Bloated as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 def _reason(error: Exception) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from math import log2
 
 import orjson
-import re2
+
+from agentguard.linear_patterns import LinearPattern
 
 __all__ = [
     "assigned_part",
@@ -37,12 +38,12 @@ FILLER_WORDS = (
     "is|to|be|not|set|me|us"
 )
 # What is written where a secret would stand: words that say so, variables, calls, signs in its place.
-PLACEHOLDER = re2.compile(
+PLACEHOLDER = LinearPattern(
     rf"(?i)^[^a-z0-9]*(?:(?:{FILLER_WORDS})[^a-z0-9]*)+[0-9]{{0,3}}[^a-z0-9]*$|^[<{{\[(%$].*[>}}\])%]$|^\$\w+$|^\{{\{{|"
     r"xxxx|\*\*\*|\.\.\.|…|•••|redacted|changeme|placeholder|^os\.|^process\.|^env[\[.]|getenv|^self\."
 )
 # Words joined by signs, perhaps with a number behind: a name, and nothing drawn by lot.
-NAME = re2.compile(r"(?i)^[a-z]+(?:[_. -][a-z]+)*[_. -]?[0-9]*$")
+NAME = LinearPattern(r"(?i)^[a-z]+(?:[_. -][a-z]+)*[_. -]?[0-9]*$")
 # A name, then a sign of assignment, then perhaps a quotation mark, which may be escaped.
 ASSIGNMENT = re.compile(r"[^=:]*?(?:=>|:=|[=:]|\sis:?\s)\s*\\?[\"'`]?", re.IGNORECASE)
 

@@ -15,9 +15,8 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-import re2
-
 from agentguard.content.patterns import Catalogue, Occurrences, Pattern
+from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["PATTERNS", "Decoded", "decode"]
 
@@ -109,9 +108,8 @@ def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _compiled(regex: str) -> re.Pattern[str]:
-    compiled: re.Pattern[str] = re2.compile(regex)
-    return compiled
+def _compiled(regex: str) -> LinearPattern:
+    return LinearPattern(regex)
 
 
 def _plain(decoder: Callable[..., bytes], run: object) -> str | None:

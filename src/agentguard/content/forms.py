@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from agentguard.content.findings import Finding
@@ -10,10 +10,12 @@ from agentguard.content.nearby import distance_to_name, stands_alone
 from agentguard.content.overlaps import UNNAMED, Candidate, best
 from agentguard.content.patterns import Catalogue, Occurrences, Pattern
 from agentguard.errors import ConfigurationError
+from agentguard.limits import LIMITS
 
-__all__ = ["AT_LEAST", "BARE_9", "BARE_10", "BARE_11", "BARE_13", "Form", "Forms"]
+__all__ = ["AT_LEAST", "BARE_9", "BARE_10", "BARE_11", "BARE_13", "Form", "Forms", "Kept"]
 
 AT_LEAST = 0.5
+MOST_PLACES = LIMITS.values  # of a text that have the form of something
 DENIAL_REACH = 3  # "version 1.2.3.4", "v=1.2.3.4"
 BARE_9, BARE_10, BARE_11, BARE_13 = (rf"\b[0-9]{{{count}}}\b" for count in (9, 10, 11, 13))
 
@@ -49,6 +51,18 @@ class Form(NamedTuple):
     whole: bool = True
 
 
+class Kept(NamedTuple):
+    """What was found of some kinds.
+
+    Attributes:
+        candidates: what is certain enough, in the order of the text, not overlapping.
+        more: there may be more: so much was found, or had the form of it, that the search was given up.
+    """
+
+    candidates: list[Candidate]
+    more: bool
+
+
 class Forms:
     """The forms of several kinds, looked for together.
 
@@ -82,13 +96,16 @@ class Forms:
         self._later = Catalogue(tuple(Pattern(shape, shape) for shape in {form.shape: None for form in self._unsure}))
         self.on_request = on_request
 
-    def find(self, found: Occurrences, wanted: frozenset[str] | None, at_least: float) -> list[Candidate]:
-        """The data that is certain enough, in the order of the text, not overlapping.
+    def find(
+        self, found: Occurrences, wanted: frozenset[str] | None, at_least: float, most: int = LIMITS.values
+    ) -> Kept:
+        """The data that is certain enough.
 
         Args:
             found: what a catalogue that holds these patterns found.
             wanted: the kinds; None for all but those on request.
             at_least: how certain it must be, 0 to 1.
+            most: what is found beyond so many is left.
 
         Raises:
             ConfigurationError: a kind that does not exist.
@@ -99,41 +116,48 @@ class Forms:
         hits = found.names & self._names
         asked_for_more = at_least < AT_LEAST or not (wanted is None or self.on_request.isdisjoint(wanted))
         if not hits and not asked_for_more:
-            return []
-        candidates = [
-            candidate
-            for name in sorted(hits & self._by_shape.keys())
-            for form in self._by_shape[name]
-            if _wanted(form, wanted, self.on_request)
-            for candidate in self._candidates(form, found.spans(name), found.text, at_least)
-        ]
+            return Kept([], more=False)
         named = {form.words for name in hits & self._by_words.keys() for form in self._by_words[name]}
-        candidates += [
-            candidate
+        looked_for = [
+            (form, found.spans(name)) for name in sorted(hits & self._by_shape.keys()) for form in self._by_shape[name]
+        ]
+        looked_for += [
+            (form, self._later.spans(form.shape, found.text))
             for form in self._unsure
             if form.words in named or form.alone >= at_least
-            if _wanted(form, wanted, self.on_request)
-            for candidate in self._candidates(form, self._later.spans(form.shape, found.text), found.text, at_least)
         ]
-        return best(candidates)
+        candidates: list[Candidate] = []
+        left = MOST_PLACES
+        for form, spans in looked_for:
+            if not _wanted(form, wanted, self.on_request):
+                continue
+            for span in spans:
+                if not left or len(candidates) > most:
+                    return Kept(best(candidates)[:most], more=True)
+                left -= 1
+                candidate = self._candidate(form, span, found.text, at_least)
+                if candidate is not None:
+                    candidates.append(candidate)
+        kept = best(candidates)
+        return Kept(kept[:most], more=len(kept) > most)
 
-    def _candidates(
-        self, form: Form, spans: Iterable[tuple[int, int]], text: str, at_least: float
-    ) -> Iterator[Candidate]:
-        for first, last in spans:
-            begin, finish = form.part(text[first:last]) if form.part else (0, last - first)
-            start, end = first + begin, first + finish
-            if form.whole and not stands_alone(text, start, end):
-                continue
-            if form.valid is not None and not form.valid(text[start:end]):
-                continue
-            if form.unless and _named(text, start, start, form.unless, DENIAL_REACH) is not None:
-                continue
-            distance = _named(text, start, end, form.words, form.reach) if form.words else None
-            certainty = form.alone if distance is None else form.named
-            if certainty >= at_least:
-                finding = Finding(form.kind, self._detail(form, distance is not None), start, end)
-                yield Candidate(finding, certainty, UNNAMED if distance is None else distance)
+    def _candidate(self, form: Form, span: tuple[int, int], text: str, at_least: float) -> Candidate | None:
+        """What has the form of a kind, if it is certain enough to be of it."""
+        first, last = span
+        begin, finish = form.part(text[first:last]) if form.part else (0, last - first)
+        start, end = first + begin, first + finish
+        if form.whole and not stands_alone(text, start, end):
+            return None
+        if form.valid is not None and not form.valid(text[start:end]):
+            return None
+        if form.unless and _named(text, start, start, form.unless, DENIAL_REACH) is not None:
+            return None
+        distance = _named(text, start, end, form.words, form.reach) if form.words else None
+        certainty = form.alone if distance is None else form.named
+        if certainty < at_least:
+            return None
+        finding = Finding(form.kind, self._detail(form, distance is not None), start, end)
+        return Candidate(finding, certainty, UNNAMED if distance is None else distance)
 
     def _detail(self, form: Form, named: bool) -> str:
         holds = "" if form.valid is None else ", and what must hold of one"

@@ -18,7 +18,8 @@ from agentguard.content.injection_reading import CATALOGUE, PATTERNS, Context, E
 from agentguard.content.injection_triggers import CATEGORIES
 from agentguard.content.injection_turns import read_turns
 from agentguard.content.patterns import Occurrences
-from agentguard.errors import ConfigurationError
+from agentguard.errors import ConfigurationError, DataError
+from agentguard.limits import LIMITS
 
 __all__ = ["BLOCK_AT", "FLAG_AT", "PATTERNS", "InjectionResult", "judge", "scan"]
 
@@ -90,20 +91,33 @@ def judge(
     block_at: float = BLOCK_AT,
     tools: Iterable[str] | None = None,
     expected: Iterable[str] | None = None,
+    most: int = LIMITS.values,
+    every: bool = False,
 ) -> InjectionResult:
-    """The same, of what a catalogue that holds ``PATTERNS`` found in one text."""
+    """The same, of what a catalogue that holds ``PATTERNS`` found in one text.
+
+    A few places of each thing tell what is there. ``every`` finds them all, for who is to take them out.
+
+    Raises:
+        ConfigurationError: as for ``scan``.
+        DataError: of ``every`` place, there are more than ``most``.
+    """
     _check(flag_at, block_at)
-    return _result(read(found, Context(tools or (), expected or (), data=tools is not None)), flag_at, block_at)
+    evidence = read(found, Context(tools or (), expected or (), data=tools is not None), most if every else 0)
+    if every and len(evidence.findings) > most:
+        raise DataError(f"the text holds more than {most:,} places of an injection")
+    return _result(evidence, flag_at, block_at, most)
 
 
-def _result(evidence: Evidence, flag_at: float, block_at: float) -> InjectionResult:
+def _result(evidence: Evidence, flag_at: float, block_at: float, most: int = LIMITS.values) -> InjectionResult:
     score = probability(evidence.log_odds)
     if score < flag_at:
         return InjectionResult(score, "clean", (), ())
-    kinds = {finding.kind for finding in evidence.findings}
+    findings = tuple(evidence.findings[:most])
+    kinds = {finding.kind for finding in findings}
     categories = tuple(category for category in CATEGORIES if category in kinds)
     label = "injection" if score >= block_at else "suspicious"
-    return InjectionResult(score, label, tuple(evidence.findings), categories)
+    return InjectionResult(score, label, findings, categories)
 
 
 def _check(flag_at: float, block_at: float) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-import re2
-
 from agentguard.content.patterns import Occurrences, Pattern
+from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["PATTERNS", "HiddenPlace", "hidden_places"]
 
@@ -53,9 +51,8 @@ PATTERNS = tuple(Pattern(f"hidden/{what}", probe) for what, (probe, _) in _PLACE
 
 
 @cache
-def _compiled(regex: str) -> re.Pattern[str]:
-    compiled: re.Pattern[str] = re2.compile(regex)
-    return compiled
+def _compiled(regex: str) -> LinearPattern:
+    return LinearPattern(regex)
 
 
 def hidden_places(found: Occurrences) -> Iterator[HiddenPlace]:

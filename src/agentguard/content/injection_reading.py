@@ -9,7 +9,6 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,10 +78,13 @@ class Context:
         self.data = data
         self._tools = [(name.lower(), words) for name in tools if (words := _stems(_WORD.findall(name)) - _GENERAL)]
         self._expected = list(expected)[-MOST_EARLIER:]
+        self._said: frozenset[str] | None = None
 
-    @cached_property
+    @property
     def _said_before(self) -> frozenset[str]:
-        return frozenset(request.words for text in self._expected for request in requests(_replaced(text)))
+        if self._said is None:
+            self._said = frozenset(request.words for text in self._expected for request in requests(_replaced(text)))
+        return self._said
 
     def signs(self, request: Request) -> set[str] | None:
         """Signs that the context gives a request; None for one that the tool's results are known to make."""
@@ -127,11 +129,17 @@ def probability(log_odds: float) -> float:
     return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, log_odds))))
 
 
-def read(found: Occurrences, context: Context) -> Evidence:
-    """The evidence in a text, of what a catalogue that holds ``PATTERNS`` found in it."""
+def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
+    """The evidence in a text, of what a catalogue that holds ``PATTERNS`` found in it.
+
+    Args:
+        found: what was found.
+        context: what is known of the text.
+        every: all places become findings, up to so many of a thing and one more; 0: as many as tell what is there.
+    """
     if found.names.isdisjoint(_NAMES):
         return Evidence({}, NO_REQUEST, [])
-    reading = _Reading(context)
+    reading = _Reading(context, every)
     reading.take(found, lambda start, end: (start, end), None)
     if _CODE_NAMES & found.names:
         for run in decode(found):
@@ -149,8 +157,10 @@ def read(found: Occurrences, context: Context) -> Evidence:
 class _Reading:
     """Evidence as it comes together, each thing once."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, every: int = 0) -> None:
         self.context = context
+        self.every = every > 0
+        self.most = every + 1 if every else MOST_PLACES
         self.triggers: dict[str, float] = {}
         self.findings: dict[tuple[str, str, int, int], Finding] = {}
         self.requests: dict[tuple[int, int], tuple[float, Finding]] = {}
@@ -168,9 +178,12 @@ class _Reading:
             return
         places = sorted(hidden_places(found), key=lambda place: place.start) if found.names & _HIDDEN_NAMES else []
         # What is said openly needs no disguise: folding changes the accents of honest words too.
-        for name in sorted(found.names & _TRIGGER_NAMES - (self.triggers.keys() if original is not None else set())):
-            for start, end in islice(found.spans(name), MOST_PLACES):
-                self._trigger(name, where(start, end), how, found.text[start:end], _hidden(places, start))
+        openly = self.triggers.keys() if original is not None and not self.every else set()
+        for name in sorted(found.names & _TRIGGER_NAMES - openly):
+            for start, end in islice(found.spans(name), self.most):
+                span = where(start, end)
+                if original is None or not self.every or original[slice(*span)] != found.text[start:end]:
+                    self._trigger(name, span, how, found.text[start:end], _hidden(places, start))
         if found.names & _REQUEST_NAMES:
             for request in requests(_replaced(found.text)):
                 span = where(request.start, request.end)
@@ -231,7 +244,7 @@ class _Reading:
     def evidence(self) -> Evidence:
         strongest = max([log_odds for log_odds, _ in self.requests.values()], default=NO_REQUEST)
         weight = sum(self.triggers.values())
-        surest = sorted(self.requests.values(), key=lambda found: -found[0])[:MOST_PLACES]
+        surest = sorted(self.requests.values(), key=lambda found: -found[0])[: self.most]
         telling = [
             finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
         ]

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-import re2
-
 from agentguard.content.injection_signs import ASKS, KINDS_OF_LEAD, KINDS_OF_VERB, LEADS, SENTENCE_SIGNS
 from agentguard.content.matching import PatternSet
 from agentguard.content.patterns import Pattern
+from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["PROBES", "Request", "requests", "wrapped"]
 
@@ -88,9 +87,8 @@ _PARTICULARS = frozenset({"mail", "link", "number", "money", "quoted"})
 
 
 @cache
-def _compiled(regex: str) -> re.Pattern[str]:
-    compiled: re.Pattern[str] = re2.compile(regex)
-    return compiled
+def _compiled(regex: str) -> LinearPattern:
+    return LinearPattern(regex)
 
 
 @cache

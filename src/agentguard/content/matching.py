@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import re2
 
 from agentguard.errors import ConfigurationError
+from agentguard.linear_patterns import LinearPattern, LinearSet
 
 __all__ = ["PatternSet"]
 
@@ -30,16 +31,16 @@ class PatternSet:
         options = re2.Options()
         options.max_mem = MEMORY
         options.log_errors = False
-        self._set = re2.Set.SearchSet(options)
+        self._set = LinearSet(options)
         self._single = []
         for pattern in patterns:
             try:
-                self._single.append(re2.compile(pattern, options))
-                self._set.Add(pattern)
+                self._single.append(LinearPattern(pattern, options))
+                self._set.add(pattern)
             except re2.error as error:
                 raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
-        self._set.Add("")  # occurs in every text: where it was not found, re2 has given up
-        self._set.Compile()
+        self._set.add("")  # occurs in every text: where it was not found, re2 has given up
+        self._set.compile()
 
     def __len__(self) -> int:
         return len(self._single)
@@ -49,7 +50,7 @@ class PatternSet:
         if not self._single:
             return ()
         data = text.encode("utf-8", "replace")
-        found = sorted(self._set.Match(data) or ())
+        found = sorted(self._set.matches(data))
         if not found or found[-1] != len(self._single):
             return tuple(number for number, single in enumerate(self._single) if single.search(data))
         return tuple(found[:-1])

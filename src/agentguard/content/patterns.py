@@ -8,9 +8,9 @@ detectors has one catalogue of all their patterns and hands the same :class:`Occ
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
+from agentguard import forks
 from agentguard.content.matching import PatternSet
 from agentguard.errors import ConfigurationError
 
@@ -68,13 +68,17 @@ class Catalogue:
         self.patterns = tuple(pattern for group in groups for pattern in group)
         self._names = [pattern.name for pattern in self.patterns]
         self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._set: PatternSet | None = None
         if len(self._numbers) < len(self._names):
             repeated = sorted({name for name in self._names if self._names.count(name) > 1})
             raise ConfigurationError(f"two patterns are called {', '.join(repeated)}: give each a name of its own")
 
-    @cached_property
+    @property
     def _compiled(self) -> PatternSet:
-        return PatternSet([pattern.regex for pattern in self.patterns])
+        if self._set is None:
+            with forks.undivided():
+                self._set = PatternSet([pattern.regex for pattern in self.patterns])
+        return self._set
 
     def look(self, text: str) -> Occurrences:
         """Look for all the patterns in one pass, in time linear in the length of the text."""

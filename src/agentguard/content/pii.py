@@ -13,6 +13,8 @@ from agentguard.content.forms import AT_LEAST, Forms
 from agentguard.content.patterns import Catalogue, Occurrences
 from agentguard.content.pii_kinds import FORMS, KINDS, OPTIONAL_KINDS
 from agentguard.content.redaction import Redaction, Vault, replace
+from agentguard.errors import DataError
+from agentguard.limits import LIMITS
 
 __all__ = ["PATTERNS", "PiiResult", "judge", "redact", "scan"]
 
@@ -28,11 +30,13 @@ class PiiResult(NamedTuple):
         score: how certain the surest finding is, 0 to 1; 0 where there is none.
         label: ``"clean"`` or ``"pii"``.
         findings: what was found, in the order of the text, not overlapping. They quote nothing of the text.
+        more: there may be more: the search was given up at 200,000.
     """
 
     score: float
     label: str
     findings: tuple[Finding, ...]
+    more: bool = False
 
 
 def scan(text: str, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> PiiResult:
@@ -55,11 +59,17 @@ def scan(text: str, kinds: Collection[str] | None = None, *, at_least: float = A
     return judge(_CATALOGUE.look(text), kinds, at_least=at_least)
 
 
-def judge(found: Occurrences, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> PiiResult:
-    """The same, of what a catalogue that holds ``PATTERNS`` found."""
-    kept = _FORMS.find(found, None if kinds is None else frozenset(kinds), at_least)
+def judge(
+    found: Occurrences,
+    kinds: Collection[str] | None = None,
+    *,
+    at_least: float = AT_LEAST,
+    most: int = LIMITS.values,
+) -> PiiResult:
+    """The same, of what a catalogue that holds ``PATTERNS`` found; the search ends at ``most`` findings."""
+    kept, more = _FORMS.find(found, None if kinds is None else frozenset(kinds), at_least, most)
     score = max([each.certainty for each in kept], default=0.0)
-    return PiiResult(score, "pii" if kept else "clean", tuple([each.finding for each in kept]))
+    return PiiResult(score, "pii" if kept else "clean", tuple([each.finding for each in kept]), more)
 
 
 def redact(
@@ -79,7 +89,15 @@ def redact(
         vault: where placeholders are kept: the same value has the same one in several texts, and can be put back.
         at_least: as for ``scan``.
 
+    Raises:
+        DataError: for a text with more of it than can be taken out.
+
     >>> redact("Write to ada@example.org or bob@example.org; ada@example.org first.").text
     'Write to <EMAIL_1> or <EMAIL_2>; <EMAIL_1> first.'
     """
-    return replace(text, scan(text, kinds, at_least=at_least).findings if findings is None else findings, vault)
+    if findings is None:
+        found = scan(text, kinds, at_least=at_least)
+        if found.more:
+            raise DataError(f"the text holds more than {LIMITS.values:,} findings: it cannot be redacted in one piece")
+        findings = found.findings
+    return replace(text, findings, vault)

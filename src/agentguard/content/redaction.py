@@ -8,18 +8,22 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from string import Formatter
 from typing import Any
 
 from agentguard.content.findings import Finding
 from agentguard.errors import ConfigurationError, DataError
+from agentguard.limits import LIMITS
 
 __all__ = ["Redaction", "ValueRedaction", "Vault", "redact_value", "replace"]
 
 TEMPLATE = "<{kind}_{number}>"
 MAX_DEPTH = 200
+MOST_DIGITS = 12  # of a placeholder's number
+LABEL = 80  # characters of a field's name that stand before each element of its list: none is looked for further off
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,8 @@ class Redaction:
 
     Attributes:
         text: the text, with a placeholder for each finding.
-        findings: what was replaced, at its place in the text as it was given.
-        count: how many places were replaced; findings that overlap share one.
+        findings: what was replaced, at its place in the text as it was given; of more than 10,000 the first.
+        count: how many places were replaced, all of them; findings that overlap share one.
     """
 
     text: str
@@ -87,12 +91,18 @@ class Vault:
     def __repr__(self) -> str:
         return f"<Vault of {len(self)} value{'' if len(self) == 1 else 's'}>"
 
-    def placeholder(self, kind: str, value: str, text: str = "") -> str:
-        """What stands for a value: the same each time. A new one is none that occurs in ``text``."""
+    def placeholder(self, kind: str, value: str, text: Container[str] = "") -> str:
+        """What stands for a value: the same each time. A new one is none that occurs in ``text``.
+
+        Args:
+            kind: the value's kind.
+            value: the value.
+            text: a text, or what ``occurring`` found in it.
+        """
         known = self._placeholders.get((kind, value))
         if known is not None:
             return known
-        name = re.sub(r"\W", "_", kind).upper()
+        name = _name(kind)
         if not self._reversible:
             return self.template.format(kind=name, number=1)
         # Two threads may each make one for the same value: one of them is kept, a number is left out.
@@ -102,6 +112,23 @@ class Vault:
         kept = self._placeholders.setdefault((kind, value), new)
         self._values[kept] = value
         return kept
+
+    def occurring(self, kind: str, text: str) -> Container[str]:
+        """What of a text could be taken for a placeholder of a kind: found once, and not anew for each value."""
+        parts = list(Formatter().parse(self.template))
+        fields = [field for _, field, _, _ in parts if field is not None]
+        formed = any(form or conversion for _, _, form, conversion in parts)
+        if formed or fields.count("number") != 1 or not {"kind", "number"}.issuperset(fields):
+            return text
+        name = _name(kind)
+        fillings = {"kind": re.escape(name), "number": f"([0-9]{{1,{MOST_DIGITS}}})", None: ""}
+        pattern = "".join(re.escape(before) + fillings[field] for before, field, _, _ in parts)
+        found: set[str] = set()
+        for match in re.finditer(f"(?={pattern})", text):
+            digits = match[1]
+            # Where no sign follows the number, the placeholder of a shorter one stands there too.
+            found.update(self.template.format(kind=name, number=digits[:end]) for end in range(1, len(digits) + 1))
+        return found
 
     def restore(self, text: str) -> str:
         """The text with the values in the place of their placeholders; what is none of this vault's stays."""
@@ -178,12 +205,20 @@ def replace(text: str, findings: Iterable[Finding], vault: Vault | None = None) 
     'pw: <PASSWORD_1>'
     """
     vault = Vault() if vault is None else vault
-    ordered = tuple(sorted((each for each in findings if 0 <= each.start < each.end <= len(text)), key=_place))
+    ordered = sorted((each for each in findings if 0 <= each.start < each.end <= len(text)), key=_place)
+    taken: dict[str, Container[str]] = {}
     pieces, done, number = [], 0, 0
     for kind, start, end in _merged(ordered):
-        pieces += [text[done:start], vault.placeholder(kind, text[start:end], text)]
+        if kind not in taken:
+            taken[kind] = vault.occurring(kind, text)
+        pieces += [text[done:start], vault.placeholder(kind, text[start:end], taken[kind])]
         done, number = end, number + 1
-    return Redaction("".join([*pieces, text[done:]]), ordered, number)
+    return Redaction("".join([*pieces, text[done:]]), tuple(ordered[: LIMITS.findings]), number)
+
+
+def _name(kind: str) -> str:
+    """A kind's name in its placeholders."""
+    return re.sub(r"\W", "_", kind).upper()
 
 
 def _place(finding: Finding) -> tuple[int, int]:
@@ -255,7 +290,7 @@ class _Leaves:
                     self.gather(item, f"{key}: ", inside)
             else:
                 for item in value:
-                    self.gather(item, label, inside)
+                    self.gather(item, label[-LABEL:], inside)
 
     def beyond(self, value: Any, above: tuple[int, ...]) -> bool:
         """Whether a value lies too deep, or within itself."""

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from itertools import count
+from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from agentguard import forks
+from agentguard.errors import DataError
+from agentguard.limits import LIMITS
 
 from .findings import KINDS, Finding, Kind
 
 if TYPE_CHECKING:
     from .scanner import Scanner
 
-__all__ = ["KINDS", "Found", "Kind", "found_in", "redacted", "text_of"]
+__all__ = ["KINDS", "Found", "Kind", "Texts", "found_in", "redacted", "text_of", "texts_of"]
 
 MAX_DEPTH: Final = 200
 MAX_VALUES: Final = 1_000_000  # of a result that is redacted; one that shares its parts has them without end
+DEEPEST: Final = 1_100  # levels whose texts are gathered: more than any JSON is read with
+LABEL: Final = (
+    80  # characters of a field's name that stand before each element of its list: none is looked for further off
+)
+LABELLED: Final = 4  # characters of a number that a name may make something of
+CONTAINER: Final = 16  # characters that a list counts for, so that one which holds itself comes to an end
+ROOM: Final = 4  # times ``LIMITS.bytes``: of the texts with the names before them
+
+
+class Texts(NamedTuple):
+    """The texts of a value, a line each.
+
+    Attributes:
+        text: the lines.
+        unread: what is not in them, in words; "" where all is.
+    """
+
+    text: str
+    unread: str
 
 
 class Found(NamedTuple):
@@ -26,40 +49,73 @@ class Found(NamedTuple):
         findings: how many there are.
         names: what they are, each once, in alphabetical order; no words of the result.
         sure: they are what they look like; False for what is only suspicious.
+        more: there may be more of them.
+        unread: what of the result was not looked at, in words; "" where all of it was.
     """
 
     score: float
     findings: int
     names: tuple[str, ...]
     sure: bool = True
+    more: bool = False
+    unread: str = ""
 
 
 def text_of(value: Any) -> str:
     r"""The texts of a value made of JSON's types, a line each, behind the name of the field that they stand in.
 
-    >>> text_of({"note": "call me", "rows": [{"tel": "555-0132"}, 7]})
-    'note: call me\nrows\ntel: 555-0132\nrows: 7'
+    >>> text_of({"note": "call me", "rows": [{"tel": "555-0132"}, 7, "x"]})
+    'note: call me\nrows\ntel: 555-0132\n7\nrows: x'
     """
+    return texts_of(value).text
+
+
+def texts_of(value: Any) -> Texts:
+    """``text_of`` within bounds: the first 16 MiB of texts, and what is left out."""
     if isinstance(value, str):
-        return value
-    found: list[str] = []
-    _gather(value, "", found, 0)
-    return "\n".join(found)
+        if len(value) <= LIMITS.bytes:
+            return Texts(value, "")
+        return Texts(value[: LIMITS.bytes], f"looked at the first {LIMITS.bytes:,} of {len(value):,} characters")
+    lines: list[str] = []
+    left, room, too_deep = LIMITS.bytes, ROOM * LIMITS.bytes, False
+    levels: list[Iterator[tuple[str, str, Any]]] = [iter((("", "", value),))]
+    while levels:
+        for name, label, item in levels[-1]:
+            is_list = isinstance(item, (list, tuple))
+            if name and (item is None or is_list or isinstance(item, (bool, dict))):
+                lines.append(name)
+                left -= len(name) + 1
+            if is_list or isinstance(item, dict):
+                left -= CONTAINER
+                if len(levels) < DEEPEST:
+                    levels.append(_elements(item, label) if is_list else _fields(item))
+                    break
+                too_deep = True
+            elif item is not None and not isinstance(item, bool):
+                text = item if isinstance(item, str) else _written(item)
+                if len(text) > left:
+                    text, left = text[: max(left, 0)], -1
+                if name or isinstance(item, str) or len(text) >= LABELLED:
+                    text = f"{label}{text}"
+                lines.append(text)
+                left -= len(text) - len(label) + 1
+                room -= len(text) + 1
+            if left < 0 or room < 0:
+                return Texts("\n".join(lines), f"looked at the first {LIMITS.bytes:,} characters of its texts")
+        else:
+            levels.pop()
+    return Texts("\n".join(lines), f"nested more than {DEEPEST:,} levels deep" if too_deep else "")
 
 
-def _gather(value: Any, label: str, found: list[str], depth: int) -> None:
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if item is None or isinstance(item, (bool, dict, list, tuple)):
-                found.append(str(key))
-            _gather(item, f"{key}: ", found, depth + 1)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _gather(item, label, found, depth + 1)
-    elif value is not None and not isinstance(value, bool):
-        found.append(label + _written(value))
+def _fields(value: dict[Any, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Each field as its name, what stands before its text, and its value."""
+    for key, item in value.items():
+        name = key if isinstance(key, str) else _written(key)
+        yield name, f"{name}: ", item
+
+
+def _elements(value: Collection[Any], label: str) -> Iterator[tuple[str, str, Any]]:
+    return zip(repeat(""), repeat(label[-LABEL:]), value)
 
 
 def _written(value: Any) -> str:
@@ -72,15 +128,19 @@ def _written(value: Any) -> str:
 
 def found_in(value: Any, kinds: Collection[Kind]) -> dict[Kind, Found]:
     """What a result holds of each of these kinds, in one pass over its texts."""
-    results = _scanner(kinds).scan(text_of(value), tools=())
-    return {kind: _found(results[kind]) for kind in kinds}
+    texts = texts_of(value)
+    with forks.undivided():
+        results = _scanner(kinds).scan(texts.text, tools=(), most=LIMITS.findings)
+    return {kind: _found(results[kind], texts.unread) for kind in kinds}
 
 
-def _found(result: Any) -> Found:
+def _found(result: Any, unread: str) -> Found:
+    more = getattr(result, "more", False) or len(result.findings) >= LIMITS.findings
     if result.label == "clean":
-        return Found(0.0, 0, ())
+        # What looked alike was so much that the search was given up.
+        return Found(0.0, 0, (), unread=unread or ("too much in it has the form of it" if more else ""))
     names = tuple(sorted({finding.kind for finding in result.findings}))
-    return Found(result.score, len(result.findings), names, result.label != "suspicious")
+    return Found(result.score, len(result.findings), names, result.label != "suspicious", more, unread)
 
 
 def _scanner(kinds: Collection[Kind]) -> Scanner:
@@ -102,14 +162,23 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
 
     Raises:
         TypeError: for a value that is not made of JSON's types: its texts cannot be told from its other parts; for one
-            of more than a million values.
+            of more than a million values or 16 MiB of texts, and where more is found than can be taken out.
     """
-    from .redaction import redact_value
+    with forks.undivided():  # a module that is half loaded stays so in a child
+        from .redaction import redact_value
 
-    scanner = _scanner(kinds)
+        scanner = _scanner(kinds)
 
     def find(text: str) -> list[Finding]:
-        results = scanner.scan(text, tools=())
+        if len(text) > ROOM * LIMITS.bytes:
+            raise TypeError(f"what holds more than {ROOM * LIMITS.bytes:,} characters cannot be redacted")
+        try:
+            with forks.undivided():
+                results = scanner.scan(text, tools=(), every=True)
+        except DataError as error:
+            raise TypeError(f"it cannot be redacted: {error}") from None
+        if any(getattr(results[kind], "more", False) for kind in kinds):
+            raise TypeError(f"what holds more than {LIMITS.values:,} findings cannot be redacted")
         return [finding for kind in kinds if results[kind].label != "clean" for finding in results[kind].findings]
 
     try:

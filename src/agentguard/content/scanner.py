@@ -13,6 +13,7 @@ from agentguard.content.patterns import Catalogue
 from agentguard.content.pii import PiiResult
 from agentguard.content.secrets import SecretsResult
 from agentguard.errors import ConfigurationError
+from agentguard.limits import LIMITS
 
 __all__ = ["KINDS", "Scanner", "scan_all"]
 
@@ -60,7 +61,13 @@ class Scanner:
         self._catalogue = _catalogue(self.kinds)
 
     def scan(
-        self, text: str, *, tools: Iterable[str] | None = None, expected: Iterable[str] | None = None
+        self,
+        text: str,
+        *,
+        tools: Iterable[str] | None = None,
+        expected: Iterable[str] | None = None,
+        most: int = LIMITS.values,
+        every: bool = False,
     ) -> MappingProxyType[str, InjectionResult | PiiResult | SecretsResult]:
         """What a text holds of each kind, by the kind's name.
 
@@ -68,18 +75,23 @@ class Scanner:
             text: any text.
             tools: as for :func:`agentguard.content.injection.scan`.
             expected: as for :func:`agentguard.content.injection.scan`.
+            most: findings of a kind, beyond which the search is given up: it takes time, and each takes memory.
+            every: find all places of an injection, for who is to take them out; else as many as tell what is there.
+
+        Raises:
+            DataError: of every place of an injection, there are more than ``most``.
         """
         found = self._catalogue.look(text)
         results: dict[str, InjectionResult | PiiResult | SecretsResult] = {}
         if "injection" in self.kinds:
             flag_at, block_at = self._thresholds
             results["injection"] = injection.judge(
-                found, flag_at=flag_at, block_at=block_at, tools=tools, expected=expected
+                found, flag_at=flag_at, block_at=block_at, tools=tools, expected=expected, most=most, every=every
             )
         if "pii" in self.kinds:
-            results["pii"] = pii.judge(found, self._pii_kinds, at_least=self._at_least)
+            results["pii"] = pii.judge(found, self._pii_kinds, at_least=self._at_least, most=most)
         if "secrets" in self.kinds:
-            results["secrets"] = secrets.judge(found, self._secret_kinds, at_least=self._at_least)
+            results["secrets"] = secrets.judge(found, self._secret_kinds, at_least=self._at_least, most=most)
         return MappingProxyType(results)
 
 

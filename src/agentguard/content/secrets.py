@@ -10,6 +10,8 @@ from agentguard.content.forms import AT_LEAST, Forms
 from agentguard.content.patterns import Catalogue, Occurrences
 from agentguard.content.redaction import Redaction, Vault, replace
 from agentguard.content.secret_kinds import FORMS, KINDS
+from agentguard.errors import DataError
+from agentguard.limits import LIMITS
 
 __all__ = ["PATTERNS", "SecretsResult", "judge", "redact", "scan"]
 
@@ -25,11 +27,13 @@ class SecretsResult(NamedTuple):
         score: how certain the surest finding is, 0 to 1; 0 where there is none.
         label: ``"clean"`` or ``"secret"``.
         findings: what was found, in the order of the text, not overlapping. They quote nothing of the text.
+        more: there may be more: the search was given up at 200,000.
     """
 
     score: float
     label: str
     findings: tuple[Finding, ...]
+    more: bool = False
 
 
 def scan(text: str, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> SecretsResult:
@@ -51,11 +55,17 @@ def scan(text: str, kinds: Collection[str] | None = None, *, at_least: float = A
     return judge(_CATALOGUE.look(text), kinds, at_least=at_least)
 
 
-def judge(found: Occurrences, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> SecretsResult:
-    """The same, of what a catalogue that holds ``PATTERNS`` found."""
-    kept = _FORMS.find(found, None if kinds is None else frozenset(kinds), at_least)
+def judge(
+    found: Occurrences,
+    kinds: Collection[str] | None = None,
+    *,
+    at_least: float = AT_LEAST,
+    most: int = LIMITS.values,
+) -> SecretsResult:
+    """The same, of what a catalogue that holds ``PATTERNS`` found; the search ends at ``most`` findings."""
+    kept, more = _FORMS.find(found, None if kinds is None else frozenset(kinds), at_least, most)
     score = max([each.certainty for each in kept], default=0.0)
-    return SecretsResult(score, "secret" if kept else "clean", tuple([each.finding for each in kept]))
+    return SecretsResult(score, "secret" if kept else "clean", tuple([each.finding for each in kept]), more)
 
 
 def redact(
@@ -66,9 +76,14 @@ def redact(
     vault: Vault | None = None,
     at_least: float = AT_LEAST,
 ) -> Redaction:
-    """Put a placeholder in the place of each credential; arguments as for ``pii.redact``.
+    """Put a placeholder in the place of each credential; arguments and errors as for ``pii.redact``.
 
     >>> redact("postgres://app:tea4two@db.internal/shop").text
     'postgres://app:<DATABASE_PASSWORD_1>@db.internal/shop'
     """
-    return replace(text, scan(text, kinds, at_least=at_least).findings if findings is None else findings, vault)
+    if findings is None:
+        found = scan(text, kinds, at_least=at_least)
+        if found.more:
+            raise DataError(f"the text holds more than {LIMITS.values:,} findings: it cannot be redacted in one piece")
+        findings = found.findings
+    return replace(text, findings, vault)

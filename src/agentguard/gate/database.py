@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import Final, Literal
-from weakref import WeakSet
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError, StoreError
 
 __all__ = ["Database", "Format"]
@@ -58,13 +57,13 @@ class Database:
     def __init__(self, path: str | os.PathLike[str], format: Format, timeout: float = 30.0) -> None:
         self.path = Path(path).expanduser().absolute()
         self._format, self._timeout = format, timeout
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.STORE)
         self._closed = False
         self._connection: sqlite3.Connection | None = None
         with _opening, self._told():
             self._make_private()
             self._connection = self._connect()
-            _all.add(self)
+            forks.watch(self)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -84,15 +83,17 @@ class Database:
             self._closed = True
             self._disconnect()
 
-    def hold(self) -> None:
-        """Let no thread in, and have no connection, until ``let_go``."""
-        self._lock.acquire()
-        with suppress(sqlite3.Error):  # it is out of use either way
-            self._disconnect()
+    def forking(self) -> None:
+        """Have no connection: the next call makes one, on either side."""
+        if forks.has(self._lock):  # else a thread is writing, and has been for longer than a fork waits
+            with suppress(sqlite3.Error):  # it is out of use either way
+                self._disconnect()
 
-    def let_go(self) -> None:
-        """After ``hold``: the next call connects again."""
-        self._lock.release()
+    def forked(self) -> None:
+        """Have no more to do with a connection that came from the other side, not even to close it."""
+        if self._connection is not None:
+            _left.append(self._connection)
+            self._connection = None
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -213,25 +214,7 @@ _ADVICE: Final = {
     "": "see to the disk and try again",
 }
 
-# SQLite forbids carrying a connection across a fork: no side has one while the process is copied.
-_all: WeakSet[Database] = WeakSet()
-_opening = Lock()
-_held: list[Database] = []
+_left: Final[list[sqlite3.Connection]] = []
 
-
-def _before_fork() -> None:
-    _opening.acquire()
-    _held.extend(_all)
-    for database in _held:
-        database.hold()
-
-
-def _after_fork() -> None:
-    for database in _held:
-        database.let_go()
-    _held.clear()
-    _opening.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+# SQLite forbids carrying a connection across a fork: no side has one while the process is copied, and none is made.
+_opening = forks.lock(forks.Rank.OPENING)

@@ -15,9 +15,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
 from typing import Any, Final
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.flusher import Flusher
@@ -43,7 +43,7 @@ class _Watched:
     __slots__ = ("changed", "levels", "loaded", "lock")
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = forks.lock(forks.Rank.TOOL)
         self.levels = Levels()
         self.loaded = self.changed = False
 
@@ -99,7 +99,7 @@ class LLMMonitor:
         )  # fmt: skip
         _check(self._settings, max_models)
         self._store, self._max_models, self._on_result, self._clock = store, max_models, on_result, clock
-        self._lock, self._saving = Lock(), Lock()
+        self._saving, self._lock = forks.lock(forks.Rank.PERSISTENCE), forks.lock(forks.Rank.REGISTRY)
         self._models: OrderedDict[str, _Watched] = OrderedDict()
         self._failing = False
         self._flusher: Flusher | None = None
@@ -213,11 +213,12 @@ class LLMMonitor:
             self._flusher = None
         self.flush()
 
+    def hurry_quietly(self) -> None:
+        """Nothing: no figure of a model cannot wait for the next flush."""
+
     def forked(self) -> None:
         """In a child process: what was learned before is the parent's to save."""
-        self._lock, self._saving = Lock(), Lock()
         for watched in self._models.values():
-            watched.lock = Lock()
             watched.changed = False
 
     def __enter__(self) -> LLMMonitor:

@@ -10,9 +10,9 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
-from threading import Lock
 from typing import Any, Final, NamedTuple
 
+from agentguard import forks
 from agentguard.stores.base import Record
 from agentguard.verification.fleet import sayable
 from agentguard.verification.verdict_counts import SEVERITY
@@ -80,7 +80,7 @@ class Board:
     """
 
     def __init__(self, kept: int = KEPT, news: int = MAX_NEWS) -> None:
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._kept, self._most_news = kept, news
         self._position = Position()
         self._records: OrderedDict[int, RecordedCall] = OrderedDict()

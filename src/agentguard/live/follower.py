@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from agentguard import forks
 from agentguard.errors import StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
@@ -38,7 +39,7 @@ class Follower:
     def __init__(self, store: Store, board: Board, *, every: float, heard: Callable[[], None]) -> None:
         self._store, self._board, self._every, self._heard = store, board, every, heard
         self._counts = CallCounts(store)
-        self._lock = threading.Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._failing = False

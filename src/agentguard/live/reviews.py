@@ -6,9 +6,9 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
-from threading import Lock
 from typing import Final, Literal
 
+from agentguard import forks
 from agentguard.errors import DataError, StoreError
 from agentguard.serving.problems import ProblemError
 from agentguard.stores import Store
@@ -41,7 +41,7 @@ class Reviews:
 
     def __init__(self, store: Store, board: Board, follower: Follower) -> None:
         self._store, self._board, self._follower = store, board, follower
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._held: set[tuple[str, str]] = set()  # claims whose event could not be written: to be tried again
 
     def review(self, sequence: int, *, was_hallucination: bool, corrects: int = 0) -> ShownVerdict:

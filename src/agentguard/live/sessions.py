@@ -13,13 +13,13 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from threading import Lock
 from typing import Final, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
+from agentguard import forks
 from agentguard.serving.problems import ProblemError
 
 __all__ = ["COOKIE", "CSRF_HEADER", "Session", "Sessions", "cookie_name", "is_same_origin"]
@@ -59,7 +59,7 @@ class Sessions:
         self, below: str, *, seconds: float = SECONDS, most: int = MOST, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._below, self._seconds, self._most, self._clock = below, seconds, most, clock
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
     def begin(self) -> str:

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agentguard.stores.base import Counts, Delta, Document, Event, Record, Store
+from agentguard.stores.base import Counts, Delta, Document, Event, Record, Standing, Store
 from agentguard.stores.memory import MemoryStore
 from agentguard.stores.opening import open_store
 
@@ -20,6 +20,7 @@ __all__ = [
     "MemoryStore",
     "Record",
     "RedisStore",
+    "Standing",
     "Store",
     "open_store",
 ]

@@ -3,7 +3,8 @@
 ========== ====================================== ==========================================================
 what       written by                             when it is kept
 ========== ====================================== ==========================================================
-events     ``append``: added at the end           before ``append`` returns
+events     ``append``, ``extend``: added at the  before these return
+           end
 claims     ``claim``: true to the first who asks  before ``claim`` returns
 counts     ``merge``: deltas are added up, each    before ``merge`` returns
            one once, whoever sends it how often
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["Counts", "Delta", "Document", "Event", "Record", "Store"]
+__all__ = ["Counts", "Delta", "Document", "Event", "Record", "Standing", "Store"]
 
 Event = Mapping[str, Any]
 """A JSON object. A store gives back what it was given, or refuses it: NaN, say, which JSON does not have."""
@@ -47,6 +48,18 @@ class Delta(NamedTuple):
     counts: Counts
 
 
+class Standing(NamedTuple):
+    """What tells that a store has lost something: another epoch, or a lower number than there was.
+
+    Attributes:
+        epoch: made at random when the store was empty; as long as it holds what it was given, the same.
+        last: the number of the newest event that there ever was, of each kind that was asked for; 0 where none was.
+    """
+
+    epoch: str
+    last: Mapping[str, int]
+
+
 class Store(Protocol):
     """Where what must outlive a call is kept. All methods may be called from several threads.
 
@@ -61,11 +74,21 @@ class Store(Protocol):
     def flush_seconds(self) -> float | None:
         """How often an engine should hand over what it learned; None: never, for it would not outlive the engine."""
 
+    @property
+    def is_near(self) -> bool:
+        """A call takes a fraction of a millisecond, as with a file of this machine: a judged call may wait for it."""
+
+    def standing(self, kinds: Iterable[str], /) -> Standing:
+        """Which epoch this is, and how far the events of these kinds go."""
+
     def append(self, kind: str, event: Event, /) -> int:
         """Keep one event; its sequence number. Of each kind the newest are kept, up to the store's bound.
 
         The first is 1. A number is never given twice, also where everything older is gone.
         """
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
+        """Keep several events in their order, all of them or none; the sequence number of the last, 0 of none."""
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         """The events of a kind beyond a sequence number, oldest first, as they were when this was called.

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
+from uuid import uuid4
 
 from agentguard.errors import ConfigurationError, StoreError
 
-from .base import Delta, Document, Event, Record
+from .base import Delta, Document, Event, Record, Standing
 from .disk_access import Access
 from .disk_keys import LEAST, MOST, after, digest, last_name, last_number, named, numbered
 from .disk_rows import Row, Rows
@@ -24,6 +25,7 @@ PAGE: Final = 1 << 20  # bytes of events that are read at once
 
 # What a key begins with. A claim has two rows: by its digest, to be found, and by its number, to be forgotten in turn.
 EVENT, CLAIM, CLAIM_NUMBER, LAST, COUNTS, WORKER, DOCUMENT = b"e", b"c", b"i", b"l", b"n", b"w", b"d"
+EPOCH = b"p"
 
 
 def _is_object(value: object) -> bool:
@@ -66,6 +68,8 @@ class DiskStore:
         ConfigurationError: where diskcache is not installed, or ``survives`` is something else.
     """
 
+    is_near: bool = True
+
     def __init__(
         self,
         folder: str | os.PathLike[str],
@@ -89,13 +93,35 @@ class DiskStore:
         if max_age is not None:
             self.prune(max_age)
 
+    def standing(self, kinds: Iterable[str], /) -> Standing:
+        wanted = [checked_name("the kind of an event", kind) for kind in kinds]
+        with self._access.reading() as rows:
+            epoch = rows.row(EPOCH)
+            last = {kind: self._last(rows, named(LAST + EVENT, kind)) for kind in wanted}
+        if epoch is None:
+            with self._writing() as rows:
+                epoch = rows.row(EPOCH)
+                if epoch is None:
+                    rows.put(EPOCH, uuid4().hex.encode(), self._clock())
+                    epoch = rows.row(EPOCH)
+        value = None if epoch is None else epoch.value
+        return Standing(value.decode("ascii", "replace") if isinstance(value, bytes) else "", last)
+
     def append(self, kind: str, event: Event, /) -> int:
+        return self.extend(kind, (event,))
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
         kind_key = named(EVENT, checked_name("the kind of an event", kind))
-        data = encode("an event", event)
+        encoded = [encode("an event", event) for event in events]
+        if not encoded:
+            return 0
         with self._writing() as rows:
-            now = self._clock()
-            sequence = self._next(rows, named(LAST + EVENT, kind), now)
-            rows.put(numbered(kind_key, sequence), data, now)
+            now, last = self._clock(), named(LAST + EVENT, kind)
+            before = self._last(rows, last)
+            sequence = before + len(encoded)
+            for number, data in enumerate(encoded, before + 1):
+                rows.put(numbered(kind_key, number), data, now)
+            rows.put(last, sequence, now)
             rows.remove_range(numbered(kind_key, 0), numbered(kind_key, sequence - self._max_events + 1))
             return sequence
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import errno
-import os
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
 from typing import Final
-from weakref import WeakSet
 
+from agentguard import forks
 from agentguard.errors import StoreError
 
 from .disk_rows import Rows
 
 __all__ = ["Access"]
+
+
+_log = logging.getLogger(__name__)
 
 
 class Access:
@@ -32,18 +34,18 @@ class Access:
     """
 
     def __init__(self, folder: Path, timeout: float, survives: str) -> None:
-        self._folder = folder
-        self._lock = Lock()
+        self._folder, self._timeout, self._survives = folder, timeout, survives
+        self._lock = forks.lock(forks.Rank.STORE)
         self._open = True
         with _opening, self._told():
             self._rows = Rows(folder, timeout, survives)
-            _all.add(self)
+            forks.watch(self)
 
     @contextmanager
     def writing(self) -> Iterator[Rows]:
         """One transaction: all of what is done in it, or nothing."""
         with self._lock, self._told():
-            self._refuse_closed()
+            self._make_sure()
             with self._rows.transact():
                 yield self._rows
 
@@ -51,7 +53,7 @@ class Access:
     def reading(self) -> Iterator[Rows]:
         """What was written until now."""
         with self._lock, self._told():
-            self._refuse_closed()
+            self._make_sure()
             self._rows.check_format()
             yield self._rows
 
@@ -65,19 +67,24 @@ class Access:
         """Say in the log that a row is left out."""
         self._rows.refuse(rowid, reason)
 
-    def hold(self) -> None:
-        """Let no thread in, and have no file open, until ``let_go``."""
-        self._lock.acquire()
-        with suppress(sqlite3.Error):  # it is out of use either way
-            self._rows.close()
+    def forking(self) -> None:
+        """Have no file open: the next call opens it again, on either side."""
+        if forks.has(self._lock):  # else a thread is writing, and has been for longer than a fork waits
+            with suppress(sqlite3.Error):  # it is out of use either way
+                self._rows.close()
 
-    def let_go(self) -> None:
-        """After ``hold``: the next call opens the file again."""
-        self._lock.release()
+    def forked(self) -> None:
+        """Leave alone what came from the other side."""
+        self._rows.leave()
 
-    def _refuse_closed(self) -> None:
+    def _make_sure(self) -> None:
+        """That the store is open, and that its file is the one in the folder."""
         if not self._open:
             raise StoreError("the store is closed; open a new one")
+        if self._rows.is_gone():
+            _log.error("%s: the store was removed or replaced while it was open; it is opened anew", self._folder)
+            self._rows.close()
+            self._rows = Rows(self._folder, self._timeout, self._survives)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -115,25 +122,5 @@ _ERRNO: Final = {
 
 
 # SQLite forbids carrying a connection across a fork: closing the file on one side would remove what the other side
-# goes on writing to. So no side has one open while the process is copied.
-_all: WeakSet[Access] = WeakSet()
-_opening = Lock()  # one at a time, and none while the process is copied
-_held: list[Access] = []
-
-
-def _before_fork() -> None:
-    _opening.acquire()
-    _held.extend(_all)
-    for access in _held:
-        access.hold()
-
-
-def _after_fork() -> None:
-    for access in _held:
-        access.let_go()
-    _held.clear()
-    _opening.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+# goes on writing to. So no side has one open while the process is copied, and none is made meanwhile.
+_opening = forks.lock(forks.Rank.OPENING)

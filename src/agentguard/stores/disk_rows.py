@@ -7,7 +7,9 @@ would be a program. ``PlainDisk`` knows bytes and integers; whatever else stands
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -38,8 +40,22 @@ SETTINGS: Final = {
 SYNCHRONOUS: Final = {"process": 1, "power": 2}  # NORMAL and FULL
 
 
+TURN: Final = 0.005  # seconds that SQLite waits by itself, at small intervals, before it is asked anew
+
+_left: Final[list[sqlite3.Connection]] = []
+
+
 class RefusedRowError(StoreError):
     """A row that no store writes."""
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """The file itself, whatever its name; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class PlainDisk(Disk):  # type: ignore[misc]  # diskcache ships no types
@@ -100,6 +116,7 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
         self._path = folder / DATABASE
         self._wait = timeout
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._seen: set[int] = set()
         self._pragmas = {**SETTINGS, "sqlite_synchronous": SYNCHRONOUS[survives]}
         recognise(self._path, timeout, SETTINGS | METADATA)
@@ -120,11 +137,13 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=self._wait, isolation_level=None, check_same_thread=False)
         try:
+            self._file = _identity(self._path)
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             connection.execute("PRAGMA trusted_schema = OFF")
             for name, value in self._pragmas.items():
                 if name.startswith("sqlite_"):
                     connection.execute(f"PRAGMA {name[7:]} = {value}").fetchall()
+            connection.execute(f"PRAGMA busy_timeout = {round(1_000 * TURN)}")
         except BaseException:
             connection.close()
             raise
@@ -132,12 +151,12 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
 
     @property
     def _sql_retry(self) -> Callable[..., sqlite3.Cursor]:
-        return self._con.execute  # which waits by itself
+        return lambda *words: self._patiently(lambda: self._con.execute(*words))
 
     @contextmanager
     def _transact(self, retry: bool = False, filename: object = None) -> Iterator[tuple[Any, Any]]:
         connection = self._con
-        connection.execute("BEGIN IMMEDIATE")
+        self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
         try:
             self.check_format()
             yield connection.execute, self.disk.remove
@@ -145,6 +164,21 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
         except BaseException:
             self._undo(connection)
             raise
+
+    def _patiently(self, begin: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
+        """Wait for other processes. SQLite asks the more rarely the longer it waits, and the newest comer wins."""
+        deadline = time.monotonic() + self._wait
+        while True:
+            try:
+                return begin()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() >= deadline:
+                    raise
+            time.sleep(TURN / 5)
+
+    def is_gone(self) -> bool:
+        """The file that is open is no more the one that lies in the folder: somebody has removed or replaced it."""
+        return self._connection is not None and _identity(self._path) != self._file
 
     def _undo(self, connection: sqlite3.Connection) -> None:
         try:
@@ -159,9 +193,15 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
         if connection is not None:
             connection.close()
 
+    def leave(self) -> None:
+        """Have no more to do with the connection, not even to close it: it is another process's."""
+        if self._connection is not None:
+            _left.append(self._connection)
+            self._connection = None
+
     def check_format(self) -> None:
         """Another process may have brought the file to a newer format since it was opened."""
-        version = self._con.execute("PRAGMA user_version").fetchone()[0]
+        version = self._patiently(lambda: self._con.execute("PRAGMA user_version")).fetchone()[0]
         if version != FORMAT:
             raise StoreError(f"{self._path} was brought to format {version} while it was open; open it again")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
-import os
 import threading
+import time
 import weakref
 from typing import Protocol
 from uuid import uuid4
+
+from agentguard import forks
 
 __all__ = ["Flushed", "Flusher", "new_worker"]
 
@@ -17,6 +19,9 @@ class Flushed(Protocol):
 
     def flush_quietly(self) -> None:
         """Hand over what was learned; raises nothing."""
+
+    def hurry_quietly(self) -> None:
+        """Hand over what was asked for with ``Flusher.hurry``; raises nothing."""
 
     def forked(self) -> None:
         """This is a copy in a new process: what was not handed over yet is the original's."""
@@ -44,65 +49,68 @@ class Flusher:
     def __init__(self, flushed: Flushed, seconds: float) -> None:
         self._flushed = weakref.ref(flushed)
         self._seconds = seconds
-        self._busy = threading.Lock()
-        self._stopped = threading.Event()
+        self._busy = forks.lock(forks.Rank.FLUSH)
+        self._stopped, self._called = threading.Event(), threading.Event()
         self._start()
         _running.add(self)
+        forks.watch(self)
+
+    def hurry(self) -> None:
+        """Let the thread hand over at once what cannot wait for the next flush; waits for nothing."""
+        self._called.set()
 
     def stop(self) -> None:
         """End the flushing; the last flush is the caller's. Waits for one that is under way."""
         self._stopped.set()
+        self._called.set()
         _running.discard(self)
+        forks.unwatch(self)
         with self._busy:
             pass
 
     def _start(self) -> None:
-        self.thread = threading.Thread(target=self._run, args=(self._stopped,), name="agentguard-flush", daemon=True)
+        events = self._stopped, self._called
+        self.thread = threading.Thread(target=self._run, args=events, name="agentguard-flush", daemon=True)
         self.thread.start()
 
-    def _run(self, stopped: threading.Event) -> None:
-        while not stopped.wait(self._seconds) and self._once():
-            pass
+    def _run(self, stopped: threading.Event, called: threading.Event) -> None:
+        due = time.monotonic() + self._seconds
+        goes_on = True
+        while goes_on:
+            called.wait(max(due - time.monotonic(), 0.0))
+            called.clear()
+            if stopped.is_set():
+                return
+            hurried = time.monotonic() < due
+            goes_on = self._once(hurried=hurried)
+            if not hurried:
+                due = time.monotonic() + self._seconds
 
-    def _once(self) -> bool:
+    def _once(self, *, hurried: bool = False) -> bool:
         flushed = self._flushed()
         if flushed is None:
             return False
         with self._busy:
             if not self._stopped.is_set():
-                flushed.flush_quietly()
+                if hurried:
+                    flushed.hurry_quietly()
+                else:
+                    flushed.flush_quietly()
         return True
 
-    def _restart(self) -> None:
-        """In a forked child, which has none of its parent's threads."""
+    def forking(self) -> None:
+        """Nothing: whoever forks holds the lock of the flush."""
+
+    def forked(self) -> None:
+        """In a child process, which has none of its parent's threads."""
         flushed = self._flushed()
         if flushed is not None:
             flushed.forked()
-            self._busy = threading.Lock()
-            self._stopped = threading.Event()
+            self._stopped, self._called = threading.Event(), threading.Event()
             self._start()
 
 
 _running: weakref.WeakSet[Flusher] = weakref.WeakSet()
-_held: list[Flusher] = []
-
-
-def _before_fork() -> None:
-    _held[:] = list(_running)
-    for flusher in _held:
-        flusher._busy.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    for flusher in _held:
-        flusher._busy.release()
-    _held.clear()
-
-
-def _after_fork_in_child() -> None:
-    for flusher in _held:
-        flusher._restart()
-    _held.clear()
 
 
 def _at_exit() -> None:
@@ -111,5 +119,3 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from threading import Lock
+from threading import RLock
 from typing import NamedTuple
+from uuid import uuid4
 
+from agentguard import forks
 from agentguard.errors import StoreError
 
-from .base import Delta, Document, Event, Record
+from .base import Delta, Document, Event, Record, Standing
 from .encoding import added, checked_age, checked_delta, checked_name, decode, encode
 
 __all__ = ["MemoryStore"]
@@ -42,6 +44,7 @@ class MemoryStore:
     """
 
     flush_seconds: float | None = None
+    is_near: bool = True
 
     def __init__(
         self,
@@ -52,8 +55,9 @@ class MemoryStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._max_events, self._max_names, self._max_hours, self._clock = max_events, max_names, max_hours, clock
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.STORE)
         self._open = True
+        self._epoch = uuid4().hex
         self._events: dict[str, deque[tuple[int, _Kept]]] = {}
         self._last: dict[str, int] = {}
         self._claims: dict[str, OrderedDict[str, float]] = {}
@@ -61,14 +65,22 @@ class MemoryStore:
         self._hours: dict[int, OrderedDict[str, dict[str, int]]] = {}
         self._documents: OrderedDict[str, _Kept] = OrderedDict()
 
+    def standing(self, kinds: Iterable[str], /) -> Standing:
+        with self._used():
+            return Standing(self._epoch, {kind: self._last.get(kind, 0) for kind in kinds})
+
     def append(self, kind: str, event: Event, /) -> int:
+        return self.extend(kind, (event,))
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
         checked_name("the kind of an event", kind)
-        data = encode("an event", event)
+        encoded = [encode("an event", event) for event in events]
         with self._used():
             records = self._events.setdefault(kind, deque(maxlen=self._max_events))
-            sequence = self._last[kind] = self._last.get(kind, 0) + 1
-            records.append((sequence, _Kept(self._clock(), data)))
-            return sequence
+            before, now = self._last.get(kind, 0), self._clock()
+            records.extend((number, _Kept(now, data)) for number, data in enumerate(encoded, before + 1))
+            self._last[kind] = before + len(encoded)
+            return self._last[kind] if encoded else 0
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         with self._used():
@@ -182,7 +194,7 @@ class MemoryStore:
         for old in [old for old in self._hours if old <= hour - self._max_hours]:
             del self._hours[old]
 
-    def _used(self) -> Lock:
+    def _used(self) -> RLock:
         if not self._open:
             raise StoreError("the store is closed; open a new one")
         return self._lock

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from agentguard.errors import ConfigurationError, StoreError
 
 from . import redis_scripts as scripts
-from .base import Delta, Document, Event, Record
+from .base import Delta, Document, Event, Record, Standing
 from .encoding import checked_age, checked_delta, checked_name, decode, encode
 from .redis_connection import RedisConnection
 
@@ -58,6 +59,8 @@ class RedisStore:
         ConfigurationError: for a URL or a bound that cannot be used. The server is not asked before the first call.
     """
 
+    is_near: bool = False
+
     def __init__(
         self,
         url: str | Redis,
@@ -89,10 +92,21 @@ class RedisStore:
     def __repr__(self) -> str:
         return f"<RedisStore at {self._connection.where}, prefix {self._prefix!r}>"
 
+    def standing(self, kinds: Iterable[str], /) -> Standing:
+        wanted = list(dict.fromkeys(checked_name("the kind of an event", kind) for kind in kinds))
+        epoch, *last = self._run(scripts.STANDING, uuid4().hex, *map(_key, wanted))
+        return Standing(_text(epoch), dict(zip(wanted, map(int, last), strict=True)))
+
     def append(self, kind: str, event: Event, /) -> int:
-        key, data = _key(checked_name("the kind of an event", kind)), encode("an event", event)
+        return self.extend(kind, (event,))
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
+        key = _key(checked_name("the kind of an event", kind))
+        encoded = [encode("an event", event) for event in events]
+        if not encoded:
+            return 0
         self._prune_now_and_then()
-        return int(self._run(scripts.APPEND, key, data, self._max_events))
+        return int(self._run(scripts.APPEND, key, self._max_events, *encoded))
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         key = _key(checked_name("the kind of an event", kind))

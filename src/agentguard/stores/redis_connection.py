@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError, StoreError
 
 from .redis_scripts import Script
@@ -96,12 +97,13 @@ class RedisConnection:
         if not self._open:
             raise StoreError("the store is closed; open a new one")
         try:
-            try:
-                return self._once(script, root, arguments)
-            except ConnectionError as error:
-                if not script.repeatable or isinstance(error, AuthenticationError | BusyLoadingError):
-                    raise
-                return self._once(script, root, arguments)
+            with forks.undivided():  # the client's locks, and its connections
+                try:
+                    return self._once(script, root, arguments)
+                except ConnectionError as error:
+                    if not script.repeatable or isinstance(error, AuthenticationError | BusyLoadingError):
+                        raise
+                    return self._once(script, root, arguments)
         except (RedisError, OSError, UnicodeError) as error:
             raise StoreError(f"Redis at {self.where} {_advice(error)}") from error
 

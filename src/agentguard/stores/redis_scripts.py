@@ -2,6 +2,7 @@
 
 Keys, all with the prefix as their hash tag, so that a cluster keeps them in one slot::
 
+    {prefix}:1:epoch                  string   which memory this is: another one where the server has lost its data
     {prefix}:1:kinds                  hash     kind of events and claims -> the last sequence number given
     {prefix}:1:events:KIND            stream   SEQUENCE-0: at, event
     {prefix}:1:claims:KIND            set      digest of the key, by time
@@ -40,6 +41,7 @@ __all__ = [
     "PRUNE_HOUR",
     "PRUNE_KIND",
     "SAVE",
+    "STANDING",
     "Script",
 ]  # fmt: skip
 
@@ -96,12 +98,22 @@ def _script(body: str, *, repeatable: bool = True) -> Script:
     return Script(source, sha1(source.encode(), usedforsecurity=False).hexdigest(), repeatable)
 
 
-# kind, event, bound -> sequence number
+# an epoch for a store that has none, kinds -> the epoch, the last sequence number of each kind
+STANDING = _script("""
+redis.call('SET', root .. ':epoch', ARGV[2], 'NX')
+local found = {redis.call('GET', root .. ':epoch')}
+for i = 3, #ARGV do found[#found + 1] = redis.call('HGET', root .. ':kinds', ARGV[i]) or '0' end
+return found
+""")
+
+# kind, bound, events -> sequence number of the last
 APPEND = _script(
     """
-local at = now()
-local sequence = string.format('%.0f', redis.call('HINCRBY', root .. ':kinds', ARGV[2], 1))
-redis.call('XADD', root .. ':events:' .. ARGV[2], 'MAXLEN', ARGV[4], sequence .. '-0', 'at', at, 'event', ARGV[3])
+local at, sequence = now(), '0'
+for i = 4, #ARGV do
+  sequence = string.format('%.0f', redis.call('HINCRBY', root .. ':kinds', ARGV[2], 1))
+  redis.call('XADD', root .. ':events:' .. ARGV[2], 'MAXLEN', ARGV[3], sequence .. '-0', 'at', at, 'event', ARGV[i])
+end
 return sequence
 """,
     repeatable=False,

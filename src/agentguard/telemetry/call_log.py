@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, cast
 
+from agentguard import forks
 from agentguard.content.findings import Kind
 from agentguard.content.results import redacted
 from agentguard.verification.canonical import serialise
@@ -41,7 +41,7 @@ class CallLog(Observer):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        self._lock = threading.Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
 
     def __call__(self, observation: Observation, /) -> None:
         """Append a call."""

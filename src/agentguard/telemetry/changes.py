@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from datetime import datetime, timezone
-from threading import Lock
 from typing import Final
 
+from agentguard import forks
 from agentguard.errors import AgentGuardError
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import Change
@@ -37,7 +37,7 @@ class ChangeStates:
 
     def __init__(self, most: int = MAX_CHANGES) -> None:
         self._most = most
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._latest: OrderedDict[str, Change] = OrderedDict()
         self._tools: set[str] = set()  # that had an open one: they go on to be counted, with 0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from threading import Lock
 from time import monotonic
 from typing import NamedTuple
 
+from agentguard import forks
 from agentguard.verification import VerificationEngine
 
 __all__ = ["Lag", "StoreLag"]
@@ -37,7 +37,7 @@ class StoreLag:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._seen: weakref.WeakKeyDictionary[VerificationEngine, tuple[int, float]] = weakref.WeakKeyDictionary()
 
     def watch(self, engine: VerificationEngine) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from threading import Lock
 from typing import Final
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError
 
 from .disclosing import safe_label, warm_up
@@ -40,7 +40,7 @@ class ToolNames:
         warm_up()
         self._labels = {name: safe_label(name) for name in known}
         self._room = most
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
 
     def label(self, tool: str) -> str:
         """The label of a tool."""

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores import Store
 from agentguard.verification import VerificationEngine
@@ -93,7 +94,7 @@ class WebhookObserver(Observer):
         self._url, self._key, self._store = url, _secret(secret_env), store
         self._attempts, self._timeout, self._wait, self._most = attempts, timeout_seconds, wait_seconds, max_waiting
         self._states = ChangeStates()
-        self._condition = threading.Condition()
+        self._condition = threading.Condition(forks.lock(forks.Rank.LEAF))
         self._messages: deque[_Message] = deque()
         self._sending = False
         self._ended = threading.Event()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+import pytest
+
+from agentguard.errors import StoreError
 from agentguard.stores import Record, Store
 
 from .opening import Clock, Opener, StoreOpening, in_threads
@@ -18,7 +21,41 @@ def numbers(records: Iterator[Record]) -> list[int]:
 
 
 class EventsConformance(StoreOpening):
-    """``append`` and ``events``."""
+    """``append``, ``extend``, ``events`` and ``standing``."""
+
+    def test_several_events_are_kept_in_their_order_or_not_at_all(self, store: Store) -> None:
+        assert store.extend("feedback", []) == 0
+        assert store.append("feedback", {"n": 1}) == 1
+        assert store.extend("feedback", [{"n": n} for n in range(2, 300)]) == 299
+        with pytest.raises(StoreError):
+            store.extend("feedback", [{"n": 300}, {"n": float("nan")}])
+        assert store.append("feedback", {"n": 300}) == 300
+
+        assert numbers(store.events("feedback")) == list(range(1, 301))
+
+    def test_a_store_says_how_far_its_events_go(self, store: Store) -> None:
+        assert dict(store.standing(["feedback", "audit"]).last) == {"feedback": 0, "audit": 0}
+        for n in range(3):
+            store.append("feedback", {"n": n})
+        standing = store.standing(["audit", "feedback"])
+
+        assert dict(standing.last) == {"feedback": 3, "audit": 0}
+        store.prune(0.0)
+        assert store.standing(["feedback"]).last["feedback"] == 3
+
+    def test_an_epoch_lasts(self, store: Store) -> None:
+        epoch = store.standing([]).epoch
+        store.append("feedback", {"n": 1})
+        store.prune(0.0)
+
+        assert epoch
+        assert store.standing(["feedback"]).epoch == epoch
+
+    def test_an_epoch_is_the_same_for_all_who_open_the_store(self, opened: Opener) -> None:
+        first = opened()
+        epoch = first.standing([]).epoch
+
+        assert opened().standing([]).epoch == epoch
 
     def test_events_are_numbered_from_one_in_each_kind(self, store: Store) -> None:
         assert [store.append("feedback", {"n": n}) for n in range(3)] == [1, 2, 3]

@@ -34,7 +34,8 @@ COLUMNS = (
 )  # fmt: skip
 """The fields of a trace that are read of it, in the order in which a row's JSON has them."""
 
-BATCH_ROWS = 1_000
+BATCH_ROWS = 64  # few: of a text that a file holds once each row has a copy when it is read
+SLICE_BYTES = 2**20  # of a batch, that are made into Python's objects at once
 _MAGIC = b"PAR1"
 _JSON_BRACKETS = ("{", "[")
 
@@ -69,7 +70,7 @@ def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> I
             columns = wanted_columns(file.schema_arrow.names, str(path))
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns):
-                    for row in batch.to_pylist(maps_as_pydicts="lossy"):
+                    for row in _rows(batch):
                         number += 1
                         yield str(path), number, line_of(row)
                 if on_read is not None:
@@ -80,6 +81,12 @@ def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> I
         raise DataError(f"cannot read {path}: {error.strerror or 'it is damaged Parquet'}") from None
     except pyarrow.ArrowException as error:
         raise DataError(f"cannot read {path} as Parquet: {type(error).__name__}; write the file again") from None
+
+
+def _rows(batch: Any) -> Iterator[Mapping[str, Any]]:
+    step = max(SLICE_BYTES * len(batch) // max(batch.nbytes, 1), 1)
+    for begin in range(0, len(batch), step):
+        yield from batch.slice(begin, step).to_pylist(maps_as_pydicts="lossy")
 
 
 def wanted_columns(names: Sequence[str], source: str) -> list[str]:

@@ -2,21 +2,21 @@
 
 Memory is constant: no more than one line is held, and of a line no more than ``MAX_LINE_BYTES``. Compressed input and
 Parquet are known by their first bytes, whatever the name. A line that cannot be used is told, in its place, and never
-fatal; what raises is a source that cannot be read at all.
+fatal; what raises is a source that cannot be read at all, or that holds nothing for as long as one goes on reading.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from agentguard.errors import DataError
+from agentguard.limits import LIMITS
+from agentguard.line_files import BYTE_ORDER_MARK, DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
 
 from .files import find_files, reason_of
 from .parquet import is_parquet, parquet_lines
@@ -33,14 +33,11 @@ Line: TypeAlias = "tuple[str, int, bytes] | BrokenLine"
 """Source, number (from 1) and bytes of a line, not yet parsed; plain, for it is what other processes are sent."""
 
 STDIN = "-"
-MAX_LINE_BYTES = 64 * 2**20
+MAX_LINE_BYTES = LIMITS.line_bytes
 """A longer line (64 MiB, its line feed not counted) is a broken line; it is passed over in pieces."""
 
-_PIECE = 2**16
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 _SAID = "*.jsonl, *.jsonl.gz or *.parquet"
-_GZIP_MAGIC = b"\x1f\x8b"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
@@ -74,7 +71,8 @@ def read_traces(
         passed over. Damaged compressed data ends its file with one ``BrokenLine``.
 
     Raises:
-        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read.
+        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read, where
+            it has more than ``LIMITS.blank_bytes`` without data, and where it unpacks to hundreds of times its size.
     """
     return parse(read_lines(source, on_read=on_read, max_line_bytes=max_line_bytes))
 
@@ -112,7 +110,8 @@ def read_lines(
 def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, limit: int) -> Iterator[Line]:
     for file in files:
         if is_parquet(file):
-            yield from parquet_lines(file, on_read)
+            for source, number, raw in parquet_lines(file, on_read):
+                yield (source, number, raw) if len(raw) <= limit else _too_long(source, number, limit)
             continue
         try:
             stream = file.open("rb", buffering=0)
@@ -125,42 +124,21 @@ def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, li
 def _of_stream(
     stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None, limit: int
 ) -> Iterator[Line]:
-    number = 0
     try:
-        for raw in _lines(_plain(io.BufferedReader(_Counted(stream, on_read), _PIECE)), limit):
-            number += 1
+        plain = unpacked(io.BufferedReader(_Counted(stream, on_read), PIECE))
+        for number, raw in lines_of(plain, source, limit):
             if raw is None:
-                yield BrokenLine(source, number, f"longer than {limit:,} bytes")
-                continue
-            if number == 1:
-                raw = raw.removeprefix(BYTE_ORDER_MARK)
-            raw = raw.strip()
-            if raw:
+                yield _too_long(source, number, limit)
+            else:
                 yield source, number, raw
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        yield BrokenLine(source, number + 1, "the compressed data is damaged or cut off: the file is not read beyond")
+    except Damaged as damaged:
+        yield BrokenLine(source, damaged.line, DAMAGED_SAID)
     except OSError as error:
         raise DataError(f"cannot read {source}: {reason_of(error)}") from None
 
 
-def _plain(stream: io.BufferedReader) -> io.BufferedReader:
-    """The stream, decompressed where it is gzip (no line of JSON can begin with gzip's first byte)."""
-    first = stream.peek(2)[:2]
-    if not first or not _GZIP_MAGIC.startswith(first):
-        return stream
-    return io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), _PIECE)
-
-
-def _lines(stream: io.BufferedReader, limit: int) -> Iterator[bytes | None]:
-    """Each line with its line feed; None for one that is too long."""
-    while line := stream.readline(limit + 1):
-        if len(line) <= limit or line.endswith(b"\n"):
-            yield line
-            continue
-        del line  # so that the piece held and the pieces passed over are not in memory together
-        while (piece := stream.readline(_PIECE)) and not piece.endswith(b"\n"):
-            pass
-        yield None
+def _too_long(source: str, number: int, limit: int) -> BrokenLine:
+    return BrokenLine(source, number, f"longer than {limit:,} bytes")
 
 
 class _Counted(io.RawIOBase):

@@ -6,13 +6,13 @@ import re
 from typing import Any, Final
 from zlib import crc32
 
-from .canonical import args_key, plain
+from .canonical import args_key, made_plain
 from .walk import child_path
 
 __all__ = ["Arguments", "normal"]
 
 MAX_VALUES: Final = 40
-MAX_SCALARS: Final = 1_000
+MAX_READ: Final = 1_000  # containers and scalars
 MAX_VALUE_LENGTH: Final = 400
 MAX_WORDS: Final = 32
 MAX_DEPTH: Final = 6
@@ -41,34 +41,36 @@ class Arguments:
     Attributes:
         key: 16 bytes, equal for equal arguments.
         values: ``(path, normalised text)`` of the scalar arguments, the empty ones and flags left out.
+        complete: all of them were read; False where there are too many.
         echoes: which of them the call's result repeats; worked out on first use, by ``echoes.find_echoes``.
     """
 
-    __slots__ = ("_left", "_words", "echoes", "key", "values")
+    __slots__ = ("_left", "_words", "complete", "echoes", "key", "values")
 
     def __init__(self, args: Any) -> None:
         self.key: bytes = args_key(args)
         self.values: list[tuple[str, str]] = []
-        self._left: int = MAX_SCALARS
+        self._left: int = MAX_READ
         self._words: frozenset[int] | None = None
         self.echoes: list[Any] | None = None
+        self.complete: bool = True
         if type(args) is dict:
-            self._read(args, "", 0)
+            self.complete = self._read(args, "", 0)
         elif args is not None:
-            self._read(plain(args), "", 0)
+            self.complete = self._read(made_plain(args, 2 * MAX_READ).value, "", 0)
 
     def _read(self, value: Any, path: str, depth: int) -> bool:
         """Take the scalars at this path and below; False once enough were read."""
         kind = type(value)
+        self._left -= 1  # whatever it is, so that a wide cycle and a million empty objects come to an end
         if kind is dict and depth < MAX_DEPTH:
             for key, item in value.items():
                 if not self._read(item, child_path(path, key) if type(key) is str else path, depth + 1):
                     return False
-            return True
+            return self._left > 0
         if (kind is list or kind is tuple) and depth < MAX_DEPTH:
             below = path + "[]"
-            return all(self._read(item, below, depth + 1) for item in value)
-        self._left -= 1  # what lies too deep counts too, so that a wide cycle comes to an end
+            return all(self._read(item, below, depth + 1) for item in value) and self._left > 0
         text = normal(value)
         if text:
             self.values.append((path, text))

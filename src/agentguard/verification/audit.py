@@ -7,15 +7,14 @@ its label is weighed later (Zadrozny & Elkan 2002). It holds no arguments and no
 
 from __future__ import annotations
 
-import logging
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from threading import Lock
 from typing import Any, NamedTuple, TypeGuard
 
-from agentguard.errors import StoreError
+from agentguard import forks
 from agentguard.stores import Store
 from agentguard.stores.base import Record
+from agentguard.stores.outbox import Outbox
 
 from .calibration import DECLARED
 from .incidents import lead_traits, spoken_traits
@@ -28,7 +27,6 @@ AUDIT = "audit"
 MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
 MAX_REMEMBERED_CALLS = 10_000
 MAX_WAITING = 10_000
-_log = logging.getLogger("agentguard")
 _BITS = (1 << 64) - 1
 
 
@@ -159,16 +157,18 @@ class Audit:
     Args:
         store: whose log it is.
         rate: the share of accepted calls that are put on record; None puts nothing there, where nobody could read it.
+
+    Attributes:
+        outbox: the records that wait to be written.
     """
 
     def __init__(self, store: Store, rate: float | None) -> None:
         self._store = store
         self._rate = rate
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.AUDIT)
         self._calls: OrderedDict[tuple[str, str], Judged] = OrderedDict()
         self._read = 0
-        self._writing = Lock()
-        self._waiting: deque[Mapping[str, Any]] = deque(maxlen=MAX_WAITING)
+        self.outbox = Outbox(store, AUDIT, "an audit record", MAX_WAITING)
 
     def put(
         self,
@@ -182,8 +182,9 @@ class Audit:
     ) -> VerificationResult:
         """Put a verdict on record if it belongs there; the verdict.
 
-        What cannot be written now is written when the store is back, the latest 10,000 records are. The verdict says
-        so; where the guard's failures are ``closed`` ones, it is ``block``.
+        Only where the guard's failures are ``closed`` ones does a call wait for a store that is not near: what cannot
+        be written then is blocked. What cannot be written now is written when the store is back, the latest 10,000
+        records are; the verdict says so.
 
         Args:
             result: the verdict.
@@ -208,7 +209,7 @@ class Audit:
             **({"asked": result.asked} if result.asked else {}),
             **({} if kept is None or not suspect else {"kept": kept()}),
         }  # fmt: skip
-        why = self._write(event)
+        why = self.outbox.put(event, waits=closed)
         if not why:
             return result
         note = f"not on record: {why}"
@@ -218,22 +219,6 @@ class Audit:
             else result._replace(note=note)
         )
 
-    def _write(self, event: Mapping[str, Any]) -> str:
-        """Write to the log; why that could not be done, or ""."""
-        with self._writing:
-            # The store failed: until a flush finds it again no call waits for it, unless nobody flushes.
-            behind = bool(self._waiting) and self._store.flush_seconds is not None
-            self._waiting.append(event)
-            if behind:
-                return f"{len(self._waiting):,} audit records wait for the store to be back"
-            try:
-                self._drain()
-            except Exception as error:
-                why = str(error) if isinstance(error, StoreError) else f"the store raised {type(error).__name__}"
-                _log.error("a verdict on %r is %s", event["tool"], f"not on record: {why}")
-                return why
-        return ""
-
     def _keep(self, tool: str, call_id: str, call: Judged) -> None:
         with self._lock:
             self._calls[tool, call_id] = call
@@ -241,34 +226,9 @@ class Audit:
             if len(self._calls) > MAX_REMEMBERED_CALLS:
                 self._calls.popitem(last=False)
 
-    @property
-    def waiting(self) -> int:
-        """How many records wait for the store to be back."""
-        return len(self._waiting)
-
-    def flush(self) -> None:
-        """Write what is waiting.
-
-        Raises:
-            StoreError: where the store still fails; what could not be written goes on waiting.
-        """
-        with self._writing:
-            self._drain()
-
-    def _drain(self) -> None:
-        refused: list[Mapping[str, Any]] = []  # the first, where the store takes others and not this one
-        while self._waiting:
-            try:
-                self._store.append(AUDIT, self._waiting[0])
-            except Exception:
-                if refused or len(self._waiting) == 1:
-                    self._waiting.extendleft(refused)
-                    raise
-                refused.append(self._waiting.popleft())
-                continue
-            self._waiting.popleft()
-            if refused:
-                _log.error("an audit record of %r is given up: the store refuses it", refused.pop()["tool"])
+    def forgotten(self) -> None:
+        """The store has lost records: its log is read from the beginning."""
+        self._read = 0
 
     def find(self, tool: str, call_id: str) -> Judged | None:
         """The call of this name; None where neither this engine nor the log has it."""

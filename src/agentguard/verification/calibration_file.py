@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from agentguard.errors import ConfigurationError, Problem, ProfileError
 
 from .evidence import DEFAULT_RATIOS
-from .settings import Settings
+from .settings import Settings, as_written, is_ratio
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -170,8 +169,8 @@ def _ratios(given: Any, where: tuple[str, ...], note: _Note) -> dict[str, float]
     for signal, ratio in given.items():
         if signal not in DEFAULT_RATIOS:
             note((*where, str(signal)), f"unknown signal; known are {', '.join(sorted(DEFAULT_RATIOS))}")
-        elif isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not 0 < ratio < math.inf:
-            note((*where, signal), f"must be a positive number, not {ratio!r}")
+        elif not is_ratio(ratio):
+            note((*where, signal), f"must be a positive number, not {as_written(ratio)}")
         else:
             found[signal] = float(ratio)
     return found

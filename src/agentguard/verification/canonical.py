@@ -13,17 +13,31 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date, datetime, time
 from enum import Enum
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 import orjson
 
-__all__ = ["args_key", "as_name", "digest", "plain", "serialise", "weighs_too_much"]
+from agentguard.limits import LIMITS
 
-MAX_DEPTH: Final = 64
-MAX_NODES: Final = 200_000
+__all__ = [
+    "Plain",
+    "Serialised",
+    "args_key",
+    "as_name",
+    "digest",
+    "made_plain",
+    "plain",
+    "serialise",
+    "serialised",
+    "weighs_too_much",
+]
+
+MAX_DEPTH: Final = LIMITS.depth
+MAX_NODES: Final = LIMITS.values
 MAX_SCANNED: Final = 1 << 20
 MAX_WEIGHT: Final = 1 << 28
+MOST_WRITTEN: Final = 254  # levels: orjson writes no more
 CHARACTERS_A_NODE: Final = 1_000  # of the budget of nodes
 MOST_DIGITS: Final = 1 << 12  # bits: decimal digits of longer integers take quadratic time
 FULLY_HASHED: Final = 4_096
@@ -33,9 +47,38 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another 
 
 _DEFAULT_TEXTS = {object.__str__, object.__repr__}
 
+#: Containers in whose reading no code runs but Python's own and ours.
+_BUILT_IN: Final = frozenset({dict, list, tuple, set, frozenset})
+
 # Passing subclasses and dataclasses through makes orjson refuse them, so that what is walked is what was serialised.
 _OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 _SORTED: Final = _OPTIONS | orjson.OPT_SORT_KEYS
+
+
+class Plain(NamedTuple):
+    """The JSON value that stands for an object.
+
+    Attributes:
+        value: the value.
+        cut: what of the object is not in it, in words: too deep, too much; "" where all of it is.
+    """
+
+    value: Any
+    cut: str
+
+
+class Serialised(NamedTuple):
+    """Compact JSON of an object.
+
+    Attributes:
+        text: the JSON.
+        value: what it is the JSON of.
+        cut: as in ``Plain``.
+    """
+
+    text: bytes
+    value: Any
+    cut: str
 
 
 def serialise(value: Any) -> tuple[bytes, Any]:
@@ -47,11 +90,17 @@ def serialise(value: Any) -> tuple[bytes, Any]:
     >>> serialise({"b": 1, "a": {3}})
     (b'{"b":1,"a":[3]}', {'b': 1, 'a': [3]})
     """
+    text, made, _ = serialised(value)
+    return text, made
+
+
+def serialised(value: Any) -> Serialised:
+    """``serialise``, and what was left out of it."""
     try:
-        return orjson.dumps(value, option=_OPTIONS), value
+        return Serialised(orjson.dumps(value, option=_OPTIONS), value, "")
     except (TypeError, ValueError, RecursionError):
-        made_plain = plain(value)
-        return orjson.dumps(made_plain), made_plain
+        made, cut = made_plain(value)
+        return Serialised(orjson.dumps(made), made, cut)
 
 
 def args_key(args: Any) -> bytes:
@@ -64,7 +113,7 @@ def args_key(args: Any) -> bytes:
     """
     try:
         # What holds the same object many times over would be written without end.
-        text = orjson.dumps(plain(args) if weighs_too_much(args) else args, option=_SORTED)
+        text = orjson.dumps(plain(args) if weighs_too_much(args, MAX_NODES) else args, option=_SORTED)
         if b"null" in text:  # orjson writes NaN as null too
             text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
@@ -84,27 +133,52 @@ def digest(text: bytes) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
-def weighs_too_much(value: Any) -> bool:
+def weighs_too_much(value: Any, most: int = MAX_WEIGHT) -> bool:
     """The JSON of a value would be far longer than the value is in memory: lists that hold the same object many times.
 
     Each container is looked at once, however often it is met, so the time is that of the value in memory.
+
+    Args:
+        value: any object.
+        most: containers that are looked at; of more it is not known, and they weigh too much.
     """
-    return _weight(value, {}, 0) > MAX_WEIGHT
+    scales = _Scales(most)
+    return scales.weigh(value, 0) > MAX_WEIGHT or scales.left < 0
 
 
-def _weight(value: Any, known: dict[int, int], depth: int) -> int:
-    """Characters of the JSON, roughly."""
-    kind = type(value)
-    if kind is str:
-        return len(value)
-    if (kind is not dict and kind is not list and kind is not tuple) or depth >= MAX_DEPTH:
-        return 4
-    weight = known.get(id(value), -1)
-    if weight < 0:
-        known[id(value)] = 0  # of a cycle
-        items = value.values() if kind is dict else value
-        weight = known[id(value)] = len(value) + sum([_weight(item, known, depth + 1) for item in items])
-    return weight
+class _Scales:
+    """One weighing: the weight of each container met, and how many more may be met."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+        self._known: dict[int, int] = {}
+
+    def weigh(self, value: Any, depth: int) -> int:
+        """Characters of the JSON, roughly."""
+        kind = type(value)
+        if kind is str:
+            return len(value)
+        if (kind is not dict and kind is not list and kind is not tuple) or depth >= MOST_WRITTEN:
+            return 4
+        weight = self._known.get(id(value), -1)
+        if weight >= 0 or self.left < 0:
+            return weight
+        self.left -= 1
+        self._known[id(value)] = 0  # of a cycle
+        weight = len(value)
+        if kind is dict:
+            for key in value:
+                weight += len(key) if type(key) is str else 4
+        for item in value.values() if kind is dict else value:
+            inner = type(item)
+            if inner is str:
+                weight += len(item)
+            elif inner is dict or inner is list or inner is tuple:
+                weight += self.weigh(item, depth + 1)
+            else:
+                weight += 4
+        self._known[id(value)] = weight
+        return weight
 
 
 def plain(value: Any) -> Any:
@@ -116,7 +190,22 @@ def plain(value: Any) -> Any:
     >>> plain({1: float("inf"), "big": 2**70, "raw": b"ok"})
     {'1': 'Infinity', 'big': '1180591620717411303424', 'raw': 'ok'}
     """
-    return _Plainer().convert(value, 0)
+    return _Plainer(MAX_NODES).convert(value, 0)
+
+
+def made_plain(value: Any, most: int = MAX_NODES) -> Plain:
+    """``plain``, and what was left out of it.
+
+    Args:
+        value: any object.
+        most: values of it that are taken; a container counts as one, and so do 1,000 characters.
+
+    >>> made_plain({"a": [1, 2]}, 3)
+    Plain(value={'a': [1]}, cut='more than 3 values')
+    """
+    plainer = _Plainer(most)
+    made = plainer.convert(value, 0)
+    return Plain(made, plainer.cut)
 
 
 def as_name(value: Any) -> str:
@@ -137,11 +226,13 @@ def as_name(value: Any) -> str:
 
 
 class _Plainer:
-    """One conversion: remembers the containers it is inside of (cycles) and how many nodes it has spent."""
+    """One conversion: remembers the containers it is inside of (cycles), how many nodes it has spent, what it cut."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         self._inside: set[int] = set()
         self._nodes = 0
+        self._most = most
+        self.cut = ""
 
     def convert(self, value: Any, depth: int) -> Any:
         self._nodes += 1
@@ -157,21 +248,33 @@ class _Plainer:
         if kind is float:
             return value if math.isfinite(value) else _name_of(value)
         if depth >= MAX_DEPTH:
+            self.cut = f"nested more than {MAX_DEPTH} levels deep"
             return f"<deeper than {MAX_DEPTH}>"
-        if self._nodes >= MAX_NODES:
-            return f"<more than {MAX_NODES} nodes>"
+        if self._nodes >= self._most:
+            self._spent()
+            return f"<more than {self._most} nodes>"
         if id(value) in self._inside:
             return "<cycle>"
         self._inside.add(id(value))
         try:
             return self._convert_object(value, depth + 1)
-        except Exception as error:
-            # Properties, iterators and dump methods are foreign code: a result whose own code fails is still a result.
+        except BaseException as error:
+            # Properties, iterators and dump methods are foreign code: a result whose own code fails is still a result,
+            # also where that code would end the process. What the user or a signal's handler raises is not the
+            # result's, and goes through.
+            if isinstance(error, KeyboardInterrupt) or (kind in _BUILT_IN and not isinstance(error, Exception)):
+                raise
             return f"<{kind.__name__}: {type(error).__name__}>"
         finally:
             self._inside.discard(id(value))
 
+    def _spent(self) -> None:
+        self.cut = f"more than {self._most:,} values"
+
     def _convert_object(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is dict or kind is set:
+            value = value.copy()  # at one blow: another thread may be changing it
         if isinstance(value, Mapping):
             pairs = [(self._key(key, depth), self.convert(item, depth)) for key, item in self._some(value.items())]
             made = dict(pairs)
@@ -202,17 +305,27 @@ class _Plainer:
             return self.convert(dump(), depth)
         if {type(value).__str__, type(value).__repr__} <= _DEFAULT_TEXTS:
             return f"<{type(value).__name__}>"  # the default repr carries an address: new at every call
-        return _encodable(_ADDRESS.sub("", str.__str__(str(value))[:MAX_SCANNED]))
+        text = str.__str__(str(value))
+        if len(text) > MAX_SCANNED:
+            text, self.cut = text[:MAX_SCANNED], f"a text of more than {MAX_SCANNED:,} characters"
+        return _encodable(_ADDRESS.sub("", text))
 
     def _key(self, key: Any, depth: int) -> str:
-        if isinstance(key, str):
-            return _encodable(str.__str__(key))
-        return bytes.decode(key, "utf-8", "replace") if isinstance(key, bytes) else str(self.convert(key, depth))
+        if type(key) is str:
+            return _encodable(key)
+        try:
+            if isinstance(key, bytes):
+                return bytes.decode(key, "utf-8", "replace")
+        except BaseException as error:  # of a foreign key's own code, which ``isinstance`` may ask
+            if isinstance(error, KeyboardInterrupt):
+                raise
+        return str(self.convert(key, depth))
 
     def _some(self, items: Iterable[Any]) -> Iterable[Any]:
         """The items, until the budget of nodes is spent."""
         for item in items:
-            if self._nodes >= MAX_NODES:
+            if self._nodes >= self._most:
+                self._spent()
                 return
             yield item
 

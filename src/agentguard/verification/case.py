@@ -22,7 +22,8 @@ class Case:
 
     Attributes:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
-        found: what content was found in the result, by kind; worked out on first use, by ``checks.content``.
+        found: what content was found in the result, by kind, or what a detector has raised; worked out on first use, by
+            ``checks.content``.
         milliseconds: the call's execution time, worked out once for all checks; None where it is unknown.
     """
 

@@ -28,9 +28,9 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from math import inf
-from threading import Lock
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
+from agentguard import forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
@@ -281,7 +281,11 @@ class _Life:
 
 
 class _Note(NamedTuple):
-    """What is to be written of a change; for ``reviews`` and ``label`` see ``ChangeEvent``."""
+    """What is to be written of a change; for ``reviews`` and ``label`` see ``ChangeEvent``.
+
+    Attributes:
+        reviewed: it is a reviewer's decision, which the log has lost.
+    """
 
     id: str
     tool: str
@@ -290,9 +294,10 @@ class _Note(NamedTuple):
     traits: tuple[str, ...]
     reviews: int
     label: int
+    reviewed: bool = False
 
     def event(self) -> Mapping[str, Any]:
-        by = "review" if self.label else "engine"
+        by = "review" if self.label or self.reviewed else "engine"
         return change_event(
             self.id, self.tool, self.state, by, self.what, self.traits, reviews=self.reviews, label=self.label
         )
@@ -301,8 +306,9 @@ class _Note(NamedTuple):
         """It is on record already, or a reviewer has decided meanwhile."""
         if life is None:
             return False
-        if self.label:
-            return life.label >= self.label or (life.change.reviewed and life.change.state == self.state)
+        if self.label or self.reviewed:
+            heeded = 0 < self.label <= life.label
+            return heeded or (life.change.reviewed and life.change.state == self.state)
         return life.change.state == self.state or (life.change.reviewed and life.reviews > self.reviews)
 
 
@@ -320,8 +326,8 @@ class ChangeLog:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
-        self._turn = Lock()  # one thread at a time uses the log
-        self._lock = Lock()  # of what follows; held by nobody who asks the store or calls back
+        self._turn = forks.lock(forks.Rank.CHANGE_LOG)  # one thread at a time uses the log
+        self._lock = forks.lock(forks.Rank.CHANGES)  # of what follows; held by nobody who asks the store or calls back
         self._lives: OrderedDict[str, _Life] = OrderedDict()
         self._waiting: list[_Note] = []
         self._news: deque[Change] = deque(maxlen=MAX_KNOWN)
@@ -333,6 +339,8 @@ class ChangeLog:
         self._claimed: set[str] = set()
         self._refused: dict[str, float] = {}
         self._listeners: list[Callable[[Change], object]] = []
+        #: Lets another thread ``flush`` at once; None: a call writes what it has to tell.
+        self.hurry: Callable[[], object] | None = None
         #: Is told of every change whose state moved, in the log's order; set by the engine. It may not use the log.
         self.apply: Callable[[Change], object] = _nobody
 
@@ -359,8 +367,12 @@ class ChangeLog:
     def tell(self, id_: str, tool: str, state: ChangeState, what: str, traits: Iterable[str]) -> None:
         """Write that a change has a new state, unless another worker does. Never raises."""
         note = _Note(id_, tool, state, what, tuple(traits), 0, 0)
-        # No call waits for a store that is gone, where there is a thread that tries again.
-        if self._put(note) and not (self._failing and self._store.flush_seconds is not None):
+        if not self._put(note):
+            return
+        if self.hurry is not None:
+            self.hurry()
+        elif not (self._failing and self._store.flush_seconds is not None):
+            # No call waits for a store that is gone, where there is a thread that tries again.
             self._flush_quietly(tool)
             self.announce()
 
@@ -398,11 +410,29 @@ class ChangeLog:
 
     def forked(self) -> None:
         """In a child process: what waits is the parent's to write."""
-        self._turn, self._lock, self._announcing = Lock(), Lock(), False
+        self._announcing = False
         self._waiting.clear()
         self._news.clear()
         self._claimed.clear()
         self._refused.clear()
+
+    def forgotten(self) -> None:
+        """The store has lost events: its log is read anew, and what this engine knows beyond it waits to be written."""
+        with self._turn:
+            with self._lock:
+                known = [life.change for life in self._lives.values()]
+                self._lives.clear()
+                self._claimed.clear()
+                self._refused.clear()
+            self._read = self._applied = 0
+            self._begins, self._caught_up = -inf, False
+            self._read_on(applies=False)
+            with self._lock:
+                again = [
+                    _Note(change.id, change.tool, change.state, change.what, change.traits, 0, 0, change.reviewed)
+                    for change in known
+                ]
+                self._waiting = [*again, *self._waiting][-MAX_WAITING:]
 
     def flush(self) -> None:
         """Read on, and write what waits. ``announce`` calls back then.
@@ -516,7 +546,7 @@ class ChangeLog:
             if note in self._waiting:
                 self._waiting.remove(note)
 
-    def _read_on(self) -> None:
+    def _read_on(self, *, applies: bool = True) -> None:
         """Read what is new, and apply it; in whose turn it is."""
         for record in self._store.events(CHANGES, after=self._read):
             if not self._read and record.sequence > 1:
@@ -526,7 +556,7 @@ class ChangeLog:
             if event is not None:
                 with self._lock:
                     change = self._taken(event)
-                if change is not None:
+                if change is not None and applies:
                     self.apply(change)
             self._applied = record.sequence
         self._caught_up = True

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import orjson
-import re2
 
 from .declared_echoes import EchoRule
 from .document import Document, Limits
 from .field_path import EACH, FieldPath
-from .profile import ToolProfile, schema_validator
+from .output_schema import compiled
+from .patterns import MOST_SEARCHED, Patterns
+from .profile import ToolProfile
+from .unread import NotLookedAt
 
 __all__ = ["Contract"]
 
 UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)
 INSTANT_MS: Final = 2.0
-MAX_RE_BYTES: Final = 20_000
 MAX_REWRITTEN: Final = 1 << 20  # bytes: to write a large result anew takes ten times as long as to read it
 
 
@@ -30,6 +30,7 @@ class Contract:
     An unregistered tool has a contract too, with nothing declared in it; ``declared`` is False there.
 
     Attributes:
+        declares: something is declared of what a result holds: fields, a schema, patterns, echoes, content.
         declared_ms: the shortest and the longest time that a call is declared to take; 0 and infinity where nothing
             is said of it. A field that its user did not set says nothing, whatever its default.
         latency_ms: the range that reference mode holds a call to: its document has defaults of its own.
@@ -37,8 +38,8 @@ class Contract:
     """
 
     __slots__ = (
-        "_patterns", "_schema", "declared", "declared_ms", "echoes", "forbidden", "latency_ms", "limits", "profile",
-        "required",
+        "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms", "limits",
+        "profile", "required",
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
@@ -57,9 +58,11 @@ class Contract:
             EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items()
         )
         schema = profile.output_schema
-        self._schema: Any = None if schema is None else schema_validator(schema, profile.regex_engine)
-        compiler = re2 if profile.regex_engine == "re2" else re
-        self._patterns: list[Any] = [compiler.compile(pattern) for pattern in profile.response_patterns]
+        self._schema: Any = None if schema is None else compiled(schema, profile.regex_engine)
+        self._patterns: Patterns = Patterns(profile.response_patterns, profile.regex_engine)
+        self.declares: bool = bool(
+            self.has_fields or self.has_patterns or self.has_schema or self.echoes or profile.content
+        )
 
     @classmethod
     def unregistered(cls, tool: str) -> Contract:
@@ -97,34 +100,41 @@ class Contract:
         return said
 
     def schema_violation(self, document: Document) -> str | None:
-        """Where and why the result departs from the declared JSON Schema, without quoting the result."""
-        if self._schema is None or self._schema.is_valid(document.value):
-            return None
-        error = next(iter(self._schema.iter_errors(document.value)), None)
-        if error is None:
-            return "does not match output_schema"
-        where = ".".join(map(str, error.instance_path)) or "the result"
-        rule = "/".join(map(str, error.schema_path))
-        return f"{where} breaks output_schema at {rule}"
+        """Where and why the result departs from the declared JSON Schema, without quoting the result.
+
+        Raises:
+            NotLookedAt: where that cannot be told within bounds.
+        """
+        try:
+            if self._schema is None or self._schema.is_valid(document.value):
+                return None
+            said: str = self._schema.departure(document.value, document.size)
+        except NotLookedAt:
+            raise
+        except Exception as error:  # of the validator, on values that it was not made for
+            raise NotLookedAt(f"output_schema could not be held against it: {type(error).__name__}") from None
+        return said or None
 
     def matches_a_pattern(self, document: Document) -> bool:
-        """At least one declared pattern is found in the result, compact or with JSON's usual spaces."""
-        if self._search(document.text):
+        """At least one declared pattern is found in what is searched, compact or with JSON's usual spaces.
+
+        Raises:
+            NotLookedAt: where none was found, and one could not be searched to the end.
+        """
+        if self._patterns.found_in(document.text):
             return True
         if not document.is_structured or document.size > MAX_REWRITTEN:
             return False
         value = document.value if document.kind == "lines" else orjson.loads(document.text)  # lines may be cut off
-        return self._search(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+        return self._patterns.found_in(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
-    def _search(self, text: bytes) -> bool:
-        if self.profile.regex_engine == "re2":
-            # One by one, since a search ends at its first match, while re2's Set reads the whole text every time.
-            for pattern in self._patterns:  # noqa: SIM110 - on every call's path, where a generator is the slower
-                if pattern.search(text) is not None:
-                    return True
-            return False
-        readable = text[:MAX_RE_BYTES].decode("utf-8", "replace")
-        return any(pattern.search(readable) is not None for pattern in self._patterns)
+    def unsearched(self, document: Document) -> str:
+        """Why a pattern that was not found may be there all the same, in words; "" where it is not."""
+        if not self._patterns.covers(document.size):
+            return f"regex_engine: re searches the first {MOST_SEARCHED:,} of {document.size:,} bytes"
+        if document.is_structured and document.size > MAX_REWRITTEN:
+            return f"of more than {MAX_REWRITTEN:,} bytes only the compact form is searched"
+        return "" if document.kind == "large" else document.unread
 
 
 def _declared_ms(profile: ToolProfile) -> tuple[float, float]:

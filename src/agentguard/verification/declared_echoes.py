@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
 
-from .arguments import MAX_VALUES, Arguments, normal
+from .arguments import Arguments, normal
 from .canonical import plain
 from .document import Document
 from .field_path import EACH, FieldPath, place_of
@@ -66,7 +66,7 @@ class EchoRule(NamedTuple):
             document: the result.
         """
         texts = [text for path, text in arguments.values if path == self.place]
-        if len(arguments.values) >= MAX_VALUES:
+        if not arguments.complete:
             steps = FieldPath.parse(self.argument).steps
             texts = [text for value in values_at(plain(args), self.argument, steps) if (text := normal(value))]
         if not texts:

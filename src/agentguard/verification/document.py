@@ -14,13 +14,15 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from .canonical import MAX_SCANNED, digest, plain, serialise, weighs_too_much
+from agentguard.limits import LIMITS as ALL_LIMITS
+
+from .canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised, weighs_too_much
 from .error_reports import reports_error
 from .keyed_text import keyed_lines
 from .layout import Layout, layout_of, text_layout_of
 from .walk import MAX_KEYS, MAX_LEAVES, Form, Walk
 
-__all__ = ["Document", "Limits", "read"]
+__all__ = ["Document", "Limits", "read", "read_copy"]
 
 MAX_LITERAL: Final = 20_000
 
@@ -33,7 +35,7 @@ _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has
 class Limits(NamedTuple):
     """How much of a result is looked at: text up to so many bytes is parsed, so many values are walked."""
 
-    max_bytes: int = 1 << 24
+    max_bytes: int = ALL_LIMITS.bytes
     max_nodes: int = MAX_LEAVES
 
 
@@ -53,6 +55,7 @@ class Document:
         leaves: the scalars at each path (see ``walk.py``), sampled in long lists and bounded.
         forms: the path and the keys in order of the objects met, each once.
         complete: False where the walk had to leave something out.
+        unread: what of the result is not in ``value``, in words: it is too large, too deep; "" where all of it is.
         open_forms: those of the objects in which a keyed text ends.
         unclosed: a quote or bracket that text opened is still open at its end.
         size: length of ``text`` in bytes.
@@ -65,7 +68,7 @@ class Document:
 
     __slots__ = (
         "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured", "kind", "layout",
-        "leaves", "numbers", "open_forms", "size", "text", "unclosed", "value",
+        "leaves", "numbers", "open_forms", "size", "text", "unclosed", "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
@@ -78,6 +81,7 @@ class Document:
         self.open_forms: list[Form] = []
         self.layout: Layout | None = None
         self.complete: bool = True
+        self.unread: str = ""
         self.unclosed: bool = False
         self.digest: int = digest(text)
         self.size: int = len(text)
@@ -89,7 +93,10 @@ class Document:
 
 
 def read(result: Any, limits: Limits = LIMITS) -> Document:
-    """Read any Python object as a tool result. Never raises.
+    """Read any Python object as a tool result.
+
+    Raises:
+        RuntimeError: where another thread changes it meanwhile; ``read_copy`` reads it then. It raises nothing else.
 
     >>> document = read('{"rows": [{"id": 1}, {"id": 2}]}')
     >>> document.kind, document.leaves
@@ -100,17 +107,28 @@ def read(result: Any, limits: Limits = LIMITS) -> Document:
     if type(result) is bytes or type(result) is bytearray:
         return _read_text(result.decode("utf-8", "replace"), limits)
     walk = _walked(result, limits)
-    text, value = serialise(plain(result) if walk is None else result)
+    if walk is None:
+        return read_copy(result, limits)
+    text, value, cut = serialised(result)
     if type(value) is str:
-        return _read_text(value, limits)
-    if walk is not None and value is result:
+        return _read_text(value, limits, cut)
+    if value is result:
         document = _read_value(value, text, limits, walk)
         if document.layout is None or document.layout.is_plain:
             return document
-        text, value = serialise(plain(value))  # of tuples, UUIDs and enums, which orjson writes as they stand
-        if type(value) is str:
-            return _read_text(value, limits)
-    return _read_value(value, text, limits)
+        return read_copy(value, limits)  # of tuples, UUIDs and enums, which orjson writes as they stand
+    return _read_value(value, text, limits, cut=cut)
+
+
+def read_copy(result: Any, limits: Limits = LIMITS) -> Document:
+    """``read``, of a plain copy: of any object, also of one that another thread is changing."""
+    text, value, cut = _copied(result)
+    return _read_text(value, limits, cut) if type(value) is str else _read_value(value, text, limits, cut=cut)
+
+
+def _copied(value: Any) -> Serialised:
+    made, cut = made_plain(value)
+    return Serialised(orjson.dumps(made), made, cut)
 
 
 def _walked(result: Any, limits: Limits) -> Walk | None:
@@ -118,6 +136,8 @@ def _walked(result: Any, limits: Limits) -> Walk | None:
     walk = Walk(limits.max_nodes)
     try:
         walk.visit(result)
+    except RuntimeError:  # it was changed under way
+        raise
     except Exception:  # keys and values may be of any class, with code of their own
         return None
     # Tuples are not walked through, but would be written: their parts may be shared as those of lists may.
@@ -125,7 +145,9 @@ def _walked(result: Any, limits: Limits) -> Walk | None:
     return None if heavy and weighs_too_much(result) else walk
 
 
-def _read_value(value: Any, text: bytes, limits: Limits, walk: Walk | None = None, kind: str = "") -> Document:
+def _read_value(
+    value: Any, text: bytes, limits: Limits, walk: Walk | None = None, kind: str = "", cut: str = ""
+) -> Document:
     """The document of a value that is JSON's own, or is shown by the layout not to be."""
     if text in EMPTY:
         return Document(value, text, "empty")
@@ -136,14 +158,25 @@ def _read_value(value: Any, text: bytes, limits: Limits, walk: Walk | None = Non
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
     document.layout = layout_of(walk.forms, walk.typed)
     document.is_error = reports_error(value)
+    if cut:
+        document.unread, document.complete = cut, False
     return document
 
 
-def _read_text(text: str, limits: Limits) -> Document:
+def _read_text(text: str, limits: Limits, cut: str = "") -> Document:
+    """The document of a text; ``cut`` says what of an object it stands for is not in it."""
     if len(text) > limits.max_bytes:
         document = Document(text[:MAX_SCANNED], text.encode("utf-8", "replace"), "large")
-        document.complete = False
+        document.unread, document.complete = cut or "larger than max_bytes", False
         return document
+    document = _read_form(text, limits)
+    if cut:
+        document.unread, document.complete = cut, False
+    return document
+
+
+def _read_form(text: str, limits: Limits) -> Document:
+    """The document of a text that is not too large, by the form that it is written in."""
     text = text.removeprefix("\ufeff")  # a byte order mark is no part of the text
     stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
     first = stripped[:1]
@@ -213,8 +246,8 @@ def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
             return _parse_literal(stripped, limits)
     if isinstance(value, str):
         return None  # a JSON string is read as the text that it was written in
-    canonical, value = serialise(value)
-    return _read_value(value, canonical, limits)
+    canonical, value, cut = serialised(value)
+    return _read_value(value, canonical, limits, cut=cut)
 
 
 def _parse_lines(stripped: str, limits: Limits) -> Document | None:
@@ -231,10 +264,12 @@ def _parse_lines(stripped: str, limits: Limits) -> Document | None:
         elif value is not None:
             return None
     else:
-        return _read_value(values, serialise(values)[0], limits, kind="lines")
+        canonical, _, cut = serialised(values)
+        return _read_value(values, canonical, limits, kind="lines", cut=cut)
     if line is not lines[-1] or not values:
         return None
-    document = _read_value(values, serialise(values)[0] + line.encode("utf-8", "replace"), limits, kind="lines")
+    canonical, _, cut = serialised(values)
+    document = _read_value(values, canonical + line.encode("utf-8", "replace"), limits, kind="lines", cut=cut)
     document.unclosed = True
     return document
 
@@ -250,8 +285,8 @@ def _parse_literal(stripped: str, limits: Limits) -> Document | None:
         return None
     if not isinstance(value, (dict, list, tuple, set)):
         return None
-    canonical, _ = serialise(value)
-    return _read_value(orjson.loads(canonical), canonical, limits, kind="literal")
+    canonical, _, cut = serialised(value)
+    return _read_value(orjson.loads(canonical), canonical, limits, kind="literal", cut=cut)
 
 
 def _is_open(text: str) -> bool:

@@ -29,16 +29,18 @@ from .calibration_file import Calibration, load_calibration
 from .canonical import as_name, plain, serialise
 from .case import Case
 from .changes import Change, changes_in, find_change
-from .checks.content import CONTENT, at_least, to_redact
-from .document import read
+from .checks.content import CONTENT, at_least, look_through, to_redact
+from .contract import Contract
+from .document import Document, read, read_copy
 from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
+from .least_verdict import least_verdict
 from .method import Check, Decision, Method
 from .own_signals import own_signals, with_own
 from .persistence import Backlog, Persistence, document_name, incident_of
 from .profile import ToolProfile, parse_profile
 from .profile_loading import profiles_in
-from .reasons import why_not_as_posterior
+from .reasons import SAID, graver, why_not_as_posterior
 from .reference import Reference
 from .reference.baseline import MIN_CALLS
 from .reference.feedback import adapted as adapted_by_the_document
@@ -191,6 +193,9 @@ class VerificationEngine:
     ) -> VerificationResult:
         """Judge one executed call. Never raises, whatever the arguments.
 
+        What the arguments' and the result's own code raises while it is read is held, ``SystemExit`` too; only
+        ``KeyboardInterrupt`` goes through.
+
         Args:
             tool: the tool's name.
             args: its arguments, any object.
@@ -203,16 +208,30 @@ class VerificationEngine:
         """
         session = None if session_id is None else as_name(session_id)
         name = None if call_id is None else as_name(call_id)
-        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, bool(is_error))
+        is_error = is_error if type(is_error) is bool else _is_true(is_error)
+        learn = learn if type(learn) is bool else _is_true(learn)
+        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
         state = self._tools.find(call.tool, keep=learn)
-        document, arguments = read(result, state.contract.limits), Arguments(args)
-        if call.is_error:
+        contract = state.contract
+        unread = ""
+        try:
+            document, arguments = read(result, contract.limits), Arguments(args)
+        except Exception as error:  # another thread is changing them
+            _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
+            document, arguments = _copied(call, contract)
+            unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
+        if is_error:
             document.is_error = True
+        # Before the tool's lock is taken: of a large result this takes its time, and no other call is to wait for it.
+        content = look_through(contract, document) if contract.profile.content else None
         with state.lock:
             prior = state.in_force.prior
-            case = Case(call, document, state.contract, state.memory, state.in_force, arguments, state.factors)
+            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors)
+            case.found = content
             signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
-            closed = state.contract.profile.on_error == "closed"
+            if unread:
+                failed.insert(0, "reading the call")
+            closed = contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             if learn and not (failed and closed):
@@ -228,16 +247,23 @@ class VerificationEngine:
             if learn:
                 state.count(case)
         note = why_not_as_posterior(case, signals, decision, settled)
-        if not state.contract.declared:
-            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {_HELD_TO[self.mode]}"
         verdict = settled.verdict
+        if contract.declares:
+            least, unchecked = least_verdict(case, signals)
+            if unchecked:
+                verdict = graver(verdict, least)
+                note += f"{'; ' * bool(note)}{SAID[least]} at least: {unchecked}"
+        if unread:
+            note += f"{'; ' * bool(note)}{unread}"
+        if not contract.declared:
+            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {_HELD_TO[self.mode]}"
         if failed and closed:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
         elif trusted:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
         found = VerificationResult(
             verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
-            call.tool, name, note, to_redact(case, signals) if state.contract.profile.content else (),
+            call.tool, name, note, to_redact(case, signals) if contract.profile.content else (),
             None if settled.incident is None else settled.incident.id, settled.asked,
         )  # fmt: skip
         if not learn:
@@ -538,6 +564,21 @@ class VerificationEngine:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _is_true(value: object) -> bool:
+    """Whether a value counts as true; one whose own code fails does not."""
+    try:
+        return bool(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return False
+
+
+def _copied(call: ToolCall, contract: Contract) -> tuple[Document, Arguments]:
+    """The call as a copy holds it that is made at one blow."""
+    return read_copy(call.result, contract.limits), Arguments(plain(call.args))
 
 
 def _redacted_call(call: ToolCall) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from agentguard.stores.flusher import new_worker
 from .absorbing import absorb
 from .baseline import ToolMemory
 from .census import added
+from .count_checks import check_counts
 from .registry import ToolState
 
 __all__ = ["Fleet", "sayable"]
@@ -44,25 +45,32 @@ class Fleet:
         self._unsent: dict[str, dict[str, int]] = {}
         self._pending: Delta | None = None
 
+    def forgotten(self) -> None:
+        """The store has lost its counts: those of others count from now on."""
+        self._known, self._calls, self._hour = {}, {}, 0
+
     def send(self, tools: Tools) -> None:
         """Hand over what was counted since the last time.
 
         Raises:
             StoreError: where the store cannot be reached; it is handed over once, the next time.
         """
-        if self._pending is None:
-            for tool, state in tools:
-                if state.census is not None:
-                    with state.lock:
-                        counts = state.census.take()
-                    if counts:
-                        self._unsent[sayable(tool)] = added(self._unsent.get(sayable(tool), {}), counts)
-            if not self._unsent:
-                return
+        if self._pending is not None:
+            self._deliver(self._pending)  # the same delta again: the answer was lost
+        for tool, state in tools:
+            if state.census is not None:
+                with state.lock:
+                    counts = state.census.take()
+                if counts:
+                    self._unsent[sayable(tool)] = added(self._unsent.get(sayable(tool), {}), counts)
+        if self._unsent:
             self._pending = Delta(self._worker, self._sequence + 1, self._unsent)
             self._unsent = {}
-        hour = self._store.merge(self._pending)  # the same delta again, where the answer was lost
-        for tool, sent in self._pending.counts.items():
+            self._deliver(self._pending)
+
+    def _deliver(self, delta: Delta) -> None:
+        hour = self._store.merge(delta)
+        for tool, sent in delta.counts.items():
             if tool in self._known:
                 self._known[tool][hour] = added(self._known[tool].get(hour, {}), sent)
         self._sequence += 1
@@ -100,6 +108,7 @@ def _take_in(state: ToolState, counts: dict[str, int]) -> None:
     if counts and isinstance(memory, ToolMemory):
         with state.lock:
             try:
+                check_counts(counts)  # of an hour that was forgotten under way, parts of the sums may be left
                 absorb(memory, counts)
             except Exception as error:  # the store may hold what no worker wrote
                 _log.error("what other workers counted of a tool cannot be used: %s", type(error).__name__)

@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 from agentguard.errors import DataError
 
 from .changes import STATES, Change
+from .count_checks import MAX_COUNT
 from .incidents import MAX_INCIDENTS, MAX_SAME, MAX_SESSIONS, MAX_TRAITS, Incident, Incidents, _Same
 from .snapshot import decode, encode
 from .types import Verdict
@@ -105,10 +106,10 @@ def _incident(fields: Any) -> Incident:
             value, fresh = fields[name], getattr(incident, name)
             if name == "sessions" and type(value) is list:
                 value = {session for session in value if session is None or type(session) is str}
-            if type(value) is not type(fresh) or (type(value) is int and value < 0):
+            if type(value) is not type(fresh) or (type(value) is int and not 0 <= value <= MAX_COUNT):
                 raise ValueError("an incident is damaged")
             setattr(incident, name, value)
-    if len(incident.sessions) > MAX_SESSIONS:
+    if len(incident.sessions) > MAX_SESSIONS or incident.blocked > incident.calls:
         raise ValueError("an incident is damaged")
     return incident
 
@@ -117,6 +118,7 @@ def _same(
     key: Any, digest: Any, id_: Any, verdict: Any, posterior: Any, session: Any, asked: Any, *, by_id: Any
 ) -> tuple[tuple[bytes, int], _Same]:
     sound = type(key) is bytes and type(digest) is int and type(posterior) is float and type(asked) is int
+    sound = sound and 0.0 <= posterior <= 1.0 and 0 <= asked <= MAX_COUNT
     if not sound or verdict not in _VERDICTS or not (session is None or type(session) is str):
         raise ValueError("a call is damaged")
     one = _Same(verdict, posterior, by_id[id_], session)

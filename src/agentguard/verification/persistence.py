@@ -12,22 +12,24 @@ reached, the engine goes on with what it has; documents, counts and audit record
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from threading import Lock
 from typing import Any, NamedTuple
 
+from agentguard import forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.flusher import Flusher
 
 from .audit import Audit
-from .changes import ChangeLog, ChangeState
+from .changes import CHANGES, ChangeLog, ChangeState
 from .fleet import Fleet, sayable
 from .incident_snapshot import encode_incidents, follow_changes, incident_of, restore_incidents
 from .incidents import Incidents, incident_id
 from .method import Method
-from .registry import Registry, ToolState
+from .record_checks import check_record
+from .registry import Registry, Remembered, ToolState
 from .snapshot import encode, restore
 
 __all__ = ["FEEDBACK", "VERSION", "Backlog", "Persistence", "document_name", "incident_of", "label_of", "learned_in"]
@@ -37,6 +39,7 @@ VERSION = 1
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
 """By version: makes what the next version holds. New fields of records need none (see ``snapshot``)."""
 
+MAX_EVICTED = 1_000  # tools that wait for the store
 AT_ONCE = 50  # documents in one save
 SHARED_EVERY = 10  # flushes: what all tools have in common is large, and changes with every call
 PULL_EVERY = 5  # flushes
@@ -85,14 +88,15 @@ class Persistence:
     def __init__(self, store: Store, method: Method, mode: str, audit: Audit) -> None:
         self._store, self._method, self._mode, self._audit = store, method, mode, audit
         self.store = store
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.PERSISTENCE)
         self._registry: Registry | None = None
         self._failing = False
         self._started = False
         self._unread: set[str] = set()  # documents that could not be read when they were needed
         self._read = 0
         self._own: set[int] = set()  # events of the log that were applied before they were read from it
-        self._loaded: Mapping[str, Any] | None = None
+        self._evicted: OrderedDict[str, ToolState] = OrderedDict()  # used under the registry's lock
+        self._epoch: str | None = None
         self._flushes = 0
         self._fleet = Fleet(store)
         self.changes = ChangeLog(store)
@@ -111,6 +115,8 @@ class Persistence:
         self._started = True
         if self._store.flush_seconds is not None:
             self._flusher = Flusher(self, self._store.flush_seconds)
+            if not self._store.is_near:
+                self._audit.outbox.hurry = self.changes.hurry = self._flusher.hurry
 
     def close(self) -> None:
         """End the write-behind, after a last flush.
@@ -120,25 +126,22 @@ class Persistence:
         """
         if self._flusher is not None:
             self._flusher.stop()
-            self._flusher = None
+            self._flusher = self._audit.outbox.hurry = self.changes.hurry = None
         self.flush()
 
     # --- Documents in ---
 
-    def remembered(self, tool: str) -> Any:
-        """The memory of a tool as it was last saved, or a new one. Never raises."""
-        memory = self._method.new_memory(tool)
-        self._loaded = self._load(document_name(self._mode, tool), memory)
-        return memory
+    def remembered(self, tool: str) -> Remembered:
+        """What was last saved of a tool, or nothing yet. Waits for the store, and never raises."""
+        memory, incidents = self._method.new_memory(tool), Incidents(holds=self._method.holds)
+        document = self._load(document_name(self._mode, tool), memory)
+        follows = self._take_in(incidents, document) if document is not None and document.get("tool") == tool else 0
+        return Remembered(memory, incidents, follows)
 
-    def incidents(self, tool: str) -> Incidents:
-        """What is on record of a tool's changes, to go on from. Never raises."""
-        result = Incidents(holds=self._method.holds)
-        document, self._loaded = self._loaded, None  # of the tool whose memory was just asked for
-        after = self._take_in(result, document) if document is not None and document.get("tool") == tool else 0
-        # The document may be older than the log, where a process was killed; what it has left behind is not met anew.
-        follow_changes(result, self.changes.of(tool, after))
-        return result
+    def followed(self, tool: str, remembered: Remembered) -> Incidents:
+        """The incidents of a tool, with what the log says of them since: they may be older, where a process died."""
+        follow_changes(remembered.incidents, self.changes.of(tool, remembered.follows))
+        return remembered.incidents
 
     def _take_in(self, incidents: Incidents, document: Mapping[str, Any]) -> int:
         """Take in the incidents of a document; the number of the event up to which it went along with the log."""
@@ -155,8 +158,7 @@ class Persistence:
     def _load_shared(self) -> None:
         shared = self._method.shared
         if shared is not None:
-            with shared.lock:
-                self._load(document_name(self._mode), shared)
+            self._load(document_name(self._mode), shared)
 
     def _load(self, name: str, record: Any) -> Mapping[str, Any] | None:
         if self._failing:  # no call waits for a store that is gone
@@ -172,7 +174,7 @@ class Persistence:
 
     def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> bool:
         try:
-            restore(record, learned_in(document))
+            restore(record, learned_in(document), check_record)
         except DataError as error:
             _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
             self._quietly(lambda: self._store.save({f"damaged:{name}": document}))
@@ -195,7 +197,7 @@ class Persistence:
         """How far the store is behind; None where nothing is written behind (no store, one in memory, closed)."""
         if self._flusher is None:
             return None
-        return Backlog(self._flushes, self._audit.waiting, self._failing)
+        return Backlog(self._flushes, len(self._audit.outbox), self._failing)
 
     def flush_quietly(self) -> None:
         """The same from the write-behind thread: a failure is logged once, and so is its end."""
@@ -203,24 +205,34 @@ class Persistence:
             self._quietly(lambda: self._flush(whole=False))
         self.changes.announce()
 
+    def hurry_quietly(self) -> None:
+        """Write what does not wait for a flush: audit records, changes, and tools for which there was no more room."""
+        with self._lock:
+            self._quietly(self._audit.outbox.flush)
+            self._quietly(self.changes.flush)
+            self._quietly(self._save_evicted)
+        self.changes.announce()
+
     def forked(self) -> None:
         """In a child process: what was counted before is the parent's to hand over."""
-        self._lock = Lock()
         self.changes.forked()
+        self._audit.outbox.forked()
+        self._evicted.clear()
         self._fleet.begin()
         for _, state in self._tools():
             if state.census is not None:
                 state.census.take()
 
     def _flush(self, *, whole: bool) -> None:
-        self._follow()
+        whole |= self._follow()
+        tools = self._tools()
         self._save_tools()
         if whole or self._flushes % SHARED_EVERY == SHARED_EVERY - 1:
             self._save_shared()
-        self._fleet.send(self._tools())
+        self._fleet.send(tools)
         if whole or self._flushes % PULL_EVERY == PULL_EVERY - 1:
             self._fleet.pull(self._tools())
-        self._audit.flush()
+        self._audit.outbox.flush()
         self._flushes += 1
         if self._failing:
             self._failing = False
@@ -240,16 +252,21 @@ class Persistence:
             _log.error("the store cannot be used, the guard goes on without it: %s", error)
 
     def _tools(self) -> list[tuple[str, ToolState]]:
-        return [] if self._registry is None else self._registry.known()
+        return [] if self._registry is None else [*self._evicted.items(), *self._registry.known()]
 
     # --- Labels ---
 
-    def _follow(self) -> None:
-        """Apply what others wrote to the logs of changes and of feedback: a label decides what a change is."""
+    def _follow(self) -> bool:
+        """Apply what others wrote to the logs of changes and of feedback: a label decides what a change is.
+
+        Returns:
+            True where the store has lost what it held, so that all of it is to be handed over again.
+        """
+        forgot = self._has_forgotten()
         self.changes.flush()  # first: a decision that came after a label stands over it
         registry = self._registry
         if registry is None:
-            return
+            return forgot
         decided = False
         for record in self._store.events(FEEDBACK, after=self._read):
             self._read = record.sequence
@@ -263,6 +280,33 @@ class Persistence:
                 _log.error("event %d of the log of feedback is no label, and is passed over", record.sequence)
         if decided:
             self.changes.flush()
+        return forgot
+
+    def _has_forgotten(self) -> bool:
+        """The store is another one than it was, or has fewer events: what is known here is made ready to be sent again.
+
+        Documents and changes are; labels, which only the log had in full, count on here and are lost to who starts
+        later.
+        """
+        standing = self._store.standing([FEEDBACK, CHANGES])
+        before, self._epoch = self._epoch, standing.epoch
+        read = {FEEDBACK: self._read, CHANGES: self.changes.applied}
+        fewer = [kind for kind, last in standing.last.items() if last < read.get(kind, 0)]
+        if before is None or (before == standing.epoch and not fewer):
+            return False
+        _log.error(
+            "the store has lost %s: what was learned and decided is handed over again; labels given before count in "
+            "workers that run now, and no longer in those that start later",
+            "all that it held" if before != standing.epoch else f"the newest events of {' and '.join(fewer)}",
+        )
+        self._read = standing.last[FEEDBACK] if before == standing.epoch else 0
+        self._own.clear()
+        self._audit.forgotten()
+        self._fleet.forgotten()
+        self.changes.forgotten()
+        for _, state in self._tools():
+            state.changed = True
+        return True
 
     def _reset(self, registry: Registry, event: Mapping[str, Any]) -> None:
         tool = str(event["reset"])
@@ -313,25 +357,43 @@ class Persistence:
     # --- Documents out ---
 
     def evicted(self, tool: str, state: ToolState) -> None:
-        """Keep what was learned of a tool for which there is no more room."""
+        """Keep what was learned of a tool for which there is no more room, until it is in the store."""
         if state.changed and self._store.flush_seconds is not None:
-            self._quietly(lambda: self._save([(tool, state)]))
+            self._evicted[tool] = state
+            if len(self._evicted) > MAX_EVICTED:
+                lost, _ = self._evicted.popitem(last=False)
+                _log.error("what was learned of %r is lost: the store does not come after", lost)
+            if self._flusher is not None:
+                self._flusher.hurry()
+
+    def reclaimed(self, tool: str) -> ToolState | None:
+        """A tool that was evicted, and is not in the store yet."""
+        return self._evicted.pop(tool, None)
 
     def _save_tools(self) -> None:
+        self._save_evicted()
         changed = [(tool, state) for tool, state in self._tools() if state.changed]
         for begin in range(0, len(changed), AT_ONCE):
             self._save(changed[begin : begin + AT_ONCE])
+
+    def _save_evicted(self) -> None:
+        while self._evicted:
+            some = [(tool, state) for tool, state in list(self._evicted.items())[:AT_ONCE]]
+            self._save(some)
+            for tool, state in some:
+                if self._evicted.get(tool) is state and not state.changed:
+                    self._evicted.pop(tool, None)
 
     def _save(self, tools: Iterable[tuple[str, ToolState]]) -> None:
         documents: dict[str, Any] = {}
         taken = []
         for tool, state in tools:
             name = document_name(self._mode, tool)
+            missed = self._missed(name)
             with state.lock:
-                if name in self._unread:
-                    missed = self._catch_up(name, state.memory)
-                    if missed is not None:
-                        self._take_in(state.incidents, missed)
+                if missed is not None:
+                    self._catch_up(name, state.memory, missed)
+                    self._take_in(state.incidents, missed)
                 document = {"version": VERSION, "tool": tool, "learned": encode(state.memory)}
                 incidents = encode_incidents(state.incidents)
                 if incidents is not None:
@@ -353,23 +415,28 @@ class Persistence:
         if shared is None:
             return
         name = document_name(self._mode)
+        missed = self._missed(name)
         with shared.lock:
-            if name in self._unread:
-                self._catch_up(name, shared)
+            if missed is not None:
+                self._catch_up(name, shared, missed)
             learned = encode(shared)
         self._store.save({name: {"version": VERSION, "learned": learned}})
 
-    def _catch_up(self, name: str, record: Any) -> Mapping[str, Any] | None:
-        """A document that could not be read in time stands over what was learned without it, where it is of more."""
+    def _missed(self, name: str) -> Mapping[str, Any] | None:
+        """A document that could not be read when it was needed."""
+        if name not in self._unread:
+            return None
         document = self._store.load([name]).get(name)
         self._unread.discard(name)
-        if document is not None:
-            fresh = encode(record)
-            before = _experience(record)
-            self._restore(name, record, document)
-            if _experience(record) < before:
-                restore(record, fresh)
         return document
+
+    def _catch_up(self, name: str, record: Any, document: Mapping[str, Any]) -> None:
+        """A document that could not be read in time stands over what was learned without it, where it is of more."""
+        fresh = encode(record)
+        before = _experience(record)
+        self._restore(name, record, document)
+        if _experience(record) < before:
+            restore(record, fresh)
 
 
 def _experience(record: Any) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Final
+
+from agentguard import forks
 
 from .canonical import digest
 from .decision import new_scores
@@ -24,7 +25,7 @@ class Pool:
     """One for all tools of an engine, used under its lock; bounded."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = forks.lock(forks.Rank.POOL)
         self.echoes = EchoPool()
         self.scores = new_scores()
         self.broken = Rate()

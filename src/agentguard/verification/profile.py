@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import re2
 from pydantic import (
@@ -27,19 +27,22 @@ from agentguard.content.results import KINDS
 from agentguard.errors import Problem, ProfileError
 
 from .field_path import FieldPath
-
-if TYPE_CHECKING:
-    import jsonschema_rs
+from .json_schema import schema_validator
+from .output_schema import compiled
+from .patterns import backtracking
 
 __all__ = ["DeclaredEcho", "ToolProfile", "parse_profile", "schema_validator"]
 
 _SHOWN = 80  # characters of a faulty value in a message
+_LONE = re.compile(r"[\ud800-\udfff]")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
 def _quoted(text: str) -> str:
-    """Text as YAML reads it back."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    """Text as YAML reads it back; a lone surrogate, which no message can hold, by its number."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return json.dumps(text, ensure_ascii=_LONE.search(text) is not None)
 
 
 def _no_bare_text(value: Any) -> Any:
@@ -146,7 +149,9 @@ class ToolProfile(BaseModel):
     required_fields: FieldNames = Field(default=(), description="Fields that every real result has.")
     forbidden_fields: FieldNames = Field(default=(), description="Fields that no real result has.")
     regex_engine: Literal["re2", "re"] = Field(
-        default="re2", description="`re2` runs in linear time; `re` allows lookaround and reads the first 20,000 bytes."
+        default="re2",
+        description="`re2` runs in linear time; `re` allows lookaround, and searches the first 20,000 bytes for a "
+        "tenth of a second at most.",
     )
     response_patterns: Patterns = Field(
         default=(), description="Regular expressions; a real result matches at least one, as compact JSON or text."
@@ -225,7 +230,7 @@ class ToolProfile(BaseModel):
         if value is None:
             return None
         try:
-            schema_validator(value, info.data.get("regex_engine", "re2"))
+            compiled(value, info.data.get("regex_engine", "re2"))
         except (ValueError, TypeError, OverflowError) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             where = list(getattr(error, "instance_path", ()))
@@ -234,41 +239,18 @@ class ToolProfile(BaseModel):
         return value
 
 
-def schema_validator(schema: dict[str, Any] | bool, regex_engine: str = "re2") -> jsonschema_rs.Validator:
-    """The compiled form of ``output_schema``. It never reads another document, from the network or from disk.
-
-    With ``re2`` the regular expressions in it run in linear time; with ``re`` they may look around, and backtrack.
-
-    Raises:
-        ValueError: where the schema is not one, refers to another document, or has a pattern that does not compile.
-
-    >>> schema_validator({"type": "object"}).is_valid([])
-    False
-    """
-    import jsonschema_rs  # takes 9 ms, and few profiles have a schema
-
-    if regex_engine == "re2":
-        return jsonschema_rs.validator_for(
-            schema, retriever=_refuse_reference, pattern_options=jsonschema_rs.RegexOptions()
-        )
-    return jsonschema_rs.validator_for(schema, retriever=_refuse_reference)
-
-
-def _refuse_reference(uri: str) -> Any:
-    raise ValueError(f"{uri} is another document; write what it says into $defs")
-
-
 def regex_problem(pattern: str, engine: str) -> str | None:
     """Why a pattern does not compile, or None."""
     try:
         if engine == "re":
             re.compile(pattern)
+            backtracking(pattern)
             return None
         options = re2.Options()
         options.log_errors = False
         re2.compile(pattern, options=options)
         return None
-    except (re.error, re2.error, RecursionError, OverflowError) as error:
+    except (re.error, re2.error, RecursionError, OverflowError, ValueError) as error:
         said = error.args[0] if error.args else ""
         reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from threading import Lock
+
+from agentguard import forks
 
 from .profile import ToolProfile
 
@@ -30,7 +31,7 @@ class ProfileIndex:
 
     def __init__(self, profiles: Iterable[ToolProfile] = ()) -> None:
         """Start from these profiles; more can be added."""
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
         self._profiles: dict[str, ToolProfile] = {}
         self._aliases: dict[str, ToolProfile] = {}
         self._patterns: tuple[_Pattern, ...] = ()

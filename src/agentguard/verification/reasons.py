@@ -11,10 +11,19 @@ from .incidents import Settled
 from .method import Decision
 from .types import SignalResult, Verdict
 
-__all__ = ["why_not_as_posterior"]
+__all__ = ["SAID", "graver", "why_not_as_posterior"]
 
 _GRAVITY: Final[dict[Verdict, int]] = {"accept": 0, "flag": 1, "block": 2}
-_SAID: Final[dict[Verdict, str]] = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
+SAID: Final[dict[Verdict, str]] = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
+
+
+def graver(one: Verdict, other: Verdict) -> Verdict:
+    """The graver of two verdicts.
+
+    >>> graver("flag", "accept"), graver("flag", "block")
+    ('flag', 'block')
+    """
+    return one if _GRAVITY[one] >= _GRAVITY[other] else other
 
 
 def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision: Decision, settled: Settled) -> str:
@@ -29,7 +38,7 @@ def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision:
     verdict, incident = settled.verdict, settled.incident
     if verdict == "accept" and decision.posterior < case.settings.accept_below:
         return ""  # nearly every call
-    said = _SAID[verdict]
+    said = SAID[verdict]
     if settled.asked:
         times = "once" if settled.asked == 1 else f"{settled.asked} times"
         return f"{said} as it was before: this very call had this very result {times} already"

@@ -1,10 +1,11 @@
 """Receipts: proof that a tool message was really executed, by this guard, unaltered and once.
 
 The guard that executed a call signs what the model is shown. Whoever reads the transcript later knows with certainty
-which tool messages are executed results: one without a receipt was never executed, or was edited.
+which tool messages are executed results: one without a receipt was never executed, could not be signed, or was edited.
 
-A receipt is text: ``v1.<payload>.<mac>``, the payload base64url JSON of the digests, the mac HMAC-SHA256 (RFC 2104)
-over it. It holds no content: arguments and result stand in it as SHA-256 digests only.
+A receipt is text: ``v2.<payload>.<mac>``, the payload base64url JSON of the digests, the mac HMAC-SHA256 (RFC 2104)
+over it. It holds no content: arguments and result stand in it as SHA-256 digests only, of their one text in
+``agentguard.verification.signed_form``. All of a value is signed, or none: what JSON cannot say in one way is refused.
 """
 
 from __future__ import annotations
@@ -13,23 +14,33 @@ import hmac
 import logging
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
+from contextlib import suppress
 from enum import Enum
 from hashlib import sha256
-from typing import Any, NamedTuple
+from math import isfinite
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from agentguard.errors import ConfigurationError, StoreError
+from agentguard.errors import ConfigurationError, ReceiptError
 from agentguard.stores import Store
+from agentguard.stores.outbox import Outbox
 
-from .canonical import as_name, plain
+from .signed_form import signed_form
 
-__all__ = ["Receipt", "ReceiptLedger", "ReceiptSigner", "ReceiptStatus"]
+__all__ = ["CLOCK_SKEW", "Receipt", "ReceiptLedger", "ReceiptSigner", "ReceiptStatus"]
 
-SHORTEST_KEY = 16
-LONGEST_TOKEN = 16_384
-VERSION = "v1"
-RECEIPTS = "receipts"
+#: Seconds by which the clock of the machine that signed may be ahead of the one that checks.
+CLOCK_SKEW: Final = 60.0
+
+SHORTEST_KEY: Final = 16
+LONGEST_NAME: Final = 1_000
+LONGEST_TOKEN: Final = 16_384
+MOST_TOLD: Final = 1_000
+VERSION: Final = "v2"
+RECEIPTS: Final = "receipts"
+MAX_WAITING: Final = 10_000  # records
+_HASHED: Final = "sha256:"
 _log = logging.getLogger("agentguard")
 
 
@@ -43,6 +54,7 @@ class ReceiptStatus(Enum):
     OTHER_CALL = "replayed"  # a true receipt of another call, or shown a second time
     OTHER_SESSION = "from another session"
     EXPIRED = "expired"
+    AHEAD = "from the future"  # issued later than now, by more than clocks differ
 
     @property
     def is_genuine(self) -> bool:
@@ -51,7 +63,11 @@ class ReceiptStatus(Enum):
 
 
 class Receipt(NamedTuple):
-    """What was signed. Digests are SHA-256 in hexadecimal; ``issued_at`` is seconds since the epoch."""
+    """What was signed. Digests are SHA-256 in hexadecimal; ``issued_at`` is seconds since the epoch.
+
+    A name (``tool``, ``call_id``, ``session_id``) of more than 1,000 bytes, and one with half a surrogate pair, which
+    UTF-8 has no bytes for, stands as ``sha256:`` and the digest of its text.
+    """
 
     tool: str
     args_digest: str
@@ -61,23 +77,14 @@ class Receipt(NamedTuple):
     issued_at: float
 
 
-def _name(value: Any) -> str:
-    """As the name is remembered, but for lone surrogates, which JSON has no bytes for."""
-    return as_name(value).encode("utf-8", "replace").decode()
-
-
-def _digest(value: Any) -> str:
-    """SHA-256 of the canonical JSON: equal for equal values, whatever the order of keys."""
-    return sha256(orjson.dumps(plain(value), option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
 class ReceiptSigner:
     """Signs executed calls and checks receipts.
 
     Args:
         key: at least 16 bytes, shared by all processes that must accept each other's receipts.
         store: keeps a record of each receipt in its log ``"receipts"``, digests and no content, before ``sign``
-            returns. A store that fails is logged and stops no call: the receipt is as good without.
+            returns; behind it, where the store is not near. A store that fails is logged and stops no call: the
+            receipt is as good without.
 
     Raises:
         ConfigurationError: where the key is too short.
@@ -94,26 +101,54 @@ class ReceiptSigner:
         if not isinstance(key, bytes) or len(key) < SHORTEST_KEY:
             raise ConfigurationError(f"a receipt key must be at least {SHORTEST_KEY} bytes")
         self._key = key
-        self._store = store
+        self._outbox = None if store is None else Outbox(store, RECEIPTS, "a receipt", MAX_WAITING)
+        if self._outbox is not None:
+            self._outbox.write_behind()
+        self._told: OrderedDict[str, None] = OrderedDict()
 
     def sign(
         self, tool: str, args: Any, shown: Any, *, call_id: str, issued_at: float, session_id: str | None = None
     ) -> str:
-        """A receipt for a call that was executed; ``shown`` is the result as the model gets it."""
-        session = None if session_id is None else _name(session_id)
-        receipt = Receipt(_name(tool), _digest(args), _digest(shown), _name(call_id), session, issued_at)
-        if self._store is not None:
-            self._put_on_record(self._store, receipt)
+        """A receipt for a call that was executed; ``shown`` is the result as the model gets it.
+
+        Raises:
+            ReceiptError: where not all of it can be signed: ``args`` or ``shown`` is no JSON value, or has more than
+                200,000 values or 16 MiB of text; a name is no text; ``issued_at`` is no finite number.
+        """
+        at = _seconds(issued_at)
+        if at is None:
+            raise ReceiptError("issued_at", "issued_at", "it must be a finite number of seconds since the epoch")
+        receipt = Receipt(
+            _name(tool, "tool"),
+            _digest(args, "args"),
+            _digest(shown, "shown"),
+            _name(call_id, "call_id"),
+            None if session_id is None else _name(session_id, "session_id"),
+            at,
+        )
+        if self._outbox is not None:
+            self._outbox.put(receipt._asdict())
         payload = urlsafe_b64encode(orjson.dumps(receipt._asdict())).rstrip(b"=").decode()
         return f"{VERSION}.{payload}.{self._mac(payload)}"
 
-    @staticmethod
-    def _put_on_record(store: Store, receipt: Receipt) -> None:
+    def sign_if_possible(
+        self, tool: str, args: Any, shown: Any, *, call_id: str, issued_at: float, session_id: str | None = None
+    ) -> str | None:
+        """The receipt, or None where ``sign`` refuses: that is logged once a tool, in words without content."""
         try:
-            store.append(RECEIPTS, receipt._asdict())
-        except Exception as error:
-            reason = error if isinstance(error, StoreError) else type(error).__name__
-            _log.error("a receipt for %r is not on record: %s", receipt.tool, reason)
+            return self.sign(tool, args, shown, call_id=call_id, issued_at=issued_at, session_id=session_id)
+        except ReceiptError as error:
+            self._tell(tool, error)
+            return None
+
+    def _tell(self, tool: Any, error: ReceiptError) -> None:
+        name = str.__str__(tool)[:LONGEST_NAME] if issubclass(type(tool), str) else "?"
+        if name in self._told:
+            return
+        self._told[name] = None
+        if len(self._told) > MOST_TOLD:
+            self._told.popitem(last=False)
+        _log.error("a result of %r has no receipt, for %s cannot be signed: %s", name, error.part, error.reason)
 
     def read(self, token: object) -> Receipt | None:
         """The receipt in a token that was signed with this key; None for anything else."""
@@ -123,7 +158,11 @@ class ReceiptSigner:
         payload, _, mac = rest.partition(".")
         if not hmac.compare_digest(mac, self._mac(payload)) or version != VERSION:
             return None
-        return Receipt(**orjson.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4))))
+        try:
+            receipt = Receipt(**orjson.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4))))
+        except (TypeError, ValueError):
+            return None  # signed with this key, by something else
+        return receipt if _is_sound(receipt) else None
 
     def check(
         self,
@@ -138,7 +177,7 @@ class ReceiptSigner:
         max_age: float | None = None,
         ledger: ReceiptLedger | None = None,
     ) -> ReceiptStatus:
-        """Hold a tool message against its receipt.
+        """Hold a tool message against its receipt. Never raises: what could not have been signed is altered.
 
         Args:
             token: the receipt as found; None where there is none.
@@ -147,8 +186,10 @@ class ReceiptSigner:
             shown: the result as the model got it.
             call_id: the call's id.
             session_id: the session that the transcript belongs to.
-            now: the time, in seconds since the epoch.
-            max_age: receipts older than so many seconds have expired; None: they never do.
+            now: the time, in seconds since the epoch; at one that is no finite number every receipt has expired.
+            max_age: receipts older than so many seconds have expired, and one that is more than ``CLOCK_SKEW`` seconds
+                ahead of ``now`` is from the future; by an age that is no finite number all have expired. None: when
+                they were issued is not looked at.
             ledger: remembers receipts, to notice one that is shown again.
         """
         if token is None:
@@ -156,20 +197,91 @@ class ReceiptSigner:
         receipt = self.read(token)
         if receipt is None:
             return ReceiptStatus.FORGED
-        if receipt.session_id != (None if session_id is None else _name(session_id)):
+        if not _is_session(receipt.session_id, session_id):
             return ReceiptStatus.OTHER_SESSION
-        if receipt.call_id != _name(call_id):
+        if not _is_name(receipt.call_id, call_id):
             return ReceiptStatus.OTHER_CALL
-        if (receipt.tool, receipt.args_digest, receipt.result_digest) != (_name(tool), _digest(args), _digest(shown)):
+        if not (
+            _is_name(receipt.tool, tool)
+            and _is_value(receipt.args_digest, args)
+            and _is_value(receipt.result_digest, shown)
+        ):
             return ReceiptStatus.ALTERED
-        if max_age is not None and now - receipt.issued_at > max_age:
-            return ReceiptStatus.EXPIRED
+        if (wrong := _wrong_time(receipt.issued_at, now, max_age)) is not None:
+            return wrong
         if ledger is not None and not ledger.first(receipt):
             return ReceiptStatus.OTHER_CALL
         return ReceiptStatus.EXECUTED
 
     def _mac(self, payload: str) -> str:
         return hmac.new(self._key, f"{VERSION}.{payload}".encode(), sha256).hexdigest()
+
+
+def _name(value: Any, part: str) -> str:
+    """A name as it stands in a receipt: as it is, or where it is long or not UTF-8, as its digest."""
+    if not issubclass(type(value), str):
+        raise ReceiptError(part, part, "it must be text")
+    text = str.__str__(value)
+    written = signed_form(text, part)
+    if len(written) <= LONGEST_NAME and not text.startswith(_HASHED):
+        with suppress(UnicodeDecodeError):
+            return str(orjson.loads(written.decode()))
+    return f"{_HASHED}{sha256(written).hexdigest()}"
+
+
+def _digest(value: Any, part: str) -> str:
+    """SHA-256 of the value's one text: of equal JSON values equal, of others another."""
+    return sha256(signed_form(value, part)).hexdigest()
+
+
+def _is_sound(receipt: Receipt) -> bool:
+    """Every field is what ``sign`` puts there."""
+    session = "" if receipt.session_id is None else receipt.session_id
+    texts = (receipt.tool, receipt.args_digest, receipt.result_digest, receipt.call_id, session)
+    return all(type(text) is str for text in texts) and _seconds(receipt.issued_at) is not None
+
+
+def _is_name(signed: str, found: Any) -> bool:
+    try:
+        return _name(found, "") == signed
+    except ReceiptError:
+        return False
+
+
+def _is_session(signed: str | None, found: Any) -> bool:
+    return found is None if signed is None else _is_name(signed, found)
+
+
+def _is_value(signed: str, found: Any) -> bool:
+    try:
+        return _digest(found, "") == signed
+    except ReceiptError:
+        return False
+
+
+def _seconds(value: Any) -> float | None:
+    """A finite number as a float; None for anything else."""
+    kind = type(value)
+    if kind is bool or not issubclass(kind, (int, float)):
+        return None
+    try:
+        made = int.__float__(value) if issubclass(kind, int) else float.__float__(value)
+    except OverflowError:
+        return None
+    return made if isfinite(made) else None
+
+
+def _wrong_time(issued_at: float, now: Any, max_age: Any) -> ReceiptStatus | None:
+    """What is wrong with the time of a receipt, if anything."""
+    at, most = _seconds(now), _seconds(0.0 if max_age is None else max_age)
+    if at is None or most is None:
+        return ReceiptStatus.EXPIRED
+    if max_age is None:
+        return None
+    age = at - issued_at
+    if age < -CLOCK_SKEW:
+        return ReceiptStatus.AHEAD
+    return ReceiptStatus.EXPIRED if age > most else None
 
 
 class ReceiptLedger:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
+from agentguard import forks
 from agentguard.errors import ConfigurationError
 
 from .calibration import Counted, LabelCounts, adapted, factors, together
@@ -20,7 +20,7 @@ from .profile import ToolProfile
 from .profile_index import ProfileIndex
 from .settings import Settings
 
-__all__ = ["Registry", "ToolState", "Warden"]
+__all__ = ["Registry", "Remembered", "ToolState", "Warden"]
 
 MAX_TOOLS = 10_000
 MAX_LABELLED = 100_000  # tools; a label's counts are small, and outlive the rest of what is known of a tool
@@ -37,17 +37,34 @@ class _Label(NamedTuple):
     everywhere: Counted
 
 
+class Remembered(NamedTuple):
+    """What is on record of a tool.
+
+    Attributes:
+        memory: what was learned of it so far, or nothing yet.
+        incidents: its changes.
+        follows: the number of the event of the log of changes up to which the incidents go along with it.
+    """
+
+    memory: Any
+    incidents: Incidents
+    follows: int
+
+
 class Warden(Protocol):
     """Where the memory of a tool comes from, and where it goes when there is no more room for it."""
 
-    def remembered(self, tool: str) -> Any:
-        """What was learned of a tool so far, or nothing yet: never raises."""
+    def remembered(self, tool: str) -> Remembered:
+        """What is on record of a tool; waits for the store, and never raises."""
 
-    def incidents(self, tool: str) -> Incidents:
-        """What is known of a tool's changes: never raises."""
+    def followed(self, tool: str, remembered: Remembered) -> Incidents:
+        """The incidents of a tool, with what came since they were put on record; waits for nothing."""
 
     def evicted(self, tool: str, state: ToolState) -> None:
-        """There is no more room for a tool: never raises."""
+        """There is no more room for a tool; waits for nothing."""
+
+    def reclaimed(self, tool: str) -> ToolState | None:
+        """A tool that was evicted, and is not in the store yet."""
 
 
 class ToolState:
@@ -72,7 +89,7 @@ class ToolState:
     def __init__(
         self, contract: Contract, memory: Any, settings: Settings, census: Census | None, incidents: Incidents
     ) -> None:
-        self.lock = Lock()
+        self.lock = forks.lock(forks.Rank.TOOL)
         self.contract = contract
         self.memory = memory
         self.settings = settings
@@ -115,7 +132,7 @@ class Registry:
         counting: bool,
         adapt: Callable[[Settings, LabelCounts], Settings] = adapted,
     ) -> None:
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.REGISTRY)
         self._warden = warden
         self._settings = settings
         self._counting = counting
@@ -134,22 +151,42 @@ class Registry:
     def find(self, tool: str, *, keep: bool) -> ToolState:
         """The tool's state; a new one is remembered only where ``keep`` is set."""
         with self._lock:
-            state = self._tools.get(tool)
-            if state is None:
+            state = self._known(tool, keep=keep)
+        if state is not None:
+            return state
+        # Read without the lock: a call of another tool does not wait for the store.
+        remembered = self._warden.remembered(tool)
+        with self._lock:
+            state = self._known(tool, keep=keep)
+            if state is None:  # else another thread has met it meanwhile
                 settings = self._settings.changed(**self._overrides.get(tool, {}))
                 census = Census() if self._counting else None
-                warden = self._warden
-                memory, incidents = warden.remembered(tool), warden.incidents(tool)
-                state = ToolState(self._contract(tool), memory, settings, census, incidents)
-                if keep:
-                    self._tools[tool] = state
-                    if len(self._tools) > MAX_TOOLS:
-                        self._warden.evicted(*self._tools.popitem(last=False))
-            elif keep:
-                self._tools.move_to_end(tool)
-            if state.version != self._version:
+                incidents = self._warden.followed(tool, remembered)
+                state = ToolState(self._contract(tool), remembered.memory, settings, census, incidents)
                 self._weigh(tool, state)
+                if keep:
+                    self._keep(tool, state)
             return state
+
+    def _known(self, tool: str, *, keep: bool) -> ToolState | None:
+        state = self._tools.get(tool)
+        if state is None:
+            state = self._warden.reclaimed(tool)
+            if state is None:
+                return None
+            state.contract = self._contract(tool)
+            state.settings = self._settings.changed(**self._overrides.get(tool, {}))
+            self._keep(tool, state)
+        elif keep:
+            self._tools.move_to_end(tool)
+        if state.version != self._version:
+            self._weigh(tool, state)
+        return state
+
+    def _keep(self, tool: str, state: ToolState) -> None:
+        self._tools[tool] = state
+        if len(self._tools) > MAX_TOOLS:
+            self._warden.evicted(*self._tools.popitem(last=False))
 
     def met(self, tool: str) -> ToolState | None:
         """The state of a tool that is in use; None of any other."""

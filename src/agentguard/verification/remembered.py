@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import Any, Generic, TypeVar
+
+from agentguard import forks
 
 __all__ = ["Remembered"]
 
@@ -30,7 +31,7 @@ class Remembered(Generic[Value]):
         self._share = room // 100
         self._values: dict[Any, Value] = {}
         self._weights: dict[Any, int] = {}
-        self._lock = Lock()
+        self._lock = forks.lock(forks.Rank.LEAF)
 
     def __len__(self) -> int:
         return len(self._values)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from agentguard.errors import ConfigurationError
 
-__all__ = ["Settings", "probability"]
+__all__ = ["Settings", "as_written", "is_ratio", "probability"]
+
+_MOST: Final = sys.float_info.max
+_LONG: Final = 1_000  # bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,9 @@ class Settings:
                 changes[name] = probability(name, value, high_open=name == "prior")
         if "likelihood_ratios" in changes:
             for signal, ratio in changes["likelihood_ratios"].items():
-                number = isinstance(ratio, (int, float)) and not isinstance(ratio, bool)
-                if not number or not 0 < ratio < math.inf:
-                    raise ConfigurationError(f"likelihood_ratios[{signal!r}] must be a positive number, not {ratio!r}")
+                if not is_ratio(ratio):
+                    said = f"likelihood_ratios[{as_written(signal)}] must be a positive number, not {as_written(ratio)}"
+                    raise ConfigurationError(said)
             changes["likelihood_ratios"] = {**self.likelihood_ratios, **changes["likelihood_ratios"]}
         settings = replace(self, **changes)
         if settings.accept_below > settings.block_at:
@@ -50,7 +53,28 @@ def probability(name: str, value: Any, *, low_open: bool = True, high_open: bool
     usable = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not usable or not 0 <= value <= 1 or (low_open and value == 0) or (high_open and value == 1):
         interval = f"{'(' if low_open else '['}0, 1{')' if high_open else ']'}"
-        long = isinstance(value, int) and value.bit_length() > 1_000  # Python does not write out integers without end
-        said = f"an integer of {value.bit_length():,} bits" if long else repr(value)
-        raise ConfigurationError(f"{name} must be a number in {interval}, not {said}")
+        raise ConfigurationError(f"{name} must be a number in {interval}, not {as_written(value)}")
     return float(value)
+
+
+def is_ratio(value: Any) -> bool:
+    """A positive number that a float can hold.
+
+    >>> is_ratio(11.3), is_ratio(0), is_ratio(10**400)
+    (True, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= _MOST
+
+
+def as_written(value: Any) -> str:
+    """A faulty value in a message. Python does not write out integers without end, wherever they stand in it.
+
+    >>> as_written("0.1"), as_written(-(10**5000)), as_written([10**5000])
+    ("'0.1'", 'an integer of 16,610 bits', 'a list that cannot be written out')
+    """
+    if isinstance(value, int) and value.bit_length() > _LONG:
+        return f"an integer of {value.bit_length():,} bits"
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be written out"

@@ -168,8 +168,13 @@ def decode(value: Any) -> Any:
         raise DataError(f"learned state is damaged: {type(error).__name__}") from None
 
 
-def restore(record: Any, written: Any) -> None:
+def restore(record: Any, written: Any, check: Callable[[Any], None] | None = None) -> None:
     """Put what was written of a record into one of the same class, in place.
+
+    Args:
+        record: is as new, or what it knows is replaced.
+        written: what ``encode`` gave.
+        check: raises a ``DataError`` where the record cannot be gone on with (see ``record_checks``).
 
     Raises:
         DataError: where it is not that of this class, or damaged; the record is as it was then.
@@ -184,9 +189,13 @@ def restore(record: Any, written: Any) -> None:
     try:
         for name, item in found.items():
             setattr(record, name, item)
-    except TypeError as error:  # compiled classes hold their fields to their types
+        if check is not None:
+            check(record)
+    except (DataError, TypeError) as error:  # compiled classes hold their fields to their types
         for name, item in before.items():
             setattr(record, name, item)
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"learned state is damaged: {error}") from None
 
 

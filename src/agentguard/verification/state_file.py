@@ -29,9 +29,10 @@ from agentguard.stores import Delta, Store
 from .audit import AUDIT
 from .census import added
 from .changes import CHANGES
+from .count_checks import check_counts, is_count
 from .persistence import FEEDBACK
 from .state import batches, counts_of, met_tools, place_of, require, sayable
-from .state_checks import check_document, check_event, is_count
+from .state_checks import check_document, check_event
 
 __all__ = ["MAX_LINE_BYTES", "Contents", "Export", "Imported", "contents_of", "import_state"]
 
@@ -307,15 +308,12 @@ def _checked(data: Mapping[str, Any]) -> tuple[str, str, Any]:
         check_document(data["document"], data["content"])
         return "document", data["document"], data["content"]
     if keys == {"counts", "fields"} and isinstance(data["counts"], str):
-        fields = data["fields"]
-        if not isinstance(fields, dict) or not fields:
-            raise DataError("fields must be an object of counts")
-        for name, count in fields.items():
-            if not is_count(name, count):
-                raise DataError(f"{name[:60]!r} is no count of calls")
-        return "counts", data["counts"], fields
+        check_counts(data["fields"])
+        return "counts", data["counts"], data["fields"]
     if keys == {"event", "sequence", "at", "content"} and data["event"] in KINDS:
         check_event(data["event"], data["content"])
+        if data["event"] == CHANGES and data["content"].get("label"):
+            raise DataError("the field 'label' of an event of kind changes is a number of another store's log")
         return "event", data["event"], data["content"]
     raise DataError("it is neither a document, nor counts, nor an event of feedback, audit or changes")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, exp, expm1
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from agentguard.errors import DataError
 from agentguard.stores import Document, Store
@@ -16,7 +16,7 @@ from .baseline import ToolMemory
 from .incidents import Incidents
 from .persistence import FEEDBACK, label_of
 from .reference.baseline import Baseline
-from .registry import Registry
+from .registry import Registry, Remembered, ToolState
 from .settings import Settings
 from .state import Place
 from .state_checks import restored
@@ -180,14 +180,17 @@ def _quantiles(ordered: Sequence[float]) -> dict[float, float]:
 class _Nothing:
     """A warden of an engine that has no memory: labels are all that is asked of it."""
 
-    def remembered(self, tool: str) -> Any:
-        return None
+    def remembered(self, tool: str) -> Remembered:
+        return Remembered(None, Incidents(), 0)
 
-    def incidents(self, tool: str) -> Incidents:
-        return Incidents()
+    def followed(self, tool: str, remembered: Remembered) -> Incidents:
+        return remembered.incidents
 
-    def evicted(self, tool: str, state: Any) -> None:
+    def evicted(self, tool: str, state: ToolState) -> None:
         pass
+
+    def reclaimed(self, tool: str) -> ToolState | None:
+        return None
 
 
 def feedback_of(store: Store, tool: str) -> tuple[float, dict[str, float]]:

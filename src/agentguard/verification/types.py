@@ -52,7 +52,9 @@ class ToolCall(NamedTuple):
                 if isinstance(value, bool) or not isinstance(value, (int, float)):
                     return None
                 value = float(value)
-            except Exception:  # an integer may be too large for a float, and a foreign object's own code may fail
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # an integer may be too large for a float, and a foreign object's own code may fail
                 return None
         return value if 0.0 <= value < inf else None
 
@@ -75,7 +77,8 @@ class SignalResult(NamedTuple):
         detail: one sentence in plain words.
         group: signals of one group are correlated and are combined as such (see ``evidence.py``).
         traits: what is odd, for programs: names by which calls that are odd in the same way are known to each other.
-            Paths and words like ``missing price``, and no value of a result.
+            Paths and words like ``missing price``, and no value of a result. A signal that does not apply has the one
+            trait ``not looked at`` where something is declared that could not be checked.
     """
 
     name: str
@@ -137,8 +140,11 @@ class VerificationResult(NamedTuple):
 
     @property
     def hazard(self) -> str:
-        """What speaks against the result, in words, the strongest first; "" where nothing does."""
-        fired = [name for name, signal in self.signals.items() if signal.fired]
+        """What speaks against the result, in words, the strongest first; "" where nothing does.
+
+        That what is declared could not be looked at speaks against it too.
+        """
+        fired = [name for name, signal in self.signals.items() if signal.fired or "not looked at" in signal.traits]
         fired.sort(key=lambda name: -self.contributions.get(name, 0.0))
         return "; ".join(dict.fromkeys(self.signals[name].detail for name in fired[:3]))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
-from langchain_core.tools import tool
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
@@ -22,6 +22,7 @@ from agentguard.integrations.langgraph import (
     route_by_verdict,
 )
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
+from agentguard.verification.receipts import ReceiptSigner
 
 from ..langchain.scripted import THREAD, BrokenEngine, Run, ScriptedEngine, answers, calls
 
@@ -210,10 +211,20 @@ async def test_a_bare_stamp_without_a_receipt_is_not_believed(run: Run) -> None:
     assert out["messages"][-1].content == "went to block"
 
 
-async def executed(run: Run, thread: Any = THREAD) -> list[Any]:
+class AheadOfTime(ReceiptSigner):
+    """Of a machine whose clock is an hour ahead."""
+
+    def __init__(self) -> None:
+        super().__init__(b"a key of sixteen bytes or more")
+
+    def sign(self, *call: Any, issued_at: float, **names: Any) -> str:
+        return super().sign(*call, issued_at=issued_at + 3_600, **names)
+
+
+async def executed(run: Run, thread: Any = THREAD, signer: ReceiptSigner | None = None) -> list[Any]:
     """The call and the receipted message of an honest run."""
     node = StateGraph(MessagesState)
-    node.add_node("tools", GuardedToolNode([weather], ScriptedEngine()))
+    node.add_node("tools", GuardedToolNode([weather], ScriptedEngine(), signer=signer))
     node.add_edge(START, "tools")
     messages: list[Any] = (await run(node.compile(), ONE, thread))["messages"]
     return messages
@@ -260,6 +271,37 @@ async def test_an_expired_receipt_is_refused(run: Run) -> None:
     out = await run(guard_alone(max_age=-1.0), {"messages": await executed(run)}, THREAD)
 
     assert out["verdicts"]["c1"]["reason"] == "its receipt says: expired"
+
+
+async def test_a_receipt_from_the_future_is_refused(run: Run) -> None:
+    messages = await executed(run, signer=AheadOfTime())
+    out = await run(guard_alone(max_age=1e6, signer=AheadOfTime()), {"messages": messages}, THREAD)
+
+    assert out["verdicts"]["c1"]["reason"] == "its receipt says: from the future"
+
+
+@pytest.mark.parametrize("max_age", [float("nan"), float("inf"), -float("inf"), "60"])
+def test_an_age_that_no_time_is_held_against_is_refused(max_age: Any) -> None:
+    with pytest.raises(ConfigurationError, match="max_age must be a finite number of seconds, or None, not "):
+        GuardNode(ScriptedEngine(), max_age=max_age)
+
+
+@tool
+def picture(call_id: Annotated[str, InjectedToolCallId]) -> ToolMessage:
+    """Draw a picture, which no receipt can be signed for."""
+    return ToolMessage([{"type": "image", "bytes": b"x"}], tool_call_id=call_id, name="picture")
+
+
+@pytest.mark.parametrize(("required", "way"), [(False, "accept"), (True, "block")])
+async def test_what_could_not_be_signed_is_verified_here_or_blocked(run: Run, required: bool, way: str) -> None:
+    engine = ScriptedEngine()
+    guard = GuardNode(engine, require_receipts=required)
+    turn: Any = {"messages": [calls(("picture", {}))]}
+    out = await run(graph_of(GuardedToolNode([picture], ScriptedEngine()), guard), turn, THREAD)
+
+    assert out["messages"][-1].content == f"went to {way}"
+    assert len(engine.asked) == (0 if required else 1)
+    assert ("it has no receipt" in str(answers(out)[0].content)) is required
 
 
 async def test_the_node_may_run_twice_on_one_turn(run: Run) -> None:

@@ -7,9 +7,8 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
-import re2
-
 from agentguard.errors import DataError
+from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["MAX_CHARACTERS", "Cleaned", "clean_text", "decode", "normalise"]
 
@@ -38,7 +37,7 @@ _INVISIBLE: Final = re.compile(
 )
 _SPACES: Final = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 #: Marks on one letter are put in order by a sort that takes the square of their number; text has a few of them.
-_MARKS_ON_A_LETTER: Final = r"(\p{M}{30})\p{M}+"
+_MARKS_ON_A_LETTER: Final = LinearPattern(r"(\p{M}{30})\p{M}+")
 _GAPS: Final = re.compile(r"\n{3,}")
 
 
@@ -95,7 +94,7 @@ def normalise(text: str) -> str:
     'Café\nopen daily\n\nclosed'
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFC", re2.sub(_MARKS_ON_A_LETTER, r"\1", text))
+        text = unicodedata.normalize("NFC", _MARKS_ON_A_LETTER.sub(r"\1", text))
         text = _SPACES.sub(" ", text)
     text = _PAGE_ENDS.sub("\n\n", _LINE_ENDS.sub("\n", text))
     text = "\n".join(line.rstrip(" ") for line in _INVISIBLE.sub("", text.expandtabs(4)).split("\n"))

@@ -11,10 +11,13 @@ from typing import ClassVar, Final
 
 from agentguard.content.results import Found, Kind, found_in
 from agentguard.verification.case import Case
+from agentguard.verification.contract import Contract
+from agentguard.verification.document import Document
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.types import SignalResult, Verdict, VerificationTier
+from agentguard.verification.unread import not_looked_at
 
-__all__ = ["CONTENT", "ContentFound", "at_least", "to_redact"]
+__all__ = ["CONTENT", "ContentFound", "at_least", "look_through", "to_redact"]
 
 GROUP: Final = "content"
 SUSPICIOUS: Final = 0.1  # of the evidence of what is sure
@@ -39,8 +42,13 @@ class ContentFound:
             return SignalResult.abstain(self.name, self.tier, "not asked for", GROUP)
         found = self._found(case)
         if not found.findings:
+            if found.unread:
+                return not_looked_at(self.name, self.tier, f"{found.unread}; nothing found before", GROUP)
             return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, "nothing found", GROUP)
-        detail = f"{found.findings} finding{'s' if found.findings > 1 else ''}: {', '.join(found.names)}"
+        number = f"{found.findings:,}{' or more' if found.more else ''}"
+        detail = f"{number} finding{'s' if found.findings > 1 else ''}: {', '.join(found.names)}"
+        if found.unread:
+            detail += f"; not looked at: {found.unread}"
         if action == "redact":
             detail += ", to be redacted"
             return SignalResult(self.name, True, False, found.score, 1.0, None, self.tier, detail, GROUP)
@@ -51,11 +59,25 @@ class ContentFound:
         )
 
     def _found(self, case: Case) -> Found:
-        if case.found is None:  # all that the profile asks for, in one pass
-            asked = [check.kind for check in CONTENT if check.kind in case.contract.profile.content]
-            case.found = found_in(case.document.value, asked)
+        if case.found is None:
+            case.found = look_through(case.contract, case.document)
+        if isinstance(case.found, Exception):
+            raise case.found
         found: Found = case.found[self.kind]
         return found
+
+
+def look_through(contract: Contract, document: Document) -> dict[Kind, Found] | Exception:
+    """What the result holds of all that the profile asks for, in one pass; what a detector that fails has raised."""
+    asked = [check.kind for check in CONTENT if check.kind in contract.profile.content]
+    large = document.kind == "large"  # it was not parsed, and is looked through as the text that it is
+    try:
+        found = found_in(document.text.decode("utf-8", "replace") if large else document.value, asked)
+    except Exception as error:
+        return error
+    if document.unread and not large:
+        return {kind: each._replace(unread=each.unread or document.unread) for kind, each in found.items()}
+    return found
 
 
 CONTENT: Final = (
@@ -76,9 +98,14 @@ def at_least(verdict: Verdict, case: Case, signals: dict[str, SignalResult]) -> 
 
 
 def to_redact(case: Case, signals: dict[str, SignalResult]) -> tuple[Kind, ...]:
-    """The kinds of content that are to be taken out before anybody is shown the result."""
+    """The kinds of content that are to be taken out before anybody is shown the result.
+
+    Also of a result of which a part was not looked at: whoever shows it looks through all of it, or withholds it.
+    """
+    unread = case.found if type(case.found) is dict else {}
     return tuple(
         check.kind
         for check in CONTENT
-        if case.contract.profile.content.get(check.kind) == "redact" and signals[check.name].score > 0.0
+        if case.contract.profile.content.get(check.kind) == "redact"
+        and (signals[check.name].score > 0.0 or (check.kind in unread and unread[check.kind].unread))
     )

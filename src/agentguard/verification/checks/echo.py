@@ -9,6 +9,7 @@ from agentguard.verification.case import Case
 from agentguard.verification.declared_echoes import EchoRule, Rows
 from agentguard.verification.echoes import EVERY_ROW, Echo, find_echoes
 from agentguard.verification.types import SignalResult
+from agentguard.verification.unread import not_looked_at
 
 from .base import Finding, LearnedCheck
 
@@ -24,7 +25,7 @@ class EchoMismatch(LearnedCheck):
     A broken declaration stands whatever was learned, and counts the larger of both ratios. Of several values at a
     declared place every one must be the argument's where ``rows`` says so, or where it says nothing and all rows of
     five past results or more agreed (in one of fifty they may not have); else any one. A place that is absent or null
-    says nothing.
+    says nothing; one in a result that was not read to its end is not looked at.
     """
 
     name = "echo_mismatch"
@@ -58,6 +59,9 @@ class EchoMismatch(LearnedCheck):
             said = self._broken(rule, rows, case)
             if said:
                 return self.upheld(self.broken(case, 1.0, said, f"declared echo {rule.argument}"), learned)
+        excused = case.contract.excuses(case.document, flagged=case.call.is_error)
+        if case.document.unread and not excused and not learned.fired:
+            return not_looked_at(self.name, self.tier, case.document.unread, self.group)
         return learned
 
     @staticmethod

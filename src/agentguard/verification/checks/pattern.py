@@ -6,6 +6,7 @@ from typing import Final
 
 from agentguard.verification.case import Case
 from agentguard.verification.types import SignalResult, VerificationTier
+from agentguard.verification.unread import NotLookedAt, not_looked_at
 
 from .base import DeclaredCheck
 
@@ -31,7 +32,13 @@ class PatternMismatch(DeclaredCheck):
             return self.abstain("no patterns declared")
         if case.contract.excuses(case.document, flagged=case.call.is_error):
             return self.abstain("an error report, not an answer")
-        if case.contract.matches_a_pattern(case.document):
-            return self.kept(case, "a declared pattern is found")
+        try:
+            if case.contract.matches_a_pattern(case.document):
+                return self.kept(case, "a declared pattern is found")
+            unread = case.contract.unsearched(case.document)
+        except NotLookedAt as error:
+            unread = str(error)
+        if unread:
+            return not_looked_at(self.name, self.tier, unread, self.group)
         count = len(case.contract.profile.response_patterns)
         return self.broken(case, SCORE, f"none of {count} declared patterns is found", "no pattern")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentguard.verification.case import Case
 from agentguard.verification.types import SignalResult, VerificationTier
+from agentguard.verification.unread import NotLookedAt, not_looked_at
 
 from .base import DeclaredCheck
 
@@ -16,7 +17,8 @@ class SchemaMismatch(DeclaredCheck):
     A contract: P(broken | fabricated) = .72 against a share of genuine calls that only trusted and labelled calls
     move. What reads like an error report is held to it all the same: anything can be written so. An error by its
     framework's own word is held to nothing, since the agent has to read it; where the profile has ``allow_errors``, an
-    error report answers for its forbidden fields alone.
+    error report answers for its forbidden fields alone. Of a result that was not read to its end the same can be said,
+    and no more: it is not looked at.
     """
 
     name = "schema_mismatch"
@@ -28,8 +30,6 @@ class SchemaMismatch(DeclaredCheck):
         contract, document = case.contract, case.document
         if not contract.has_fields and not contract.has_schema:
             return self.abstain("no fields or schema declared")
-        if document.kind == "large":
-            return self.abstain("larger than max_bytes: not read")
         if case.call.is_error:
             return self.abstain("an error by its framework's word, not an answer")
         broken = contract.field_violations(document)
@@ -38,9 +38,18 @@ class SchemaMismatch(DeclaredCheck):
             if not broken:
                 return self.abstain("an error report, which the profile allows")
         else:
-            departure = contract.schema_violation(document)
-            if departure is not None:
-                broken.append(departure)
+            unread = document.unread
+            if unread:
+                broken = [said for said in broken if said.startswith("forbidden")]
+            else:
+                try:
+                    departure = contract.schema_violation(document)
+                except NotLookedAt as error:
+                    departure, unread = None, str(error)
+                if departure is not None:
+                    broken.append(departure)
+            if unread and not broken:
+                return not_looked_at(self.name, self.tier, unread, self.group)
         if not broken:
             if not document.is_structured:
                 return self.abstain("text: what is declared leaves it free")

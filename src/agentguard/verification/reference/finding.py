@@ -19,7 +19,8 @@ class Finding(NamedTuple):
         score: how strongly something is out of order, in [0, 1]; 0 for in order, None where the check does not apply.
         detail: what, in words.
         traits: the same for programs, see ``SignalResult``; a number that is out of order has one trait, whatever the
-            checks that see it, so that calls with it are one change. None given: the signal's name.
+            checks that see it, so that calls with it are one change. None given: the signal's name. Where the check
+            does not apply: that what is declared could not be looked at, see ``unread``.
     """
 
     score: float | None
@@ -47,7 +48,7 @@ class DocumentedCheck:
         """The finding as a signal, with the ratio that is in force."""
         score, detail, traits = self.find(case)
         if score is None:
-            return SignalResult.abstain(self.name, self.tier, detail)
+            return SignalResult.abstain(self.name, self.tier, detail)._replace(traits=traits)
         ratio = case.settings.likelihood_ratios.get(self.name, self.ratio)
         traits = (traits or (self.name,)) if score > 0.0 else ()
         return SignalResult(self.name, True, score > 0.0, score, ratio, None, self.tier, detail, "", traits)

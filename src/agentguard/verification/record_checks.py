@@ -1,0 +1,344 @@
+"""Whether a record that was read can be gone on with: its types, its sizes, and numbers that can be so.
+
+A file of state may come from anywhere and a store may be damaged. A total below zero, a share above 1, a variance below
+zero, a ring out of its order or a number that is none would be reckoned with from then on, and the next genuine call be
+judged by it. What is held here is what ``__init__`` and the methods of each record keep by themselves, whatever calls
+come.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from agentguard.errors import DataError
+
+from .baseline import ToolMemory
+from .clocks import Clocks
+from .constants import Constants
+from .count_checks import MAX_COUNT
+from .drift import MOST, MOST_INERTIA, Drift, NumberChart, Stream, Stuck
+from .echoes import Echoes, EchoPool
+from .keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
+from .layout import Layout
+from .pool import Owner, Pool
+from .reference.baseline import Baseline, History
+from .running import RunningStats
+from .shape import Shape
+from .snapshot import RECORDS, decode
+from .statistics import Categories, Level, Rate, Ring, Surprises
+
+__all__ = ["check_record"]
+
+MAX_DIGEST: Final = 1 << 64
+MAX_ITEMS: Final = 1 << 17  # of one container; the largest that is kept has 20,000
+MAX_RING: Final = 1 << 12
+ROUNDING: Final = 1.0 + 1e-6  # of sums of weights
+
+_GIVEN_UP: Final = type(None)
+_FACT: Final = (str, tuple)
+
+#: What stands in the dicts of a record: the types of the keys, and those of the values.
+_ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]] = {
+    place: (frozenset(keys), frozenset(values))
+    for place, (keys, values) in {
+        (Baseline, "_histories"): ((bytes,), (History,)),
+        (Baseline, "_sessions"): ((bytes,), (deque,)),
+        (Baseline, "fields"): ((str,), (RunningStats,)),
+        (Categories, "counts"): ((str, int, tuple), (int,)),
+        (Clocks, "by_key"): ((str,), (Rate, _GIVEN_UP)),
+        (Clocks, "overall"): ((str,), (Rate, _GIVEN_UP)),
+        (Clocks, "standing"): ((str,), (float, int, str)),
+        (Constants, "usual"): ((str,), (tuple,)),
+        (Constants, "varied"): ((str,), (dict, _GIVEN_UP)),
+        (Drift, "streams"): ((str,), (Stream,)),
+        (EchoPool, "by_name"): ((str,), (Rate,)),
+        (Echoes, "rates"): ((tuple,), (Rate,)),
+        (History, "fields"): ((str,), (RunningStats,)),
+        (KeyHistory, "clocks"): ((str,), (float, int, str)),
+        (Keys, "by_key"): ((bytes,), (KeyHistory,)),
+        (Keys, "owners"): ((int,), (bytes,)),
+        (Keys, "word_counts"): ((int,), (int,)),
+        (Pool, "forms"): ((int,), (Owner,)),
+        (Pool, "owners"): ((int,), (int,)),
+        (Pool, "sessions"): ((int,), (int,)),
+        (Shape, "_to_count"): ((Layout,), (int,)),
+        (Shape, "_usual_within"): ((str,), (frozenset,)),
+        (Shape, "facts"): (_FACT, (int,)),
+        (Shape, "formats"): ((str,), (Categories, _GIVEN_UP)),
+        (Shape, "keys"): ((str,), (Categories,)),
+        (ToolMemory, "charts"): ((str,), (NumberChart,)),
+        (ToolMemory, "contracts"): ((str,), (Rate,)),
+        (ToolMemory, "endings"): ((str,), (Categories,)),
+        (ToolMemory, "lengths"): ((str,), (Ring,)),
+        (ToolMemory, "levels"): ((str,), (Level,)),
+        (ToolMemory, "shapes"): ((str,), (Shape,)),
+        (ToolMemory, "surprises"): ((str,), (Surprises,)),
+        (ToolMemory, "unclosed"): ((str,), (Rate,)),
+        (ToolMemory, "within"): ((str,), (Level,)),
+    }.items()
+}
+
+Held = Iterator[tuple[bool, str]]
+"""What must hold, each with what is said where it does not."""
+
+
+def check_record(record: Any) -> None:
+    """Every field of a record, and of those in it, is of its type, of a size and of a value that it can come to have.
+
+    Raises:
+        DataError: where that is not so, naming the place.
+    """
+    try:
+        _check(record)
+    except DataError as error:
+        raise DataError(f"learned state is damaged: {error}") from None
+    except Exception as error:  # of whatever stands there in the place of a record
+        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
+
+
+def _check(record: Any) -> None:
+    waiting: list[tuple[Any, str]] = [(record, "")]
+    fresh: dict[type, Any] = {}
+    while waiting:
+        value, place = waiting.pop()
+        try:
+            waiting += _checked(value, place, fresh)
+        except DataError as error:
+            raise DataError(f"{place}: {error}" if place else str(error)) from None
+
+
+def _checked(value: Any, place: str, fresh: dict[type, Any]) -> list[tuple[Any, str]]:
+    """What stands in a value and is to be checked itself, where the value may stand."""
+    cls = type(value)
+    if cls in RECORDS:
+        if cls not in fresh:
+            fresh[cls] = _new(cls)
+        usual, within = fresh[cls], []
+        for name in RECORDS[cls]:
+            found = getattr(value, name)
+            _check_field(cls, name, found, getattr(usual, name))
+            if type(found) not in _PLAIN:
+                within.append((found, f"{place}.{name}" if place else name))
+        for holds, said in _HELD.get(cls, _nothing)(value):
+            if not holds:
+                raise DataError(f"a {cls.__name__} has {said}")
+        return within
+    if not isinstance(value, Mapping | list | tuple | deque):
+        return []
+    if len(value) > MAX_ITEMS:
+        raise DataError(f"there are {len(value):,} things, more than {MAX_ITEMS:,}")
+    items = value.values() if isinstance(value, Mapping) else value
+    for item in items:
+        if (type(item) is float and not math.isfinite(item)) or (type(item) is int and not _is_int(item)):
+            raise DataError("a number is beyond all bounds")
+    return [(item, place) for item in items if type(item) not in _PLAIN]
+
+
+_SIMPLE: Final = frozenset({str, int, float, bytes, dict, tuple})
+_PLAIN: Final = _SIMPLE - {dict, tuple} | {bool, type(None), array, frozenset, set, type}
+
+
+def _check_field(cls: type, name: str, found: Any, usual: Any) -> None:
+    kind = type(found)
+    if not (kind is type(usual) and kind in _SIMPLE) and not _is_alike(found, usual):
+        raise DataError(f"{name} of a {cls.__name__} is a {kind.__name__}")
+    if kind is int:
+        if not _is_int(found):
+            raise DataError(f"{name} of a {cls.__name__} is beyond all bounds")
+    elif kind is float or kind is array:
+        # A level starts at -inf.
+        if not (math.isfinite(found) or found == usual) if kind is float else not all(map(math.isfinite, found)):
+            raise DataError(f"{name} of a {cls.__name__} is no finite number")
+    elif (cls, name) in _ITEMS:
+        keys, values = _ITEMS[cls, name]
+        if not keys.issuperset(map(type, found)) or not values.issuperset(map(type, found.values())):
+            raise DataError(f"{name} of a {cls.__name__} holds something else")
+
+
+def _new(cls: type) -> Any:
+    if cls is ToolMemory:
+        return ToolMemory("", Pool())
+    return Pool() if cls is Pool else decode({f"~{cls.__name__}": {}})
+
+
+def _is_alike(found: Any, usual: Any) -> bool:
+    if usual is None or found is None:
+        return usual is None and (found is None or isinstance(found, array))
+    if type(usual) is float:
+        return type(found) in (int, float)
+    return type(found) is type(usual) and getattr(found, "typecode", "") == getattr(usual, "typecode", "")
+
+
+def _is_int(number: int) -> bool:
+    return -MAX_COUNT <= number < MAX_DIGEST
+
+
+def _is_count(number: Any, least: int = 0) -> bool:
+    return type(number) is int and least <= number <= MAX_COUNT
+
+
+# --- What each record keeps by itself ---
+
+
+def _nothing(record: Any) -> Held:
+    yield from ()
+
+
+def _rate(rate: Rate) -> Held:
+    said = f"{rate.hits:g} hits of {rate.total:g}"
+    yield 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT, said
+
+
+def _categories(found: Categories) -> Held:
+    known = sum(found.counts.values())
+    yield all(_is_count(count, 1) for count in found.counts.values()), "a count that is none"
+    yield _is_count(found.total) and known <= found.total, f"counts that come to {known:,} of {found.total:,}"
+    yield 0 <= found.singles <= found.total, f"{found.singles:,} that came once, of {found.total:,}"
+
+
+def _surprises(found: Surprises) -> Held:
+    bins = () if found.bins is None else found.bins
+    weight = math.fsum(bins)
+    yield len(bins) <= Surprises.BINS and all(count >= 0.0 for count in bins), "a histogram that is none"
+    yield 0.0 <= found.total <= MAX_COUNT, f"a total of {found.total:g}"
+    yield weight <= found.total * ROUNDING, f"a histogram of {weight:g} in a total of {found.total:g}"
+    yield 0.0 <= found.floor <= 1.0 and 0.0 < found.prior <= MAX_COUNT, "a prior that is none"
+
+
+def _ring(ring: Ring) -> Held:
+    yield 1 <= ring.size <= MAX_RING, f"a size of {ring.size:,}"
+    arrived = len(ring._arrived)
+    yield arrived == len(ring.ordered) <= ring.size, f"{arrived:,} and {len(ring.ordered):,} values in {ring.size:,}"
+    yield list(ring.ordered) == sorted(ring._arrived), "values that are out of their order"
+    yield 0 <= ring._oldest < ring.size and (not ring._oldest or arrived == ring.size), "an oldest value that is none"
+
+
+def _level(level: Level) -> Held:
+    yield 0.0 <= level.count <= MAX_COUNT, f"a count of {level.count:g}"
+    yield level.squares >= 0.0 and level.variance > 0.0, f"a variance of {level.variance:g}, of {level.squares:g}"
+    yield _is_count(level.falls) and _is_count(level.rises, -1), "falls or rises below none"
+    yield level.least <= 0.0, f"a least value below zero of {level.least:g}"
+
+
+def _stream(stream: Stream) -> Held:
+    yield stream.power > 0.0, f"a power of {stream.power:g}"
+
+
+def _chart(chart: NumberChart) -> Held:
+    yield -8 <= chart.run <= 8, f"a run of {chart.run:,}"
+    yield 0 <= chart.recent <= 0xFFFF, "latest points that are none"
+    yield 0.0 <= chart.evidence <= MOST, f"evidence of {chart.evidence:g}"
+    yield chart.spread >= 0.0 and chart.power > 0.0, f"a spread of {chart.spread:g}, a power of {chart.power:g}"
+    yield 0.0 <= chart.slope <= MOST_INERTIA, f"a slope of {chart.slope:g}"
+
+
+def _stuck(stuck: Stuck) -> Held:
+    yield 0 <= stuck.result < MAX_DIGEST, "a result that is none"
+    yield _is_count(stuck.run), f"a run of {stuck.run:,}"
+    yield 0.0 < stuck.rate <= 1.0, f"a rate of {stuck.rate:g}"
+    yield 0.0 <= stuck.evidence <= MOST, f"evidence of {stuck.evidence:g}"
+
+
+def _constants(constants: Constants) -> Held:
+    usual = all(len(one) == 2 and type(one[0]) is int and _is_count(one[1], 1) for one in constants.usual.values())
+    others = (count for counts in constants.varied.values() for count in (counts or {}).values())
+    yield usual and all(_is_count(count, 1) for count in others), "a count that is none"
+
+
+def _key_history(history: KeyHistory) -> Held:
+    yield (
+        _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS),
+        "more results than calls",
+    )
+    yield 0 <= history.changes <= max(history.count - 1, 0), f"{history.changes:,} changes in {history.count:,} calls"
+    yield len(history.words) % 4 == 0 and len(history.marks) % 4 == 0, "checksums that are cut off"
+    yield len(history.marks) <= 4 * len(MARKS) and _is_count(history.size), "more of a text than is kept"
+    yield len(history.paths) == len(history.means), f"{len(history.means)} means of {len(history.paths)} numbers"
+    yield all(type(path) is str for path in history.paths), "a path that is none"
+
+
+def _keys(keys: Keys) -> Held:
+    most = MAX_OWNERS * KEY_LENGTH
+    whole = all(0 < len(owners) <= most and len(owners) % KEY_LENGTH == 0 for owners in keys.owners.values())
+    yield whole, "keys that are cut off"
+    yield all(_is_count(count, 1) for count in keys.word_counts.values()), "a count that is none"
+
+
+def _owner(owner: Owner) -> Held:
+    yield _is_count(owner.results) and 0 <= owner.votes <= owner.results, f"{owner.votes:,} votes of {owner.results:,}"
+    yield 0 <= owner.tool < MAX_DIGEST, "a tool that is none"
+
+
+def _pool(pool: Pool) -> Held:
+    yield _is_count(pool.results), f"{pool.results:,} results"
+
+
+def _shape(shape: Shape) -> Held:
+    waiting = sum(shape._to_count.values())
+    yield all(_is_count(count, 1) for count in shape._to_count.values()), "a count that is none"
+    yield _is_count(shape._added_up), f"{shape._added_up:,} results"
+    yield (
+        shape._added_up + waiting == shape.count,
+        f"{shape.count:,} results, {shape._added_up:,} and {waiting:,} of them",
+    )
+    most = max(shape.facts.values(), default=1)
+    yield all(_is_count(count, 1) for count in shape.facts.values()), "a count that is none"
+    yield not shape.facts or most <= shape._added_up, f"a trait of {most:,} results, of {shape._added_up:,}"
+    yield 0 <= shape._usual_at <= shape.count, f"a stock of {shape._usual_at:,} results, of {shape.count:,}"
+    yield all(map(_is_fact, shape.facts)) and all(map(_is_fact, shape._usual)), "a trait that is none"
+    yield shape._usual_within.keys() <= shape.keys.keys(), "objects that are not known"
+    yield all(map(_is_fact, (fact for facts in shape._usual_within.values() for fact in facts))), "a trait that is none"
+    yield all(type(layout) is Layout for layout in shape._as_usual), "a layout that is none"
+    yield all(type(path) is str for path in shape._rigid), "a path that is none"
+
+
+def _is_fact(fact: Any) -> bool:
+    is_word = type(fact) is str
+    return is_word or (type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type))
+
+
+def _tool_memory(memory: ToolMemory) -> Held:
+    yield _is_count(memory.count), f"{memory.count:,} results"
+    yield _is_count(memory.suspects) and memory.thinned >= 0.0, "suspects below none"
+    kinds = memory.shapes.keys()
+    alike = memory.lengths.keys() == memory.endings.keys() == memory.unclosed.keys() == kinds
+    yield alike, "lengths or endings of other kinds of results than shapes"
+
+
+def _echoes(echoes: Echoes) -> Held:
+    yield all(len(place) == 3 and all(type(part) is str for part in place) for place in echoes.rates), "no place"
+
+
+def _running(stats: RunningStats) -> Held:
+    kept = len(stats._kept)
+    yield _is_count(stats.n), f"{stats.n:,} values"
+    yield stats._m2 >= 0.0, f"a sum of squares of {stats._m2:g}"
+    yield 0 <= stats.keep <= MAX_RING and kept <= min(stats.keep, stats.n), f"{kept:,} of {stats.n:,} values"
+    yield 0 <= stats._next < max(stats.keep, 1) and (not stats._next or kept == stats.keep), "a next value that is none"
+
+
+def _history(history: History) -> Held:
+    yield _is_count(history.calls), f"{history.calls:,} calls"
+    yield all(stats.n <= history.calls for stats in history.fields.values()), "more numbers than calls"
+
+
+def _baseline(baseline: Baseline) -> Held:
+    streams = (baseline.latency, baseline.size, *baseline.fields.values())
+    yield _is_count(baseline.calls), f"{baseline.calls:,} calls"
+    yield all(stats.n <= baseline.calls for stats in streams), "more numbers than calls"
+    sessions = baseline._sessions.values()
+    yield all(0 < (results.maxlen or 0) <= MAX_RING for results in sessions), "a session without a bound"
+    numbers = [item for results in sessions for numbers in results for item in numbers.items()]
+    yield all(type(path) is str and type(number) is float for path, number in numbers), "a number that is none"
+
+
+_HELD: Final[Mapping[type, Callable[[Any], Held]]] = {
+    Baseline: _baseline, Categories: _categories, Constants: _constants, Echoes: _echoes, History: _history,
+    KeyHistory: _key_history, Keys: _keys, Level: _level, NumberChart: _chart, Owner: _owner, Pool: _pool, Rate: _rate,
+    Ring: _ring, RunningStats: _running, Shape: _shape, Stream: _stream, Stuck: _stuck, Surprises: _surprises,
+    ToolMemory: _tool_memory,
+}  # fmt: skip
