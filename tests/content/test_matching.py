@@ -31,8 +31,8 @@ def test_no_patterns_and_no_hits() -> None:
 
 def test_where_the_automaton_gives_up_each_pattern_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     class GivenUp:
-        def matches(self, text: bytes) -> None:
-            return None
+        def matches(self, text: bytes) -> list[int]:
+            return []
 
     found = PatternSet(PATTERNS)
     monkeypatch.setattr(found, "_set", GivenUp())
