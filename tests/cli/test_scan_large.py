@@ -184,16 +184,15 @@ def test_what_is_in_code_is_found_in_any_span_of_it(monkeypatch: pytest.MonkeyPa
 
 
 class Capped:
-    """A detector that tells of ten findings of a text at most, as detectors with a limit do."""
+    """A detector that gives up at so many findings of a text, as detectors do."""
 
     def scan(self, text: str, *, tools: Any, most: int, every: bool) -> dict[str, PiiResult]:
         found = [Finding("dot", "", match.start(), match.end()) for match in re.finditer(r"\.", text)]
-        return {"pii": PiiResult(1.0, "pii" if found else "clean", tuple(found[:most]))}
+        return {"pii": PiiResult(1.0, "pii" if found else "clean", tuple(found[:most]), len(found) > most)}
 
 
-def test_no_finding_is_lost_where_a_detector_tells_of_so_many_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_finding_is_lost_where_a_detector_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan_looking, "LIMITS", scan_looking.LIMITS._replace(findings=10))
-    monkeypatch.setattr(scan_looking, "LEAST_SPAN", 2)
     monkeypatch.setattr(scan_looking, "OVERLAP", 1)
     looker = Looker(("pii",))
     monkeypatch.setattr(looker, "_scanner", Capped())
@@ -202,6 +201,15 @@ def test_no_finding_is_lost_where_a_detector_tells_of_so_many_and_no_more(monkey
 
     starts = [sighting.column for sighting in found.sightings]
     assert starts == [*range(1, 501), *range(500 + 14 * 900 + 1, 500 + 14 * 900 + 601, 2)]
+
+
+def test_what_a_detector_cannot_list_is_an_error_and_no_clean_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan_looking, "LIMITS", scan_looking.LIMITS._replace(findings=10))
+    looker = Looker(("pii",))
+    monkeypatch.setattr(looker, "_scanner", Capped())
+
+    with pytest.raises(DataError, match="more than 10 findings in 8,192 characters"):
+        list(looker.look(Piece("log", 1, b"." * 500, Form.text)))
 
 
 # --- What is JSON ---

@@ -33,7 +33,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 PLACEHOLDER = re.compile(r"<[A-Z_]+_[0-9]+>")
 KEYS_KNOWN, TOOLS_KNOWN = 4_096, 50
 LONGEST_NAME = 1_000  # characters
-SPAN, LEAST_SPAN = 1 << 19, 1 << 12  # characters of a text that are looked through at one time
+SPAN = 1 << 19  # characters of a text that are looked through at one time
 OVERLAP = 1 << 13  # characters; what begins in one span and is no longer than this is found whole
 GROUPS = 40  # characters: whole groups of base64, base32, base85 and hexadecimal digits
 AROUND_CODE = " \n\t\r\"'`,;:=<>()[]{}\\"
@@ -106,7 +106,11 @@ class Looker:
         self._span = SPAN
 
     def look(self, piece: Piece) -> Iterator[Looked]:
-        """Look through a piece; what was found comes window by window, and the first tells of problems."""
+        """Look through a piece; what was found comes window by window, and the first tells of problems.
+
+        Raises:
+            DataError: where more is found in a few thousand characters than detectors list.
+        """
         if not piece.raw or piece.raw.isspace():
             yield Looked([], piece.raw if self._redact else b"", None, 0)
             return
@@ -157,23 +161,21 @@ class Looker:
     def _scanned(self, part: Part) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """The spans of a text: where each begins, and what was found that begins in it.
 
-        A detector tells of so many findings in one text and no more: where there are as many, spans get shorter.
+        A detector gives up at so many findings in one text: where there are more, spans get shorter.
         """
-        text, tools = part.text, self._tools if part.is_result else None
-        every = "injection" in self._redact  # all of it is taken out; to tell of it, some places are enough
+        text = part.text
         begin = 0
         while True:
             stop = _stop(text, begin, self._span)
-            span = text[begin : stop + OVERLAP]
-            try:
-                results: Mapping[str, Any] = self._scanner.scan(span, tools=tools, most=LIMITS.findings, every=every)
-            except DataError:
-                most = LIMITS.findings
-            else:
-                most = max(len(results[kind].findings) for kind in self._kinds)
-            if most >= LIMITS.findings and stop - begin > LEAST_SPAN:
-                self._span = max((stop - begin) // 2, LEAST_SPAN)
+            results = self._found(part, text[begin : stop + OVERLAP])
+            if results is None and stop - begin > 1:
+                self._span = (stop - begin) // 2
                 continue
+            if results is None:
+                raise DataError(
+                    f"more than {LIMITS.findings:,} findings in {OVERLAP:,} characters cannot be told apart"
+                )
+            most = max(len(results[kind].findings) for kind in self._kinds)
             if stop < len(text):
                 results = {kind: _beginning(results[kind], stop - begin) for kind in self._kinds}
             yield begin, results
@@ -182,6 +184,16 @@ class Looker:
             begin = stop
             if begin >= len(text):
                 return
+
+    def _found(self, part: Part, text: str) -> Mapping[str, Any] | None:
+        """What is in a text; None where there is more than is listed."""
+        tools = self._tools if part.is_result else None
+        every = "injection" in self._redact  # of one that is only told of, some places are enough
+        try:
+            results: Mapping[str, Any] = self._scanner.scan(text, tools=tools, most=LIMITS.findings, every=every)
+        except DataError:
+            return None
+        return None if any(getattr(results[kind], "more", False) for kind in self._kinds) else results
 
     def _sighting(
         self,
