@@ -90,7 +90,7 @@ class Campaign:
         return time.monotonic() - self._began
 
     def its_turn(self, data: bytes) -> bool:
-        """Neither the harness that an input is for nor, if it is a large one, those have had more than their share.
+        """Its harness has not had more than its share of the time; nor, if the input is a large one, have large ones.
 
         A search that is guided comes back to what has most branches, and that is what takes longest.
         """
