@@ -25,6 +25,7 @@ ARTEFACTS, CORPUS = HERE / "artefacts", HERE / "corpus"
 LONGEST: Final = 4_096  # bytes of an input; what it stands for may be longer
 THOROUGH: Final = 8  # one input in so many is tried thoroughly, where there are many
 TOLD_EVERY: Final = 2.0  # seconds
+LARGE_SHARE: Final = 0.1  # of the time, for large inputs: a single one may take seconds
 AHEAD: Final = 2.0  # seconds that a harness may be ahead of its share: it has seeds to begin with
 PIECES: Final = tuple(
     piece.encode("utf-8", "surrogatepass")
@@ -72,6 +73,7 @@ class Campaign:
         self.slowest: tuple[bytes, Outcome] = (b"", Outcome(0.0, 0, None))
         self._tried: Counter[str] = Counter()
         self._spent: dict[str, float] = dict.fromkeys(target.shares, 0.0)
+        self._spent_on_large = 0.0
         self._seconds = HANG_SECONDS if limited else None
         self._thorough = thorough
         self._folder = None if artefacts is None else artefacts / target.name
@@ -88,12 +90,15 @@ class Campaign:
         return time.monotonic() - self._began
 
     def its_turn(self, data: bytes) -> bool:
-        """The harness that an input is for has not had more than its share of the time.
+        """Its harness has not had more than its share of the time; nor, if the input is a large one, have large ones.
 
         A search that is guided comes back to what has most branches, and that is what takes longest.
         """
-        name = self.target.opened(data)[0].name
-        return self._spent[name] <= self.target.shares[name] * sum(self._spent.values()) + AHEAD
+        harness, _, large = self.target.opened(data)
+        total = sum(self._spent.values())
+        if large and self._spent_on_large > LARGE_SHARE * total + AHEAD:
+            return False
+        return self._spent[harness.name] <= self.target.shares[harness.name] * total + AHEAD
 
     def try_one(self, data: bytes) -> Outcome:
         """Try an input and take down what came of it."""
@@ -104,7 +109,10 @@ class Campaign:
         thorough = self._thorough or crc32(data) % THOROUGH == 0
         began = time.monotonic()
         outcome = attempt(self.target, data, self._seconds, thorough=thorough, weighed_from=slowest)
-        self._spent[outcome.harness] += time.monotonic() - began
+        spent = time.monotonic() - began
+        self._spent[outcome.harness] += spent
+        if self.target.opened(data)[2]:
+            self._spent_on_large += spent
         self.inputs += 1
         self._tried[outcome.harness] += 1
         if outcome.failure is not None:

@@ -1,4 +1,4 @@
-"""Every target, one after the other, each in a process of its own: what ends the process ends neither search nor count.
+"""Targets one after the other, each in a process of its own: what ends the process ends neither search nor count.
 
 A search that runs out of memory, hangs in C or crashes has found something: the input is kept, the process is begun
 again, and goes on from the corpus. What takes too long is tried once more by itself, for to count branches takes time.
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -28,7 +28,7 @@ from fuzz.record import Finding, Searched, kept
 from fuzz.target import Target, alone
 from fuzz.trying import HANG_SECONDS
 
-__all__ = ["Search", "search_all"]
+__all__ = ["Search", "campaign"]
 
 _STATUS: Final = re.compile(rb"^#\d+\t.* cov: (\d+) ft: \d+ corp: (\d+)/", re.MULTILINE)
 _LOOKED_AT_EVERY: Final = 1.0  # seconds
@@ -199,10 +199,11 @@ class Search:
         return Finding(broke, harness.name, alone(harness).sealed(harness, body, large=large).hex() if data else "")
 
 
-def search_all(seconds: float, engine: str | None, seed: int, artefacts: Path, record: Path) -> int:
-    """Search every target for so many seconds, and keep the figures of a long search; the exit code.
+def campaign(names: Sequence[str], seconds: float, engine: str | None, seed: int, artefacts: Path, record: Path) -> int:
+    """Search targets for so many seconds each, and keep the figures of a long search; the exit code.
 
     Args:
+        names: of the targets; none: all.
         seconds: how long each.
         engine: None: guided, where atheris is installed.
         seed: of the first search.
@@ -211,14 +212,18 @@ def search_all(seconds: float, engine: str | None, seed: int, artefacts: Path, r
     """
     from fuzz.targets import TARGETS
 
+    unknown = [name for name in names if name not in TARGETS]
+    if unknown:
+        raise SystemExit(f"no target {', '.join(unknown)}; known are {', '.join(TARGETS)}")
     if engine is None:
         engine = "guided" if has_atheris() else "blind"
         if engine == "blind":
             print(f"atheris is not installed: the search is blind, and finds less. It comes with `dev` on {WHERE}.")
-    order = tuple(TARGETS)
     found: dict[str, Searched] = {}
     code = 0
     for number, target in enumerate(TARGETS.values()):
+        if names and target.name not in names:
+            continue
         search = Search(target, artefacts, seconds, engine=engine, seed=seed + 1000 * number + 1)
         show = _Shown(target.name, seconds, sys.stderr)
         try:
@@ -226,7 +231,7 @@ def search_all(seconds: float, engine: str | None, seed: int, artefacts: Path, r
         except KeyboardInterrupt:
             found[target.name], code = search.figures(), 130
         show.last(found[target.name])
-        kept(found[target.name], record, order)
+        kept(found[target.name], record, tuple(TARGETS))
         if code:
             break
     _conclude(found, artefacts)

@@ -142,6 +142,12 @@ def test_a_harness_waits_once_it_is_ahead_of_its_share_of_the_time(monkeypatch: 
     for _ in range(2):
         campaign.try_one(of_quick)
     assert campaign.its_turn(of_slow)  # 6 s of 8
+    of_quick = target.sealed(quick, b"", large=True)
+    assert campaign.its_turn(of_quick)
+    for _ in range(4):
+        campaign.try_one(of_quick)
+    assert not campaign.its_turn(of_quick)  # 4 s of 12 on large ones, where a tenth and two are their due
+    assert campaign.its_turn(target.sealed(quick, b""))
 
 
 def test_a_harness_can_be_searched_alone() -> None:

@@ -9,7 +9,7 @@ import pytest
 from fuzz.engines import has_atheris
 from fuzz.harness import Harness
 from fuzz.record import LONG, Finding, Searched, kept, read
-from fuzz.searching import Search, search_all
+from fuzz.searching import Search, campaign
 from fuzz.target import Target, alone
 from fuzz.trial import Trial
 
@@ -157,7 +157,7 @@ def test_all_targets_are_searched_and_told_of(
     searches |= {"a": _searched("a", LONG, 1_000), "b": _searched("b", LONG, 2_000)._replace(findings=())}
     record = tmp_path / "campaign.json"
 
-    code = search_all(LONG, "guided", 0, tmp_path, record)
+    code = campaign((), LONG, "guided", 0, tmp_path, record)
 
     said = capsys.readouterr()
     assert code == 1  # something was found
@@ -170,8 +170,18 @@ def test_after_ctrl_c_what_was_done_is_kept(tmp_path: Path, searches: dict[str, 
     searches |= {"a": None}
     record = tmp_path / "campaign.json"
 
-    assert search_all(LONG, "guided", 0, tmp_path, record) == 130
+    assert campaign(["a"], LONG, "guided", 0, tmp_path, record) == 130
     assert [searched.inputs for searched in read(record)[1]] == [5]
+
+
+def test_a_campaign_is_of_the_named_targets_alone(tmp_path: Path, searches: dict[str, Searched | None]) -> None:
+    searches |= {"a": None, "b": _searched("b", LONG, 2_000)._replace(findings=())}
+    record = tmp_path / "campaign.json"
+
+    assert campaign(["b"], LONG, "guided", 0, tmp_path, record) == 0
+    assert [searched.target for searched in read(record)[1]] == ["b"]
+    with pytest.raises(SystemExit, match="no target c; known are a, b"):
+        campaign(["b", "c"], LONG, "guided", 0, tmp_path, record)
 
 
 def test_the_blind_engine_runs_from_the_command_line(tmp_path: Path) -> None:
