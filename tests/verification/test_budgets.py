@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard import ProfileError, VerificationEngine
-from agentguard.verification.canonical import MAX_WEIGHT, args_key, plain, weighs_too_much
+from agentguard.verification.canonical import args_key, plain
 from agentguard.verification.document import Limits, read
 from agentguard.verification.layout import layout_of
+from agentguard.verification.walk import Walk
+from agentguard.verification.weighing import MAX_WEIGHT, weighs_too_much
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats() | st.text(max_size=20),
@@ -106,9 +108,36 @@ class TestSharedParts:
         assert args_key(held(doubled(12))) == args_key(held(doubled(12)))
         assert args_key(held(doubled(12))) != args_key(held(doubled(2)))
 
+    @pytest.mark.parametrize(
+        "held",
+        [
+            lambda shared: [*range(10), shared, 1, 2],
+            lambda shared: {"rows": [{"n": n} for n in range(10)] + [{"a": {"b": shared}}] * 3 + [{"n": 1}] * 2},
+            lambda shared: {**{f"k{n}": n for n in range(250)}, "last": shared},
+            lambda shared: [[1]] * 10 + [(shared,)] + [[1]] * 2,
+        ],
+        ids=["in a list", "in rows", "behind many keys", "in a tuple"],
+    )
+    def test_where_the_walk_does_not_look(self, held):
+        walk = Walk()
+        walk.visit(held(doubled(7)))  # 10^7 leaves, which could still be written
+        assert walk.is_heavy
+        assert read(held(doubled(12))).size < MAX_WEIGHT
+
     def test_one_long_text_many_times_over_too(self):
-        document = read(["x" * 1_000_000] * 1_000)
-        assert document.size < MAX_WEIGHT
+        for value in (["x" * 1_000_000] * 1_000, [{"a": 1, "b": "x" * 1_000_000}] * 1_000):
+            document = read(value)
+            assert document.size < MAX_WEIGHT
+
+    def test_what_holds_many_objects_once_is_not_heavy(self):
+        for value in (
+            [{"n": n, "of": {"n": n}} for n in range(10_000)],
+            [[n, n + 1] for n in range(10_000)],
+            [{"n": n, "text": "x" * 300} for n in range(10_000)],
+        ):
+            walk = Walk()
+            walk.visit(value)
+            assert not walk.is_heavy
 
     def test_an_ordinary_value_is_no_such_thing(self):
         rows = [{"id": n, "text": "x" * 100} for n in range(2_000)]

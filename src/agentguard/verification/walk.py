@@ -6,8 +6,9 @@ A path names a place in the result's structure, not in one result: list position
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 from zlib import crc32
@@ -22,10 +23,13 @@ MAX_KEY_LENGTH: Final = 80
 MAX_PATH_LENGTH: Final = 200  # beyond it a checksum stands for the beginning
 MAX_CHARACTERS: Final = 1_000_000  # of the keys and paths of all objects that are remembered
 HEAVY: Final = 1 << 26  # characters
+LONG: Final = 100  # rows of a list, from which on texts in them may be too many
 MAX_DEPTH: Final = 24
 HEAD: Final = 10
 TAIL: Final = 2  # list elements looked at from the front and from the back
+MOST_REFERRED: Final = 1 << 18  # objects in what is left out of a walk, by all ways that lead to them
 _DIGITS = re.compile(r"\d+")
+_CONTAINERS: Final = frozenset({dict, list, tuple})
 
 #: An object's path and its keys in order: what one object looks like from outside.
 Form = tuple[str, tuple[str, ...]]
@@ -45,7 +49,8 @@ class Walk:
         forms: the objects met, each path and order of keys once.
         typed: the paths with the types below them, as ``Typed``; integers count as floats.
         complete: False where something had to be left out.
-        is_heavy: more nodes than the budget, or a long list of long strings.
+        is_heavy: more nodes than the budget, or a long list of long strings, or more than can be told in what was left
+            out: it may hold the same object many times over.
     """
 
     __slots__ = ("complete", "forms", "is_heavy", "leaves", "left", "typed")
@@ -88,6 +93,8 @@ class Walk:
             return
         if len(keys) > MAX_KEYS:
             keys, self.complete = keys[:MAX_KEYS], False
+            if not self.is_heavy:
+                self.is_heavy = any(map(_is_deep, [tuple(row.values())[MAX_KEYS:] for row in rows]))
         names, paths = _inside(path, keys)
         self.forms[path, names] = None
         self.left -= (len(keys) or 1) * len(rows)
@@ -159,8 +166,8 @@ class Walk:
                 items += value[:HEAD]
                 items += value[-TAIL:]
                 self.complete = False
-                if type(value[0]) is str and len(value) * max(map(_length, items)) > HEAVY:
-                    self.is_heavy = True
+                if not self.is_heavy:
+                    self.is_heavy = _is_deep(value[HEAD:-TAIL]) or len(value) * _longest(items, len(value)) > HEAVY
             else:
                 items += value
         if depth >= MAX_DEPTH or len(items) > self.left:
@@ -171,6 +178,31 @@ class Walk:
             self._column(below, items, depth)
         elif not any(values):
             self._scalars(below, (None,) * len(values), (type(None),))
+
+
+def _is_deep(items: Iterable[Any]) -> bool:
+    """What is left out of a walk holds more objects than can be told, counted by all ways that lead to them.
+
+    The collector knows which objects hold others that do: not the rows of a table, of which there are most.
+    """
+    left = MOST_REFERRED
+    inner = [item for item in filter(gc.is_tracked, items) if type(item) in _CONTAINERS]
+    while inner:
+        left -= len(inner) + sum(map(len, inner))
+        if left < 0:
+            return True
+        inner = [item for item in filter(gc.is_tracked, gc.get_referents(*inner)) if type(item) in _CONTAINERS]
+    return False
+
+
+def _longest(items: Sequence[Any], rows: int) -> int:
+    """The length of the longest text among the elements of a list, or in them where they are many objects."""
+    first = type(items[0])
+    if first is str:
+        return max(map(_length, items))
+    if first is not dict or rows <= LONG:
+        return 0
+    return max([max(map(_length, item.values()), default=0) for item in items if type(item) is dict])
 
 
 def _length(item: Any) -> int:
