@@ -111,7 +111,7 @@ class Outbox:
             self._written(some)
 
     def _write_singly(self, some: list[Event]) -> None:
-        """Give up the first event that the store refuses, where it takes another one."""
+        """Give up the first event that the store refuses twice, where it takes another one in between."""
         refused: Any = None
         for event in some:
             try:
@@ -121,10 +121,15 @@ class Outbox:
                     raise
                 refused = event
                 continue
-            self._written([event] if refused is None else [refused, event])
-            if refused is not None:
+            if refused is None:
+                self._written([event])
+                continue
+            try:
+                self._store.append(self._kind, refused)  # it may have met the end of an outage, and is no worse
+            except Exception:
                 _log.error("%s of %r is given up: the store refuses it", self._noun, refused["tool"])
-                return
+            self._written([refused, event])
+            return
 
     def _written(self, some: list[Event]) -> None:
         for event in some:
