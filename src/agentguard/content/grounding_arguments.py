@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from .findings import Finding
@@ -19,12 +20,15 @@ from .grounding_names import Name, trace
 from .grounding_sources import Sources
 from .grounding_units import NUMBER_WORDS
 from .grounding_values import read
-from .grounding_words import plain, stem, stems
+from .grounding_words import plain, stem, stems, written
 
 __all__ = ["ArgumentsResult", "check_arguments"]
 
 FLAG_AT: Final = 0.5
-MAX_ARGUMENTS: Final = 1_000
+MAX_ARGUMENTS: Final = 1_000  # that name something
+MAX_VALUES: Final = 100_000  # of all arguments, that are looked at
+MAX_DEPTH: Final = 20
+MAX_PATH: Final = 400  # characters at the end of a path that are told
 MAX_EXPLAINED: Final = 50  # findings that name the nearest known value
 MAX_LENGTH: Final = 200  # characters beyond which an argument is text
 _FREE: Final = frozenset(
@@ -56,6 +60,10 @@ _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _ORDINARY: Final = frozenset(". .. ~ tmp temp home usr var etc root api v1 v2 http https index main".split())
 
 
+#: Stands for what is not looked at.
+BEYOND: Final = ("the arguments", "", "more than can be traced")
+
+
 class ArgumentsResult(NamedTuple):
     """What of a call's arguments is known.
 
@@ -63,7 +71,7 @@ class ArgumentsResult(NamedTuple):
         score: the share of the arguments that name something which nobody said, 0 to 1; 0 where none names anything.
         label: ``known``, ``invented`` (the score reaches ``flag_at``), ``partly invented`` or ``nothing to trace``.
         findings: of kind ``invented argument``; their places are characters of the argument's own text, and their
-            details begin with the argument's path.
+            details begin with the argument's path. That there are more arguments than can be traced is one too.
         supported: what is known, and from where; ``source`` is the position of a result, or negative: -1 the first
             message, -2 the second.
     """
@@ -107,7 +115,10 @@ def check_arguments(
     findings: list[Finding] = []
     supported: list[Trace] = []
     for path, key, value in _naming(args):
-        text = str(value)
+        if not key:
+            findings.append(Finding("invented argument", f"{path}: {value}", 0, 0))
+            continue
+        text = written(value)
         found = _traced(key, text, sources, derived)
         if found is not None:
             leaf, how = found
@@ -145,23 +156,39 @@ def _texts(messages: Iterable[str | Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _naming(args: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Path, key and value of each argument that names one thing."""
-    stack: list[tuple[str, str, Any, int]] = [
-        (str(key), str(key), value, 0) for key, value in reversed(list(args.items()))
-    ]
-    checked = 0
-    while stack and checked < MAX_ARGUMENTS:
+    """Path, key and value of each argument that names one thing; at last ``BEYOND`` where there are too many."""
+    stack: list[tuple[str, str, Any, int]] = [("", "", args, 0)]
+    checked, left, whole = 0, MAX_VALUES, True
+    while stack:
         path, key, value, depth = stack.pop()
-        if isinstance(value, Mapping) and depth < 20:
-            stack.extend(
-                (f"{path}.{name}", str(name), inner, depth + 1) for name, inner in reversed(list(value.items()))
-            )
-        elif isinstance(value, (list, tuple)) and depth < 20:
-            items = list(value[:MAX_ARGUMENTS])
-            stack.extend((f"{path}[{at}]", key, inner, depth + 1) for at, inner in reversed(list(enumerate(items))))
-        elif _names_something(key, value):
-            checked += 1
-            yield path, key, value
+        left -= 1
+        if left < 0 or checked >= MAX_ARGUMENTS:
+            whole = False
+            break
+        try:
+            if isinstance(value, (Mapping, list, tuple)):
+                whole = whole and depth <= MAX_DEPTH
+                stack.extend(_below(path, key, value, depth + 1, left + 1) if depth <= MAX_DEPTH else ())
+            elif _names_something(key, value):
+                checked += 1
+                yield path, key, value
+        except KeyboardInterrupt:
+            raise
+        except Exception:  # a foreign object's own code may fail at any question
+            whole = False
+    if not whole:
+        yield BEYOND
+
+
+def _below(path: str, key: str, value: Any, depth: int, most: int) -> list[tuple[str, str, Any, int]]:
+    """The first values in a container, the last of them first."""
+    if not isinstance(value, Mapping):
+        items = reversed(list(enumerate(islice(value, most))))
+        return [(f"{path}[{at}]", key, inner, depth) for at, inner in items]
+    fields = [(written(name), inner) for name, inner in islice(value.items(), most)]
+    return [
+        (f"{path}.{name}"[-MAX_PATH:] if path else name[-MAX_PATH:], name, inner, depth) for name, inner in fields[::-1]
+    ]
 
 
 def _names_something(key: str, value: Any) -> bool:

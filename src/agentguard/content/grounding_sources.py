@@ -11,23 +11,29 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import orjson
+
+from agentguard.limits import LIMITS
 
 from .grounding_dates import Moment, of_epoch
 from .grounding_index import NumberIndex
 from .grounding_units import Unit, unit_of_key
 from .grounding_values import read
-from .grounding_words import plain, stems, stems_of_key
+from .grounding_words import plain, stems, stems_of_key, written
 
 __all__ = ["Leaf", "Listing", "Number", "Sources"]
 
 MAX_LEAVES: Final = 50_000
 MAX_DEPTH: Final = 60
 MAX_LITERAL: Final = 200_000  # characters of a Python literal that is parsed
+MAX_CHARACTERS: Final = 2_000_000  # of all results together
+MAX_PATH: Final = 400  # characters at the end of a path that are kept
 MAX_CONTEXT: Final = 2_000  # words
 LONG_TEXT: Final = 160  # characters beyond which a string is read sentence by sentence
+_BUILT_IN = (dict, list, tuple, set, frozenset, str, int, float)
 _PIECES = re.compile(r"(?:(?![.!?;]\s)[^\n]){1,600}[.!?;]?")
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?P<item>[-*•] +|\d{1,3}[.)] +)?(?:(?P<key>[A-Za-z_][\w .-]{0,39}?): *(?= |$))?(?P<rest>.*)"
@@ -96,7 +102,8 @@ class Sources:
         key_words: the stems of the words of all keys.
         listings: the lists.
         members: the leaves of each record.
-        complete: whether all was read; False beyond ``MAX_LEAVES`` leaves.
+        complete: whether all was read; False beyond ``MAX_LEAVES`` leaves, ``LIMITS.values`` values or
+            ``MAX_CHARACTERS`` of text.
     """
 
     def __init__(self, results: Iterable[Any], given: Iterable[str] = ()) -> None:
@@ -110,6 +117,8 @@ class Sources:
         self.key_words: set[str] = set()
         self.members: dict[int, list[int]] = {}
         self.complete = True
+        self._left = LIMITS.values
+        self._room = MAX_CHARACTERS
         self._records: list[_Record] = []
         self._context: dict[int, set[str]] = {}
         self._said: dict[int, list[str]] = {}
@@ -170,33 +179,50 @@ class Sources:
         stack: list[tuple[Any, str, str, int, int]] = [(root, "", "", record, 0)]
         while stack:
             value, path, group, record, depth = stack.pop()
-            if depth > MAX_DEPTH or len(self.leaves) >= MAX_LEAVES or len(self._records) >= 2 * MAX_LEAVES:
+            self._left -= 1
+            if self._left < 0 or len(self.leaves) >= MAX_LEAVES or len(self._records) >= 2 * MAX_LEAVES:
+                self.complete = False
+                return
+            if depth > MAX_DEPTH:
                 self.complete = False
                 continue
-            if isinstance(value, Mapping):
-                own = self._record(record)
-                items = list(value.items())
-                for key, inner in reversed(items):
-                    name = str(key)
-                    self._key(name, source, path, own)
-                    dotted = f"{path}.{name}" if path else name
-                    stack.append((inner, dotted, f"{group}.{name}" if group else name, own, depth + 1))
-            elif isinstance(value, (list, tuple, set, frozenset)):
-                self.listings.append(Listing(source, path, len(value), record))
-                items = list(value)
-                self.complete = self.complete and len(items) <= MAX_LEAVES
-                stack.extend(
-                    (inner, f"{path}[{index}]", f"{group}[]", record, depth + 1)
-                    for index, inner in reversed(list(enumerate(items[:MAX_LEAVES])))
-                )
-            elif isinstance(value, str):
-                inner = _parsed(value) if depth < MAX_DEPTH else None
-                if inner is not None:
-                    stack.append((inner, path, group, record, depth + 1))
-                else:
-                    self._string(value, source, path, group, record)
-            elif value is not None and not isinstance(value, bool):
-                self._scalar(value, source, path, group, record)
+            try:
+                stack.extend(self._visited(value, path, group, source, record, depth))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # of a foreign object, whose own code may fail at any question
+                if type(value) in _BUILT_IN and not isinstance(error, Exception):
+                    raise
+                self.complete = False
+
+    def _visited(
+        self, value: Any, path: str, group: str, source: int, record: int, depth: int
+    ) -> list[tuple[Any, str, str, int, int]]:
+        """Take in one value; what is in it, the last first."""
+        found: list[tuple[Any, str, str, int, int]] = []
+        if isinstance(value, Mapping):
+            own = self._record(record)
+            items = list(islice(value.items(), MAX_LEAVES))
+            self.complete = self.complete and len(items) == len(value)
+            for key, inner in reversed(items):
+                name = written(key)
+                self._key(name, source, path, own)
+                found.append((inner, _below(path, name), _below(group, name), own, depth + 1))
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            self.listings.append(Listing(source, path, len(value), record))
+            items = list(islice(value, MAX_LEAVES))
+            self.complete = self.complete and len(items) == len(value)
+            for index, inner in reversed(list(enumerate(items))):
+                found.append((inner, f"{path}[{index}]", f"{group}[]", record, depth + 1))
+        elif isinstance(value, str):
+            inner = _parsed(value) if depth < MAX_DEPTH else None
+            if inner is not None:
+                found.append((inner, path, group, record, depth + 1))
+            else:
+                self._string(value, source, path, group, record)
+        elif value is not None and not isinstance(value, bool):
+            self._scalar(value, source, path, group, record)
+        return found
 
     def _key(self, name: str, source: int, path: str, record: int) -> None:
         """A key that is data itself (a date, a name, an id) is a leaf; any key's words describe its record."""
@@ -211,7 +237,7 @@ class Sources:
 
     def _scalar(self, value: Any, source: int, path: str, group: str, record: int) -> None:
         leaf = Leaf(
-            source, path, group, record, -1, -1, str(value)[:64] if not isinstance(value, int) else _digits(value)
+            source, path, group, record, -1, -1, _digits(value) if isinstance(value, int) else written(value)[:64]
         )
         key = path.rpartition(".")[2]
         try:
@@ -227,7 +253,15 @@ class Sources:
             if moment is not None:
                 self.moments.append((moment, index))
 
+    def _taken(self, text: str) -> str:
+        """As much of a text as there is room for."""
+        if len(text) > self._room:
+            text, self.complete = text[: self._room], False
+        self._room -= len(text)
+        return text
+
     def _string(self, text: str, source: int, path: str, group: str, record: int) -> None:
+        text = self._taken(text)
         if len(text) <= LONG_TEXT:
             self._add(text, Leaf(source, path, group, record, -1, -1, text), path.rpartition(".")[2])
             return
@@ -239,7 +273,7 @@ class Sources:
         record, item, item_indent, last_key, path = outer, -1, 1 << 30, "", ""
         start = 0
         nested: Counter[tuple[int, str]] = Counter()
-        for line in text.split("\n"):
+        for line in self._taken(text).split("\n"):
             match = _LINE.match(line)
             if match is not None and line.strip():
                 indent, key = len(match["indent"]), match["key"] or ""
@@ -313,6 +347,11 @@ class Sources:
         for word in dict.fromkeys(stems(text)):
             self.words.setdefault(word, set()).add(index)
             self._records[record].words.add(word)
+
+
+def _below(path: str, name: str) -> str:
+    """The path of a field; of a long one its end."""
+    return (f"{path}.{name}" if path else name)[-MAX_PATH:]
 
 
 def _digits(value: int) -> str:

@@ -92,7 +92,7 @@ def texts_of(value: Any) -> Texts:
                     break
                 too_deep = True
             elif item is not None and not isinstance(item, bool):
-                text = item if isinstance(item, str) else _written(item)
+                text = item if type(item) is str else _written(item)
                 if len(text) > left:
                     text, left = text[: max(left, 0)], -1
                 if name or isinstance(item, str) or len(text) >= LABELLED:
@@ -110,7 +110,7 @@ def texts_of(value: Any) -> Texts:
 def _fields(value: dict[Any, Any]) -> Iterator[tuple[str, str, Any]]:
     """Each field as its name, what stands before its text, and its value."""
     for key, item in value.items():
-        name = key if isinstance(key, str) else _written(key)
+        name = key if type(key) is str else _written(key)
         yield name, f"{name}: ", item
 
 
@@ -119,10 +119,15 @@ def _elements(value: Collection[Any], label: str) -> Iterator[tuple[str, str, An
 
 
 def _written(value: Any) -> str:
-    """A number's digits; none of an integer so long that Python refuses to write it, for nothing we look for is."""
+    """A number's digits; none of an integer so long that Python refuses to write it, for nothing we look for is.
+
+    None of a foreign object whose own code fails, either.
+    """
     try:
-        return str(value)
-    except ValueError:
+        return str.__str__(str(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return ""
 
 

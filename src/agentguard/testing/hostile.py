@@ -2,90 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from agentguard.errors import StoreError
 from agentguard.stores import Delta, Store
 
+from .corpus import NAMES, VALUES
 from .opening import Opener, StoreOpening
 
 __all__ = ["HostileConformance"]
-
-NAMES: Final = [
-    "",
-    " ",
-    "a",
-    "a\0",
-    "a\0b",
-    "\0",
-    "\0\xff",
-    "\xff",
-    "a:b",
-    "a::b",
-    "a/b",
-    "..",
-    "../../etc/passwd",
-    "*",
-    "?",
-    "[a-z]*",
-    "{agentguard}",
-    "}{",
-    "%s%n",
-    "$HOME",
-    "~",
-    "' OR 1=1 --",
-    "a\r\nFLUSHALL\r\n",
-    "\ud800",
-    "\udfff\ud800",
-    "名前",
-    "é",
-    "e\u0301",
-    "\U0010ffff",
-    "\u202e",
-    "A",
-    "x" * 100_000,
-    "x" * 100_000 + "y",
-    "ÿ" * 300,
-]
-
-
-def nested(depth: int, leaf: Any = 1) -> Any:
-    """Objects in objects, so many of them."""
-    for _ in range(depth):
-        leaf = {"a": leaf}
-    return leaf
-
-
-VALUES: Final = {
-    "lone surrogate": {"text": "\ud800", "\udc00": 1},
-    "astral": {"text": "\U0001f600\U0010ffff"},
-    "zero byte": {"a\0b": "\0"},
-    "nothing": {},
-    "empty key": {"": ""},
-    "beyond 64 bits": {"n": 10**30, "m": -(10**30)},
-    "unsigned 64 bits": {"n": 2**64 - 1},
-    "very long integer": {"n": 10**6000},
-    "NaN": {"n": float("nan")},
-    "NaN beside null": {"n": [None, float("nan")]},
-    "infinity": {"n": float("inf")},
-    "negative infinity": {"n": [{"m": float("-inf")}]},
-    "negative zero": {"n": -0.0},
-    "extreme floats": {"n": [1.7976931348623157e308, 5e-324, 0.1 + 0.2]},
-    "200 deep": nested(200),
-    "10,000 deep": nested(10_000),
-    "100,000 deep": nested(100_000),
-    "integer keys": {"a": {1: "x"}},
-    "bytes": {"a": b"x"},
-    "a set": {"a": {1}},
-    "an object": {"a": object()},
-    "looks like a pickle": {"a": "cos\nsystem\n(S'true'\ntR."},
-    "looks like a path": {"file": "/etc/passwd", "__class__": "os.system"},
-}
-CYCLE: dict[str, Any] = {}
-CYCLE["self"] = CYCLE
-VALUES["a cycle"] = CYCLE
 
 
 def same(one: Any, other: Any) -> bool:
