@@ -31,6 +31,7 @@ MAX_DEPTH: Final = 20
 MAX_PATH: Final = 400  # characters at the end of a path that are told
 MAX_EXPLAINED: Final = 50  # findings that name the nearest known value
 MAX_LENGTH: Final = 200  # characters beyond which an argument is text
+LONGEST_KEY: Final = 200  # characters at the end of a key, which says what the argument is, that are read
 _FREE: Final = frozenset(
     """body content message text subject title query question description summary note comment reason
     explanation thought prompt instruction expression formula pattern keyword detail resolution password code
@@ -58,10 +59,6 @@ _DAYS: Final = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "now":
 _LENGTH = re.compile(r"\b(\w+|\d+(?:\.\d+)?|half an?)[ -]?(minutes?|mins?|hours?|hrs?|h)\b", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 _ORDINARY: Final = frozenset(". .. ~ tmp temp home usr var etc root api v1 v2 http https index main".split())
-
-
-#: Stands for what is not looked at.
-BEYOND: Final = ("the arguments", "", "more than can be traced")
 
 
 class ArgumentsResult(NamedTuple):
@@ -114,10 +111,10 @@ def check_arguments(
     derived = _Derived(texts, sources, now)
     findings: list[Finding] = []
     supported: list[Trace] = []
-    for path, key, value in _naming(args):
-        if not key:
-            findings.append(Finding("invented argument", f"{path}: {value}", 0, 0))
-            continue
+    naming, whole = _naming(args)
+    if not whole:
+        findings.append(Finding("invented argument", "the arguments: more than can be traced", 0, 0))
+    for path, key, value in naming:
         text = written(value)
         found = _traced(key, text, sources, derived)
         if found is not None:
@@ -155,29 +152,27 @@ def _texts(messages: Iterable[str | Mapping[str, Any]]) -> Iterator[str]:
             yield "\n".join(part for part in parts if isinstance(part, str))
 
 
-def _naming(args: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Path, key and value of each argument that names one thing; at last ``BEYOND`` where there are too many."""
+def _naming(args: Mapping[str, Any]) -> tuple[list[tuple[str, str, Any]], bool]:
+    """Path, key and value of each argument that names one thing, and whether those are all."""
+    found: list[tuple[str, str, Any]] = []
     stack: list[tuple[str, str, Any, int]] = [("", "", args, 0)]
-    checked, left, whole = 0, MAX_VALUES, True
+    left, whole = MAX_VALUES, True
     while stack:
         path, key, value, depth = stack.pop()
         left -= 1
-        if left < 0 or checked >= MAX_ARGUMENTS:
-            whole = False
-            break
+        if left < 0 or len(found) >= MAX_ARGUMENTS:
+            return found, False
         try:
             if isinstance(value, (Mapping, list, tuple)):
                 whole = whole and depth <= MAX_DEPTH
                 stack.extend(_below(path, key, value, depth + 1, left + 1) if depth <= MAX_DEPTH else ())
             elif _names_something(key, value):
-                checked += 1
-                yield path, key, value
+                found.append((path, key, value))
         except KeyboardInterrupt:
             raise
-        except Exception:  # a foreign object's own code may fail at any question
+        except BaseException:  # a foreign object's own code may fail at any question
             whole = False
-    if not whole:
-        yield BEYOND
+    return found, whole
 
 
 def _below(path: str, key: str, value: Any, depth: int, most: int) -> list[tuple[str, str, Any, int]]:
@@ -192,7 +187,7 @@ def _below(path: str, key: str, value: Any, depth: int, most: int) -> list[tuple
 
 
 def _names_something(key: str, value: Any) -> bool:
-    words = [stem(word) for word in _KEY_WORDS.findall(key)]
+    words = [stem(word) for word in _KEY_WORDS.findall(key[-LONGEST_KEY:])]
     last = words[-1] if words else ""
     if isinstance(value, bool) or value is None or not isinstance(value, (str, int)):
         return False

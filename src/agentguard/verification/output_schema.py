@@ -8,10 +8,12 @@ from typing import Any, Final
 
 import orjson
 
+from agentguard.limits import LIMITS
+
 from .json_schema import schema_validator
 from .patterns import MOST_SEARCHED
 from .schema_routes import takes_too_many_routes
-from .schema_walk import WalkedSchema, objects_in, spend
+from .schema_walk import WalkedSchema, objects_in, parts_in, spend
 from .unread import NotLookedAt
 
 __all__ = ["OutputSchema", "compiled"]
@@ -34,6 +36,8 @@ def compiled(schema: dict[str, Any] | bool, engine: str) -> OutputSchema:
     Raises:
         ValueError: where it is none, or cannot be held to a bound.
     """
+    if any(number >= LIMITS.values for number, _ in enumerate(parts_in(schema))):
+        raise ValueError(f"it has more than {LIMITS.values:,} parts, or holds itself")
     try:
         return _of_text(orjson.dumps(schema), engine)
     except TypeError:  # no JSON throughout, an integer beyond 64 bits for one

@@ -15,7 +15,7 @@ from agentguard.limits import LIMITS
 
 from .unread import NotLookedAt
 
-__all__ = ["Matches", "WalkedSchema", "objects_in", "spend"]
+__all__ = ["Matches", "WalkedSchema", "objects_in", "parts_in", "spend"]
 
 #: Whether a text matches a pattern.
 Matches = Callable[[str, str], bool]
@@ -206,11 +206,16 @@ def _is_number(value: Any) -> bool:
 
 def objects_in(schema: Any) -> Iterator[dict[str, Any]]:
     """All objects in a schema, whatever they are there."""
+    return (part for part in parts_in(schema) if isinstance(part, dict))
+
+
+def parts_in(schema: Any) -> Iterator[Any]:
+    """All values in a schema, itself among them; what stands there many times as often."""
     pending: list[Any] = [schema]
     while pending:
         part = pending.pop()
+        yield part
         if isinstance(part, dict):
-            yield part
             pending += part.values()
         elif isinstance(part, list):
             pending += part
