@@ -26,7 +26,7 @@ __all__ = ["ArgumentsResult", "check_arguments"]
 
 FLAG_AT: Final = 0.5
 MAX_ARGUMENTS: Final = 1_000  # that name something
-MAX_VALUES: Final = 100_000  # of all arguments, that are looked at
+MAX_VALUES: Final = 20_000  # of all arguments, that are looked at
 MAX_DEPTH: Final = 20
 MAX_PATH: Final = 400  # characters at the end of a path that are told
 MAX_EXPLAINED: Final = 50  # findings that name the nearest known value

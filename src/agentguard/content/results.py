@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from itertools import count, repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from agentguard import forks
@@ -176,27 +176,31 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
 
     def find(text: str) -> list[Finding]:
         if len(text) > ROOM * LIMITS.bytes:
-            raise TypeError(f"what holds more than {ROOM * LIMITS.bytes:,} characters cannot be redacted")
+            raise _CannotRedact(f"what holds more than {ROOM * LIMITS.bytes:,} characters cannot be redacted")
         try:
             with forks.undivided():
                 results = scanner.scan(text, tools=(), every=True)
         except DataError as error:
-            raise TypeError(f"it cannot be redacted: {error}") from None
+            raise _CannotRedact(f"it cannot be redacted: {error}") from None
         if any(getattr(results[kind], "more", False) for kind in kinds):
-            raise TypeError(f"what holds more than {LIMITS.values:,} findings cannot be redacted")
+            raise _CannotRedact(f"what holds more than {LIMITS.values:,} findings cannot be redacted")
         return [finding for kind in kinds if results[kind].label != "clean" for finding in results[kind].findings]
 
     try:
-        _refuse_others(value, 0, count(1))
-    except TypeError:
+        _refuse_others(value)
+        read = _json(value) if isinstance(value, str) else None
+        if read is None:
+            return redact_value(value, find).value
+        made = redact_value(read, find)
+        return json.dumps(made.value, ensure_ascii=False) if made.count else value
+    except (_CannotRedact, KeyboardInterrupt):
         raise
-    except Exception as error:  # of a foreign object, whose own code may fail at any question
-        raise TypeError(f"what a {type(value).__name__} holds cannot be redacted: {type(error).__name__}") from None
-    read = _json(value) if isinstance(value, str) else None
-    if read is None:
-        return redact_value(value, find).value
-    made = redact_value(read, find)
-    return json.dumps(made.value, ensure_ascii=False) if made.count else value
+    except BaseException as error:  # of a foreign object, whose own code may fail at any question
+        raise _CannotRedact(f"what a {type(value).__name__} holds cannot be redacted: {type(error).__name__}") from None
+
+
+class _CannotRedact(TypeError):
+    """A value whose texts cannot be told from its other parts, or that is too much."""
 
 
 def _json(text: str) -> Any:
@@ -208,14 +212,22 @@ def _json(text: str) -> Any:
         return None
 
 
-def _refuse_others(value: Any, depth: int, numbers: Iterator[int]) -> None:
-    if next(numbers) > MAX_VALUES:
-        raise TypeError(f"what holds more than {MAX_VALUES:,} values cannot be redacted")
-    if isinstance(value, dict) and depth < MAX_DEPTH:
-        for item in value.values():
-            _refuse_others(item, depth + 1, numbers)
-    elif isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
-        for item in value:
-            _refuse_others(item, depth + 1, numbers)
-    elif value is not None and not isinstance(value, (str, int, float, dict, list, tuple)):
-        raise TypeError(f"what a {type(value).__name__} holds cannot be redacted")
+def _refuse_others(value: Any) -> None:
+    """Refuse what is not made of JSON's types, or is too much: what stands there many times counts as often."""
+    pending = [(value, 0)]
+    values = characters = 0
+    while pending:
+        item, depth = pending.pop()
+        values += 1
+        if isinstance(item, str):
+            characters += str.__len__(item)
+        elif isinstance(item, (dict, list, tuple)):
+            if depth < MAX_DEPTH:
+                inner = islice(item.values() if isinstance(item, dict) else item, MAX_VALUES)
+                pending.extend((each, depth + 1) for each in inner)
+        elif item is not None and not isinstance(item, (int, float)):
+            raise _CannotRedact(f"what a {type(item).__name__} holds cannot be redacted")
+        if values + len(pending) > MAX_VALUES:
+            raise _CannotRedact(f"what holds more than {MAX_VALUES:,} values cannot be redacted")
+        if characters > LIMITS.bytes:
+            raise _CannotRedact(f"what holds more than {LIMITS.bytes:,} characters cannot be redacted")
