@@ -17,13 +17,25 @@ from growth_peak import peak_bytes
 from growth_shapes import SHAPES
 from workload import Call
 
-__all__ = ["HEAVY", "REPLAYED", "Import", "Replay", "measure_import", "measure_replay"]
+__all__ = [
+    "HEAVY",
+    "MANY",
+    "READ_BY",
+    "REPLAYED",
+    "Import",
+    "Replay",
+    "measure_import",
+    "measure_many",
+    "measure_replay",
+]
 
 INTERPRETERS = 15
 HEAVY = (
     "numpy", "scipy", "pandas", "torch", "langchain", "langchain_core", "langgraph", "mcp", "agents", "pydantic_ai",
 )  # fmt: skip
 REPLAYED = (10_000, 20_000, 40_000)
+MANY = (25_000, 100_000)  # tools of one call each: far more than an engine keeps in memory
+READ_BY = ("replay", "report")
 MIX = ("records, 1 KB", "new arguments in every call", "prose", "keyed text")
 
 Advance = Callable[[int], object]
@@ -43,7 +55,7 @@ class Import(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """One replay of a log: rows, wall seconds from start to exit, largest resident bytes (None where not known)."""
+    """One reading of a log: rows, wall seconds from start to exit, largest resident bytes (None where not known)."""
 
     rows: int
     seconds: float
@@ -73,8 +85,26 @@ def measure_replay(advance: Advance = lambda rows: None) -> list[Replay]:
             log = Path(folder) / f"{rows}.jsonl"
             with log.open("w", encoding="utf-8") as out:
                 out.writelines(json.dumps(row) + "\n" for row in islice(_rows(), rows))
-            found.append(_replay(log, rows))
+            found.append(_read("replay", log, rows))
             advance(rows)
+    return found
+
+
+def measure_many(advance: Advance = lambda rows: None) -> dict[str, list[Replay]]:
+    """The commands that read a log, on logs in which every call is of another tool."""
+    found: dict[str, list[Replay]] = {command: [] for command in READ_BY}
+    with tempfile.TemporaryDirectory() as folder:
+        for tools in MANY:
+            log = Path(folder) / f"{tools}.jsonl"
+            with log.open("w", encoding="utf-8") as out:
+                out.writelines(
+                    json.dumps({"tool": f"tool_{n}", "args": {"id": n}, "result": {"id": n, "name": f"name {n}"}})
+                    + "\n"
+                    for n in range(tools)
+                )
+            for command in READ_BY:
+                found[command].append(_read(command, log, tools))
+                advance(tools)
     return found
 
 
@@ -94,21 +124,22 @@ def _row(tool: str, call: Call) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _replay(log: Path, rows: int) -> Replay:
+def _read(command: str, log: Path, rows: int) -> Replay:
     start = perf_counter()
-    words = [sys.executable, str(Path(__file__).resolve()), str(log)]
+    words = [sys.executable, str(Path(__file__).resolve()), command, str(log)]
     said = subprocess.run(words, check=True, capture_output=True, text=True)
     seconds = perf_counter() - start
     calls = json.loads(said.stdout)["calls"]
-    assert calls == rows, f"{calls} of {rows} rows were replayed"
+    assert calls == rows, f"{calls} of {rows} rows were read"
     return Replay(rows, seconds, json.loads(said.stderr.splitlines()[-1]))
 
 
-def _replay_here(log: str) -> None:
+def _read_here(command: str, log: str) -> None:
     """The command as anyone gives it; the last line on standard error is the largest size of the process."""
     from agentguard.cli import main
 
-    sys.argv = ["agentguard", "replay", log, "--json"]
+    output = ["--output", f"{log}.html"] if command == "report" else []
+    sys.argv = ["agentguard", command, log, "--json", *output]
     try:
         main()
     finally:
@@ -116,4 +147,4 @@ def _replay_here(log: str) -> None:
 
 
 if __name__ == "__main__":
-    _replay_here(sys.argv[1])
+    _read_here(*sys.argv[1:])

@@ -83,6 +83,7 @@ class Growth:
     large: list[Ordeal] = field(default_factory=list)
     imported: Import | None = None
     replays: list[Replay] = field(default_factory=list)
+    many: dict[str, list[Replay]] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
 
 
@@ -136,7 +137,7 @@ def growth_section(growth: Growth | None) -> list[str]:
         parts += [
             "### The process",
             "`import agentguard` in a fresh interpreter beside one that imports nothing, medians of 15 in turns; "
-            "`agentguard replay` on generated logs, from start to exit, in one process.",
+            "`agentguard replay` and `report` on generated logs, from start to exit, in one process.",
             judged(("what",), _process(growth)),
         ]
     return parts
@@ -287,6 +288,14 @@ def _process(growth: Growth) -> list[Line]:
         ratio = last.peak / first.peak if first.peak and last.peak else None
         cells = (f"peak memory of {last.rows:,} calls against {first.rows:,} ({as_mib(_mib(last.peak))})",)
         lines.append(Line(cells, ratio, Bound("at most", STEADY, as_times)))
+    for command, (few, many) in growth.many.items():
+        read = f"{command} of {many.rows:,} tools, a call each, against {few.rows:,}"
+        ratio = (many.seconds / many.rows) / (few.seconds / few.rows)
+        lines.append(Line((f"time a call, {read} ({many.seconds:.0f} s)",), ratio, Bound("at most", STEADY, as_times)))
+        ratio = many.peak / few.peak if few.peak and many.peak else None
+        lines.append(
+            Line((f"peak memory, {read} ({as_mib(_mib(many.peak))})",), ratio, Bound("at most", STEADY, as_times))
+        )
     return lines
 
 

@@ -116,3 +116,11 @@ def test_an_attack_at_a_thousandth_gets_an_answer(attack):
     ordeal = growth_hostile.undergo(attack._replace(n=max(attack.n // 1_000, 1)), (1,), 1)
     assert len(ordeal.times) == 1
     assert ordeal.verdict in ("accept", "flag", "block")
+
+
+def test_a_log_of_many_tools_is_held_against_one_of_fewer():
+    # 8 s for 10,000 calls, 60 s for 40,000: .8 ms and 1.5 ms a call.
+    read = [Replay(10_000, 8.0, 100 * MIB), Replay(40_000, 60.0, 130 * MIB)]
+    found = figures(Growth(many={"report": read}))
+    assert found["time a call, report of 40,000 tools, a call each, against 10,000 (60 s)"] == pytest.approx(1.875)
+    assert found["peak memory, report of 40,000 tools, a call each, against 10,000 (130 MiB)"] == pytest.approx(1.3)

@@ -17,7 +17,6 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces import BrokenLine, ReplaySummary, TraceRow, find_traces, read_traces
-from agentguard.traces.collecting import collecting_seldom
 from agentguard.traces.draft import Draft
 from agentguard.traces.inference import MIN_CALLS
 from agentguard.traces.learn import HOLDOUT, Learner
@@ -72,8 +71,7 @@ def learn(
         read.learner = learner
         interrupted = False
         try:
-            with collecting_seldom():
-                learner.run()
+            learner.run()
         except KeyboardInterrupt:
             interrupted = True
     if not as_json:

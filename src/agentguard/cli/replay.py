@@ -13,7 +13,6 @@ import typer
 from agentguard.errors import ConfigurationError
 from agentguard.traces import Tally
 from agentguard.traces import replay as replay_rows
-from agentguard.traces.collecting import collecting_seldom
 from agentguard.traces.compare import Comparing, Comparison, compare
 from agentguard.traces.engines.lines import first_calls
 from agentguard.traces.engines.partitions import PARTITIONS, EngineSpec
@@ -172,7 +171,6 @@ def _judge(plan: Plan, profiles: str | None, mode: Mode, fail_on: FailOn | None)
     if plan.runner is Runner.local:
         tally = Tally()
         with (
-            collecting_seldom(),
             nullcontext(None) if plan.store is None else opened(plan.store, create=True) as store,
             reading_bar(plan.traces, lambda: tally.calls, hidden=plan.as_json) as advance,
         ):
@@ -248,7 +246,7 @@ def _through(processes: Any, plan: Plan) -> tuple[Any, bool]:
 def _compare(plan: Plan, two: tuple[str, str], mode: Mode, fail_on: FailOn | None) -> Exit:
     old, new = (build_engine(None if given == NONE else given, mode) for given in two)
     comparing, interrupted = Comparing(), False
-    with collecting_seldom(), reading_bar(plan.traces, lambda: comparing.calls, hidden=plan.as_json) as advance:
+    with reading_bar(plan.traces, lambda: comparing.calls, hidden=plan.as_json) as advance:
         try:
             compare(parse(plan.lines(advance)), old, new, comparing=comparing)
         except KeyboardInterrupt:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -19,13 +18,11 @@ from agentguard.stores import MemoryStore
 from agentguard.stores.disk_folder import DATABASE
 from agentguard.traces import BrokenLine, Tally
 from agentguard.traces import replay as replay_rows
-from agentguard.traces.collecting import collecting_seldom
 from agentguard.traces.engines.lines import first_calls
 from agentguard.traces.read import STDIN as TRACES_FROM_STDIN
 from agentguard.traces.read import parse, read_lines
 from agentguard.verification.calibration_file import load_calibration
 from agentguard.verification.settings import Settings
-from agentguard.verification.state_words import Portrait
 
 from .exits import Exit
 from .options import STORE_VARIABLE, CalibrationOption, JsonOption, Mode, ModeOption, ProfilesOption, build_engine
@@ -135,11 +132,11 @@ def _reviewed(label: Label) -> ReviewedCall:
 
 def _of_traces(plan: Plan, profiles: str | None, mode: Mode, calibration: str | None) -> tuple[ReportData, bool]:
     accept_below, block_at = _thresholds(calibration)
-    # What is learned of the tools that are shown is written here, and looked at; of other records nobody has any use.
-    store = MemoryStore(max_events=1)
+    # What is learned is written here in the end, and looked at; of records of verdicts nobody has any use.
+    store = MemoryStore(max_events=1, max_names=2_000)
     engine = build_engine(profiles, mode, store, calibration)
     builder, tally, interrupted = ReportBuilder(plan.worst, content=plan.content), Tally(worst=0, broken=1), False
-    with collecting_seldom(), reading_bar(plan.source, lambda: builder.calls, hidden=plan.hidden) as advance:
+    with reading_bar(plan.source, lambda: builder.calls, hidden=plan.hidden) as advance:
         lines = read_lines(plan.source, on_read=advance)
         rows = parse(lines if plan.limit is None else first_calls(lines, plan.limit))
         try:
@@ -157,16 +154,12 @@ def _of_traces(plan: Plan, profiles: str | None, mode: Mode, calibration: str | 
     if not builder.calls:
         first = f" (the first line: {printable(str(broken.first_broken[0]))})" if broken.first_broken else ""
         raise DataError(f"no line of {printable(plan.source)} holds a call{first}")
-
-    def learned(tool: str) -> Mapping[str, Portrait | str]:
-        engine.flush([tool])
-        return kept_of(store, tool).learned
-
+    engine.flush()
     source = "standard input" if plan.source == TRACES_FROM_STDIN else printable(plan.source)
     data = builder.data(
         title=plan.title or "What the guard made of these calls", source=source, mode=mode.value, made=_now(),
         version=_version(), accept_below=accept_below, block_at=block_at, most_tools=plan.tools,
-        learned=learned,
+        learned=lambda tool: kept_of(store, tool).learned,
         notes=tuple(_notes(broken.broken, broken.first_broken, interrupted=interrupted)),
     )  # fmt: skip
     return data, interrupted

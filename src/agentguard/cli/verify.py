@@ -12,7 +12,6 @@ from rich.console import Console
 
 from agentguard.errors import DataError
 from agentguard.traces import ReplaySummary, Tally, read_traces, replay
-from agentguard.traces.collecting import collecting_seldom
 from agentguard.traces.read import MAX_LINE_BYTES, STDIN
 from agentguard.traces.row import FIELDS, parse_call, parse_json
 from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
@@ -85,7 +84,7 @@ def _judge(
 
 def _learn(history: str, engine: VerificationEngine, *, hidden: bool) -> ReplaySummary:
     tally = Tally()
-    with collecting_seldom(), reading_bar(history, lambda: tally.calls, hidden=hidden) as advance:
+    with reading_bar(history, lambda: tally.calls, hidden=hidden) as advance:
         return replay(read_traces(history, on_read=advance), engine, tally=tally)
 
 

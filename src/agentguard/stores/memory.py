@@ -116,11 +116,11 @@ class MemoryStore:
             return hour
 
     def counts(self, names: Iterable[str] | None = None, /, since: int = 0) -> dict[int, dict[str, dict[str, int]]]:
-        wanted = None if names is None else dict.fromkeys(names)
+        wanted = None if names is None else set(names)
         with self._used():
             oldest = max(since, int(self._clock()) // HOUR - self._max_hours + 1)
             found = {
-                hour: {name: dict(counted[name]) for name in (counted if wanted is None else wanted) if name in counted}
+                hour: {name: dict(fields) for name, fields in counted.items() if wanted is None or name in wanted}
                 for hour, counted in sorted(self._hours.items())
                 if hour >= oldest
             }
@@ -140,9 +140,9 @@ class MemoryStore:
                 self._documents.popitem(last=False)
 
     def load(self, names: Iterable[str] | None = None, /) -> dict[str, Document]:
+        wanted = None if names is None else set(names)
         with self._used():
-            wanted = self._documents if names is None else dict.fromkeys(names)
-            found = [(name, kept.data) for name in wanted if (kept := self._documents.get(name)) is not None]
+            found = [(name, kept.data) for name, kept in self._documents.items() if wanted is None or name in wanted]
         return {name: decode(data) for name, data in found}
 
     def names(self) -> Sequence[str]:

@@ -26,7 +26,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from .arguments import Arguments
@@ -67,10 +66,6 @@ def field(*parts: Any) -> str:
     '["latency",95]'
     """
     return json.dumps(parts, separators=(",", ":"))
-
-
-_usual_field = lru_cache(maxsize=4_096, typed=True)(field)
-"""The same, for names that many tools have."""
 
 
 def parts(name: str) -> list[Any]:
@@ -147,18 +142,18 @@ class Census:
         """The counts since they were last taken, by field; the census is empty after."""
         counts: Counter[str] = Counter()
         for tally, times in self._tallies.items():
-            counts[_usual_field(*tally)] += times
+            counts[field(*tally)] += times
         for bucket, times in self._latency.items():
-            counts[_usual_field("latency", bucket)] += times
+            counts[field("latency", bucket)] += times
         for size, times in self._sizes.items():
-            counts[_usual_field("size", *size)] += times
+            counts[field("size", *size)] += times
         for (kind, layout), times in self._layouts.items():
             for path, type_ in layout.facts:
-                counts[_usual_field("fact", kind, path, type_.__name__)] += times
+                counts[field("fact", kind, path, type_.__name__)] += times
             for path, names in layout.forms:
                 counts[field("keys", kind, path, names)] += times
         for word, times in self._words.items():
-            counts[_usual_field("word", *word)] += times
+            counts[field("word", *word)] += times
         for (path, where, kind, found), times in self._echoes.items():
             counts[field("echo", path, where, kind, int(found))] += times
         self._clear()

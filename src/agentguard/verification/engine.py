@@ -547,19 +547,13 @@ class VerificationEngine:
         """How far the store is behind; None where nothing is written behind: no store, one in memory, once closed."""
         return self._persistence.backlog()
 
-    def flush(self, tools: Iterable[str] | None = None) -> None:
+    def flush(self) -> None:
         """Hand over to the store what was learned since the last time; with most stores a thread does so every second.
-
-        Args:
-            tools: hand over what was learned of these, and nothing else.
 
         Raises:
             StoreError: where the store cannot be used; what was learned stays in memory.
         """
-        if tools is None:
-            self._persistence.flush()
-        else:
-            self._persistence.save(tools)
+        self._persistence.flush()
 
     def close(self) -> None:
         """``flush``, and end the thread that does so. The engine goes on judging; the store stays open."""

@@ -193,17 +193,6 @@ class Persistence:
             self._flush(whole=True)
         self.changes.announce()
 
-    def save(self, tools: Iterable[str]) -> None:
-        """Hand over what was learned of these tools, as far as they are in use, and nothing else.
-
-        Raises:
-            StoreError: as ``flush``.
-        """
-        with self._lock:
-            registry = self._registry
-            states = [(tool, registry.met(tool)) for tool in tools] if registry is not None else []
-            self._save([(tool, state) for tool, state in states if state is not None])
-
     def backlog(self) -> Backlog | None:
         """How far the store is behind; None where nothing is written behind (no store, one in memory, closed)."""
         if self._flusher is None:

@@ -18,7 +18,6 @@ from types import TracebackType
 
 from agentguard.errors import ConfigurationError
 
-from ..collecting import collect_seldom
 from ..read import Line, parse
 from ..state import State, merge
 from ..summary import ReplaySummary
@@ -174,7 +173,6 @@ def _counted() -> dict[str, object]:
 def _prepare_judging(spec: EngineSpec) -> None:
     global _spec
     _spec = spec
-    collect_seldom()
 
 
 def _judge(number: int, lines: list[Line]) -> None:
