@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Collection
 from time import perf_counter
 from typing import Any, Literal
 
 import orjson
+from pydantic import ValidationError
 
 from agentguard.integrations.apart import apart
 from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
@@ -18,7 +20,7 @@ from agentguard.verification import VerificationEngine
 try:
     from langchain_core.messages import ToolMessage
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest, MCPToolCallResult
-    from mcp.types import CallToolResult, TextContent
+    from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, TextContent
 except ImportError as error:
     raise needs("mcp", error) from error
 
@@ -139,7 +141,8 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
     content = answer.content
     if judgement.redact:
         content = [_without_redacted(block, judgement) for block in content]
-        change |= {"content": content, "structuredContent": judgement.shown(answer.structuredContent)}
+        structured = judgement.shown(answer.structuredContent)  # a sentence in its place says that it is withheld
+        change |= {"content": content, "structuredContent": structured if isinstance(structured, dict) else None}
     if judgement.line:
         line = TextContent(type="text", text=judgement.line)
         change["content"] = content if content[-1:] == [line] else [*content, line]
@@ -147,7 +150,22 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
 
 
 def _without_redacted(block: Any, judgement: Judgement) -> Any:
-    return block.model_copy(update={"text": judgement.shown(block.text)}) if isinstance(block, TextContent) else block
+    """A block with placeholders in whatever it says; one that is none any more with them, as text."""
+    if isinstance(block, TextContent):
+        return block.model_copy(update={"text": judgement.shown(block.text)})
+    if isinstance(block, (AudioContent, ImageContent)):
+        return block
+    said = block.model_dump(mode="json", by_alias=True, exclude_none=True)
+    bytes_ = said["resource"].pop("blob", None) if isinstance(block, EmbeddedResource) else None
+    shown = judgement.shown(said)
+    if shown == said:
+        return block
+    if bytes_ is not None and isinstance(shown, dict):
+        shown["resource"]["blob"] = bytes_
+    try:
+        return type(block).model_validate(shown)
+    except ValidationError:
+        return TextContent(type="text", text=shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False))
 
 
 def _result_of(answer: CallToolResult) -> Any:

@@ -192,6 +192,29 @@ async def test_mcp(engine: VerificationEngine) -> None:
     assert ADDRESS not in shown.model_dump_json()
 
 
+async def test_mcp_resources(engine: VerificationEngine) -> None:
+    from langchain_mcp_adapters.interceptors import MCPToolCallRequest
+    from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource, ResourceLink, TextResourceContents
+    from pydantic import AnyUrl
+
+    from agentguard.integrations.mcp import MCPGuardInterceptor
+
+    at = AnyUrl("file:///letters/7")
+    letter = TextResourceContents(uri=at, text=f"Write to {ADDRESS}.")
+    picture = EmbeddedResource(type="resource", resource=BlobResourceContents(uri=at, blob="AAAA"))
+    link = ResourceLink(type="resource_link", uri=AnyUrl(f"mailto:{ADDRESS}"), name="Ada", description=f"<{ADDRESS}>")
+
+    async def handler(_: Any) -> Any:
+        return CallToolResult(content=[EmbeddedResource(type="resource", resource=letter), picture, link])
+
+    request = MCPToolCallRequest(name="lookup", args={"key": 7}, server_name="s")
+    shown: Any = await MCPGuardInterceptor(engine)(request, handler)
+    assert shown.content[0].resource.text == "Write to <EMAIL_1>."
+    assert shown.content[1] == picture
+    assert (shown.content[2].type, shown.content[2].name) == ("resource_link", "Ada")
+    assert ADDRESS not in shown.model_dump_json()
+
+
 # --- OpenAI Agents SDK ---
 
 
