@@ -181,7 +181,7 @@ class TestAllOfIt:
     def test_or_nothing_is_shown(self) -> None:
         with pytest.raises(TypeError, match="more than 200,000 findings cannot be redacted"):
             redacted("a@b.co " * 200_001, ["pii"])
-        with pytest.raises(TypeError, match="16,777,216 characters cannot be redacted"):
-            redacted(" " * 16_777_217, ["pii"])
-        with pytest.raises(TypeError, match="16,777,216 characters cannot be redacted"):
-            redacted([{"text": " " * 1_000_000}] * 17, ["pii"])
+        with pytest.raises(TypeError, match="67,108,864 characters cannot be redacted"):
+            redacted(" " * 67_108_865, ["pii"])
+        with pytest.raises(TypeError, match="67,108,864 characters cannot be redacted"):
+            redacted([{"text": " " * 1_000_000}] * 68, ["pii"])

@@ -27,6 +27,7 @@ LABEL: Final = (
 LABELLED: Final = 4  # characters of a number that a name may make something of
 CONTAINER: Final = 16  # characters that a list counts for, so that one which holds itself comes to an end
 ROOM: Final = 4  # times ``LIMITS.bytes``: of the texts with the names before them
+MOST_REDACTED: Final = ROOM * LIMITS.bytes  # characters
 
 
 class Texts(NamedTuple):
@@ -167,7 +168,7 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
 
     Raises:
         TypeError: for a value that is not made of JSON's types: its texts cannot be told from its other parts; for one
-            of more than a million values or 16 MiB of texts, and where more is found than can be taken out.
+            of more than a million values or 64 MiB of texts, and where more is found than can be taken out.
     """
     with forks.undivided():  # a module that is half loaded stays so in a child
         from .redaction import redact_value
@@ -175,8 +176,8 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
         scanner = _scanner(kinds)
 
     def find(text: str) -> list[Finding]:
-        if len(text) > ROOM * LIMITS.bytes:
-            raise _CannotRedact(f"what holds more than {ROOM * LIMITS.bytes:,} characters cannot be redacted")
+        if len(text) > MOST_REDACTED:
+            raise _CannotRedact(f"what holds more than {MOST_REDACTED:,} characters cannot be redacted")
         try:
             with forks.undivided():
                 results = scanner.scan(text, tools=(), every=True)
@@ -229,5 +230,5 @@ def _refuse_others(value: Any) -> None:
             raise _CannotRedact(f"what a {type(item).__name__} holds cannot be redacted")
         if values + len(pending) > MAX_VALUES:
             raise _CannotRedact(f"what holds more than {MAX_VALUES:,} values cannot be redacted")
-        if characters > LIMITS.bytes:
-            raise _CannotRedact(f"what holds more than {LIMITS.bytes:,} characters cannot be redacted")
+        if characters > MOST_REDACTED:
+            raise _CannotRedact(f"what holds more than {MOST_REDACTED:,} characters cannot be redacted")
