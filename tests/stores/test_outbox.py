@@ -13,7 +13,7 @@ from agentguard.stores.outbox import Outbox
 
 
 class Failing(MemoryStore):
-    """Takes no events at once; of those written singly, fails at the n-th of all attempts, and at some events always."""
+    """Takes no events at once; of those written singly it fails at some attempts, and at some events always."""
 
     def __init__(self, attempts: Collection[int] = (), refused: Collection[str] = ()) -> None:
         super().__init__()
