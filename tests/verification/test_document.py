@@ -437,3 +437,20 @@ class TestJsonLines:
     @pytest.mark.parametrize("text", ['{"a": 1}\n[1]', '{"a": 1,\n "b": [', '{"a": 1}\noops\n{"a": 2}'])
     def test_other_text_of_several_lines_is_not(self, text):
         assert read(text).kind != "lines"
+
+
+def test_a_key_with_code_of_its_own_is_remembered_nowhere():
+    """Else one result of such a kind would have its code run in the reading of all that have an equal key."""
+    asked = []
+
+    class Key(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            asked.append(other)
+            return str.__eq__(self, other)
+
+    assert read({Key("a key of this test alone"): 1}).leaves == {"a key of this test alone": [1]}
+    del asked[:]
+    assert read({"a key of this test alone": 2}).leaves == {"a key of this test alone": [2]}
+    assert asked == []

@@ -218,6 +218,8 @@ def _inside(path: str, keys: tuple[str, ...]) -> Inside:
     """The names of an object's keys, each once, and the path below each key: worked out once for each form."""
     inside = _known_insides.get((path, keys))
     if inside is None:
+        if any(type(key) is not str for key in keys):
+            raise TypeError("a key of a class of its own, whose comparisons would run wherever it is remembered")
         paths = tuple(child_path(path, key) for key in keys)
         inside = tuple(dict.fromkeys(_name(key) for key in keys)), paths
         _known_insides.put((path, keys), inside, weight=100 + sum(map(len, keys)) + sum(map(len, paths)))
