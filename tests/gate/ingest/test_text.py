@@ -59,6 +59,7 @@ def test_spaces_lines_and_what_does_not_show():
 
 def test_composed_letters():
     assert normalise("Cafe\u0301") == "Café"
+    assert normalise("Cafe\u008b\u0301") == "Café"  # what does not show stood between
 
 
 @given(st.text())

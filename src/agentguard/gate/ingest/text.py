@@ -93,11 +93,12 @@ def normalise(text: str) -> str:
     >>> normalise("Cafe\u0301\r\nopen\u200b daily\xa0 \f\n\n\nclosed")
     'Café\nopen daily\n\nclosed'
     """
-    if not text.isascii():
+    text = _PAGE_ENDS.sub("\n\n", _LINE_ENDS.sub("\n", text))
+    text = _INVISIBLE.sub("", text.expandtabs(4))
+    if not text.isascii():  # what did not show may have stood between a letter and its accent
         text = unicodedata.normalize("NFC", _MARKS_ON_A_LETTER.sub(r"\1", text))
         text = _SPACES.sub(" ", text)
-    text = _PAGE_ENDS.sub("\n\n", _LINE_ENDS.sub("\n", text))
-    text = "\n".join(line.rstrip(" ") for line in _INVISIBLE.sub("", text.expandtabs(4)).split("\n"))
+    text = "\n".join(line.rstrip(" ") for line in text.split("\n"))
     return _GAPS.sub("\n\n", text).strip("\n")
 
 
