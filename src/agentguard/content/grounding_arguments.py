@@ -20,7 +20,8 @@ from .grounding_names import Name, trace
 from .grounding_sources import Sources
 from .grounding_units import NUMBER_WORDS
 from .grounding_values import read
-from .grounding_words import plain, stem, stems, written
+from .grounding_words import plain, stem, stems
+from .words import written
 
 __all__ = ["ArgumentsResult", "check_arguments"]
 

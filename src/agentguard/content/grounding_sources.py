@@ -22,7 +22,8 @@ from .grounding_dates import Moment, of_epoch
 from .grounding_index import NumberIndex
 from .grounding_units import Unit, unit_of_key
 from .grounding_values import read
-from .grounding_words import plain, stems, stems_of_key, written
+from .grounding_words import plain, stems, stems_of_key
+from .words import written
 
 __all__ = ["Leaf", "Listing", "Number", "Sources"]
 

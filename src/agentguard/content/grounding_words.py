@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["plain", "stem", "stems", "stems_of_key", "written"]
+__all__ = ["plain", "stem", "stems", "stems_of_key"]
 
 _WORDS = re.compile("[^\\W_]+(?:['\u2019]s\\b)?")
 
@@ -22,22 +22,6 @@ def plain(text: str) -> str:
     for prefix in ("https://", "http://", "www."):
         folded = folded.removeprefix(prefix)
     return folded.lstrip("#").rstrip("/ ").rstrip(".,;:!?")
-
-
-def written(value: object) -> str:
-    """A value as text; none of one whose own code fails, nor of an integer that Python refuses to write.
-
-    >>> written(2.5), written(10**5000)
-    ('2.5', '')
-    """
-    if type(value) is str:
-        return value
-    try:
-        return str.__str__(str(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return ""
 
 
 def stem(word: str) -> str:

@@ -12,6 +12,7 @@ from agentguard.errors import DataError
 from agentguard.limits import LIMITS
 
 from .findings import KINDS, Finding, Kind
+from .words import written
 
 if TYPE_CHECKING:
     from .scanner import Scanner
@@ -93,7 +94,7 @@ def texts_of(value: Any) -> Texts:
                     break
                 too_deep = True
             elif item is not None and not isinstance(item, bool):
-                text = item if type(item) is str else _written(item)
+                text = item if type(item) is str else written(item)
                 if len(text) > left:
                     text, left = text[: max(left, 0)], -1
                 if name or isinstance(item, str) or len(text) >= LABELLED:
@@ -111,25 +112,12 @@ def texts_of(value: Any) -> Texts:
 def _fields(value: dict[Any, Any]) -> Iterator[tuple[str, str, Any]]:
     """Each field as its name, what stands before its text, and its value."""
     for key, item in value.items():
-        name = key if type(key) is str else _written(key)
+        name = key if type(key) is str else written(key)
         yield name, f"{name}: ", item
 
 
 def _elements(value: Collection[Any], label: str) -> Iterator[tuple[str, str, Any]]:
     return zip(repeat(""), repeat(label[-LABEL:]), value)
-
-
-def _written(value: Any) -> str:
-    """A number's digits; none of an integer so long that Python refuses to write it, for nothing we look for is.
-
-    None of a foreign object whose own code fails, either.
-    """
-    try:
-        return str.__str__(str(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return ""
 
 
 def found_in(value: Any, kinds: Collection[Kind]) -> dict[Kind, Found]:

@@ -26,6 +26,7 @@ __all__ = [
     "terms",
     "trimmed",
     "words",
+    "written",
 ]
 
 # Function words, which say nothing of what a text is about.
@@ -192,3 +193,19 @@ def _stands_for_more(text: str, stop: int) -> bool:
 def _next_letter(text: str, position: int) -> str:
     """The first character after blanks, or nothing; it looks no further than a few blanks."""
     return text[position : position + 8].lstrip()[:1]
+
+
+def written(value: object) -> str:
+    """A value as text; none of one whose own code fails, nor of an integer that Python refuses to write.
+
+    >>> written(2.5), written(10**5000)
+    ('2.5', '')
+    """
+    if type(value) is str:
+        return value
+    try:
+        return str.__str__(str(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return ""
