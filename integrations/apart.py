@@ -54,7 +54,7 @@ def is_large(value: Any) -> bool:
 
 
 def _fields_of(value: Any) -> list[Any]:
-    """What an object of a class of its own holds; nothing where it does not say."""
+    """Return the values that an object of a foreign class holds; none where it does not say."""
     try:
         return [each for each in vars(value).values() if isinstance(each, (str, bytes, dict, list, tuple))]
     except Exception:  # a foreign object's own code may fail at any question

@@ -37,7 +37,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Look(NamedTuple):
-    """What there is in a message, and its content without what is to be taken out; or the error of a detector.
+    """The answer for one message, with its content redacted; or the error of a detector.
 
     ``error`` beside ``looked`` is that of whoever should have taken it out.
     """
@@ -167,7 +167,7 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return self._tools is None or tool in self._tools
 
     def _looks(self, request: ToolCallRequest, result: Any) -> dict[int, _Look]:
-        """What there is in each of the messages, by the message's ``id``."""
+        """Look each message through; the answers by the message's ``id``."""
         found: dict[int, _Look] = {}
 
         def look_at(message: ToolMessage) -> ToolMessage:

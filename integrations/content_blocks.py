@@ -24,7 +24,7 @@ _PLACED: Final = frozenset({"annotations", "citations"})
 
 
 class Looked(NamedTuple):
-    """What was found or could not be looked at, and what is to be done about each kind."""
+    """The answer of a look through content: what was found, what was not looked at, and the action for each kind."""
 
     found: Mapping[Kind, Found]
     acts: Mapping[Kind, Act]
@@ -41,7 +41,7 @@ class Looked(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """What was found, or not looked at, in words that quote none of it: "holds pii (email)"."""
+        """The answer in words that quote no content: "holds pii (email)"."""
         names = ", ".join(f"{kind} ({', '.join(found.names)})" for kind, found in self.found.items() if found.findings)
         unread = ", ".join(dict.fromkeys(found.unread for found in self.found.values() if found.unread))
         kinds = ", ".join(kind for kind, found in self.found.items() if found.unread)

@@ -122,7 +122,7 @@ def verify_transcript(
 
 
 def _receipts(answers: Iterable[ToolAnswer], signer: ReceiptSigner) -> Iterator[Receipt]:
-    """What was signed with this key, in the order of the transcript."""
+    """The receipts of this key, in the order of the transcript."""
     for answer in answers:
         with _reading(answer.position):
             receipt = signer.read(receipt_of(answer.message))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.content import results
 from agentguard.content.results import KINDS, found_in, redacted, text_of, texts_of
 
 MAIL = "ada@example.org"
@@ -185,3 +186,15 @@ class TestAllOfIt:
             redacted(" " * 67_108_865, ["pii"])
         with pytest.raises(TypeError, match="67,108,864 characters cannot be redacted"):
             redacted([{"text": " " * 1_000_000}] * 68, ["pii"])
+
+
+def test_what_a_signals_handler_raises_goes_through(monkeypatch):
+    """It ends the process as its writer meant it to; only the value's own failures are the value's."""
+
+    class Interrupted:
+        def scan(self, text, **options):
+            raise SystemExit(3)
+
+    monkeypatch.setattr(results, "_scanner", lambda kinds: Interrupted())
+    with pytest.raises(SystemExit):
+        redacted({"to": "ada@example.org"}, ["pii"])

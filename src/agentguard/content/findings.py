@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["KINDS", "Finding", "Kind"]
+__all__ = ["KINDS", "LABEL", "Finding", "Kind"]
 
 Kind = Literal["injection", "pii", "secrets"]
 KINDS: Final[tuple[Kind, ...]] = ("injection", "pii", "secrets")
 """What results and files are looked through for."""
+
+#: Characters of a field's name that stand before each element of its list: none is looked for further off.
+LABEL: Final = 80
 
 
 class Finding(NamedTuple):

@@ -13,11 +13,13 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from agentguard.foreign import raised_by
+
 from .findings import Finding
 from .grounding_answer import Trace, nearest_token
 from .grounding_dates import WEEKDAYS, Moment
 from .grounding_names import Name, trace
-from .grounding_sources import Sources
+from .grounding_sources import Sources, field_path
 from .grounding_units import NUMBER_WORDS
 from .grounding_values import read
 from .grounding_words import plain, stem, stems
@@ -29,7 +31,6 @@ FLAG_AT: Final = 0.5
 MAX_ARGUMENTS: Final = 1_000  # that name something
 MAX_VALUES: Final = 20_000  # of all arguments, that are looked at
 MAX_DEPTH: Final = 20
-MAX_PATH: Final = 400  # characters at the end of a path that are told
 MAX_EXPLAINED: Final = 50  # findings that name the nearest known value
 MAX_LENGTH: Final = 200  # characters beyond which an argument is text
 LONGEST_KEY: Final = 200  # characters at the end of a key, which says what the argument is, that are read
@@ -169,9 +170,9 @@ def _naming(args: Mapping[str, Any]) -> tuple[list[tuple[str, str, Any]], bool]:
                 stack.extend(_below(path, key, value, depth + 1, left + 1) if depth <= MAX_DEPTH else ())
             elif _names_something(key, value):
                 found.append((path, key, value))
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # a foreign object's own code may fail at any question
+        except BaseException as error:
+            if not raised_by(value, error):
+                raise
             whole = False
     return found, whole
 
@@ -182,9 +183,7 @@ def _below(path: str, key: str, value: Any, depth: int, most: int) -> list[tuple
         items = reversed(list(enumerate(islice(value, most))))
         return [(f"{path}[{at}]", key, inner, depth) for at, inner in items]
     fields = [(written(name), inner) for name, inner in islice(value.items(), most)]
-    return [
-        (f"{path}.{name}"[-MAX_PATH:] if path else name[-MAX_PATH:], name, inner, depth) for name, inner in fields[::-1]
-    ]
+    return [(field_path(path, name), name, inner, depth) for name, inner in fields[::-1]]
 
 
 def _names_something(key: str, value: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from agentguard.foreign import raised_by
 from agentguard.limits import LIMITS
 
 from .grounding_dates import Moment, of_epoch
@@ -25,7 +26,7 @@ from .grounding_values import read
 from .grounding_words import plain, stems, stems_of_key
 from .words import written
 
-__all__ = ["Leaf", "Listing", "Number", "Sources"]
+__all__ = ["Leaf", "Listing", "Number", "Sources", "field_path"]
 
 MAX_LEAVES: Final = 50_000
 MAX_DEPTH: Final = 60
@@ -34,7 +35,6 @@ MAX_CHARACTERS: Final = 2_000_000  # of all results together
 MAX_PATH: Final = 400  # characters at the end of a path that are kept
 MAX_CONTEXT: Final = 2_000  # words
 LONG_TEXT: Final = 160  # characters beyond which a string is read sentence by sentence
-_BUILT_IN = (dict, list, tuple, set, frozenset, str, int, float)
 _PIECES = re.compile(r"(?:(?![.!?;]\s)[^\n]){1,600}[.!?;]?")
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?P<item>[-*•] +|\d{1,3}[.)] +)?(?:(?P<key>[A-Za-z_][\w .-]{0,39}?): *(?= |$))?(?P<rest>.*)"
@@ -189,10 +189,8 @@ class Sources:
                 continue
             try:
                 stack.extend(self._visited(value, path, group, source, record, depth))
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # of a foreign object, whose own code may fail at any question
-                if type(value) in _BUILT_IN and not isinstance(error, Exception):
+            except BaseException as error:
+                if not raised_by(value, error):
                     raise
                 self.complete = False
 
@@ -208,7 +206,7 @@ class Sources:
             for key, inner in reversed(items):
                 name = written(key)
                 self._key(name, source, path, own)
-                found.append((inner, _below(path, name), _below(group, name), own, depth + 1))
+                found.append((inner, field_path(path, name), field_path(group, name), own, depth + 1))
         elif isinstance(value, (list, tuple, set, frozenset)):
             self.listings.append(Listing(source, path, len(value), record))
             items = list(islice(value, MAX_LEAVES))
@@ -350,7 +348,7 @@ class Sources:
             self._records[record].words.add(word)
 
 
-def _below(path: str, name: str) -> str:
+def field_path(path: str, name: str) -> str:
     """The path of a field; of a long one its end."""
     return (f"{path}.{name}" if path else name)[-MAX_PATH:]
 

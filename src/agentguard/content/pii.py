@@ -12,8 +12,7 @@ from agentguard.content.findings import Finding
 from agentguard.content.forms import AT_LEAST, Forms
 from agentguard.content.patterns import Catalogue, Occurrences
 from agentguard.content.pii_kinds import FORMS, KINDS, OPTIONAL_KINDS
-from agentguard.content.redaction import Redaction, Vault, replace
-from agentguard.errors import DataError
+from agentguard.content.redaction import Redaction, Vault, complete, replace
 from agentguard.limits import LIMITS
 
 __all__ = ["PATTERNS", "PiiResult", "judge", "redact", "scan"]
@@ -97,7 +96,5 @@ def redact(
     """
     if findings is None:
         found = scan(text, kinds, at_least=at_least)
-        if found.more:
-            raise DataError(f"the text holds more than {LIMITS.values:,} findings: it cannot be redacted in one piece")
-        findings = found.findings
+        findings = complete(found.findings, more=found.more)
     return replace(text, findings, vault)

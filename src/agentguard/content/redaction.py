@@ -14,16 +14,15 @@ from itertools import count
 from string import Formatter
 from typing import Any
 
-from agentguard.content.findings import Finding
+from agentguard.content.findings import LABEL, Finding
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.limits import LIMITS
 
-__all__ = ["Redaction", "ValueRedaction", "Vault", "redact_value", "replace"]
+__all__ = ["Redaction", "ValueRedaction", "Vault", "complete", "redact_value", "replace"]
 
 TEMPLATE = "<{kind}_{number}>"
 MAX_DEPTH = 200
 MOST_DIGITS = 12  # of a placeholder's number
-LABEL = 80  # characters of a field's name that stand before each element of its list: none is looked for further off
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +213,17 @@ def replace(text: str, findings: Iterable[Finding], vault: Vault | None = None) 
         pieces += [text[done:start], vault.placeholder(kind, text[start:end], taken[kind])]
         done, number = end, number + 1
     return Redaction("".join([*pieces, text[done:]]), tuple(ordered[: LIMITS.findings]), number)
+
+
+def complete(findings: tuple[Finding, ...], *, more: bool) -> tuple[Finding, ...]:
+    """The findings of a search that came to its end.
+
+    Raises:
+        DataError: where there may be more.
+    """
+    if more:
+        raise DataError(f"the text holds more than {LIMITS.values:,} findings: it cannot be redacted in one piece")
+    return findings
 
 
 def _name(kind: str) -> str:

@@ -11,7 +11,7 @@ from agentguard import forks
 from agentguard.errors import DataError
 from agentguard.limits import LIMITS
 
-from .findings import KINDS, Finding, Kind
+from .findings import KINDS, LABEL, Finding, Kind
 from .words import written
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ __all__ = ["KINDS", "Found", "Kind", "Texts", "found_in", "redacted", "text_of",
 MAX_DEPTH: Final = 200
 MAX_VALUES: Final = 1_000_000  # of a result that is redacted; one that shares its parts has them without end
 DEEPEST: Final = 1_100  # levels whose texts are gathered: more than any JSON is read with
-LABEL: Final = (
-    80  # characters of a field's name that stand before each element of its list: none is looked for further off
-)
 LABELLED: Final = 4  # characters of a number that a name may make something of
 CONTAINER: Final = 16  # characters that a list counts for, so that one which holds itself comes to an end
 ROOM: Final = 4  # times ``LIMITS.bytes``: of the texts with the names before them
@@ -182,9 +179,9 @@ def redacted(value: Any, kinds: Collection[Kind]) -> Any:
             return redact_value(value, find).value
         made = redact_value(read, find)
         return json.dumps(made.value, ensure_ascii=False) if made.count else value
-    except (_CannotRedact, KeyboardInterrupt):
+    except _CannotRedact:
         raise
-    except BaseException as error:  # of a foreign object, whose own code may fail at any question
+    except Exception as error:  # of a foreign object, whose own code may fail at any question
         raise _CannotRedact(f"what a {type(value).__name__} holds cannot be redacted: {type(error).__name__}") from None
 
 

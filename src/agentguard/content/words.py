@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from agentguard.foreign import raised_by
+
 __all__ = [
     "STOPWORDS",
     "JsonPart",
@@ -205,7 +207,7 @@ def written(value: object) -> str:
         return value
     try:
         return str.__str__(str(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if not raised_by(value, error):
+            raise
         return ""

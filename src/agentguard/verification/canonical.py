@@ -18,6 +18,7 @@ from zlib import crc32
 
 import orjson
 
+from agentguard.foreign import raised_by
 from agentguard.limits import LIMITS
 
 from .weighing import weighs_too_much
@@ -45,9 +46,6 @@ MAX_NAME_LENGTH: Final = 1_000
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another one at every call
 
 _DEFAULT_TEXTS = {object.__str__, object.__repr__}
-
-#: Containers in whose reading no code runs but Python's own and ours.
-_BUILT_IN: Final = frozenset({dict, list, tuple, set, frozenset})
 
 # Passing subclasses and dataclasses through makes orjson refuse them, so that what is walked is what was serialised.
 _OPTIONS: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
@@ -211,9 +209,8 @@ class _Plainer:
             return self._convert_object(value, depth + 1)
         except BaseException as error:
             # Properties, iterators and dump methods are foreign code: a result whose own code fails is still a result,
-            # also where that code would end the process. What the user or a signal's handler raises is not the
-            # result's, and goes through.
-            if isinstance(error, KeyboardInterrupt) or (kind in _BUILT_IN and not isinstance(error, Exception)):
+            # also where that code would end the process.
+            if not raised_by(value, error):
                 raise
             return f"<{kind.__name__}: {type(error).__name__}>"
         finally:
@@ -268,7 +265,7 @@ class _Plainer:
             if isinstance(key, bytes):
                 return bytes.decode(key, "utf-8", "replace")
         except BaseException as error:  # of a foreign key's own code, which ``isinstance`` may ask
-            if isinstance(error, KeyboardInterrupt):
+            if not raised_by(key, error):
                 raise
         return str(self.convert(key, depth))
 

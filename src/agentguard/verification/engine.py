@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentguard.errors import ConfigurationError, StoreError
+from agentguard.foreign import raised_by
 from agentguard.stores import MemoryStore, Store
 
 from .arguments import Arguments
@@ -570,9 +571,9 @@ def _is_true(value: object) -> bool:
     """Whether a value counts as true; one whose own code fails does not."""
     try:
         return bool(value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if not raised_by(value, error):
+            raise
         return False
 
 

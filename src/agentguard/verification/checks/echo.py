@@ -38,7 +38,8 @@ class EchoMismatch(LearnedCheck):
         if not case.contract.echoes:
             return super().__call__(case)
         held: list[tuple[EchoRule, Rows]] = []
-        if not case.contract.excuses(case.document, flagged=case.call.is_error):
+        excused = case.contract.excuses(case.document, flagged=case.call.is_error)
+        if not excused:
             for rule in case.contract.echoes:
                 rows = rule.rows_of(case.arguments, case.call.args, case.document)
                 if rows is not None:
@@ -59,7 +60,6 @@ class EchoMismatch(LearnedCheck):
             said = self._broken(rule, rows, case)
             if said:
                 return self.upheld(self.broken(case, 1.0, said, f"declared echo {rule.argument}"), learned)
-        excused = case.contract.excuses(case.document, flagged=case.call.is_error)
         if case.document.unread and not excused and not learned.fired:
             return not_looked_at(self.name, self.tier, case.document.unread, self.group)
         return learned
