@@ -35,7 +35,7 @@ def test_a_log_is_learned_into_a_store(log: Path, tmp_path: Path, capsys: pytest
     assert (code, figures["calls"]) == (0, 80)
     with DiskStore(tmp_path / "state") as store, VerificationEngine(store=store) as engine:
         wrong = engine.verify("get_city", args={"city": "Oslo"}, result={"city": "Riga", "size": 3})
-        assert wrong.signals["echo_mismatch"].fired
+        assert wrong.signals["relation_mismatch"].fired
     fresh = VerificationEngine().verify("get_city", args={"city": "Oslo"}, result={"city": "Riga", "size": 3})
     assert not fresh.signals["structure_mismatch"].applicable
 

@@ -220,6 +220,10 @@ def benches(mode: str) -> dict[str, Bench]:
     }
 
 
+#: What was looked up lately, and is looked up again where it is not there: nothing of it is learned.
+LOOKED_UP = {"_plans"}
+
+
 def snapshot(value: Any) -> Any:
     """All that an object holds, as plain values; the order of mappings counts, since it says who is forgotten next."""
     if isinstance(value, Mapping):
@@ -232,6 +236,7 @@ def snapshot(value: Any) -> Any:
         return value
     slots = ("__slots__", "__mypyc_attrs__")  # the latter where the class is compiled
     names = [name for kind in type(value).__mro__ for slot in slots for name in getattr(kind, slot, ())]
+    names = [name for name in names if name not in LOOKED_UP]
     held = {name: getattr(value, name) for name in [*names, *vars(value)]} if hasattr(value, "__dict__") else {}
     held = held or {name: getattr(value, name) for name in names}
     return [(name, snapshot(item)) for name, item in held.items()] if held else repr(type(value))
@@ -283,6 +288,9 @@ LEARNED = {
     "spc_anomaly",
     "value_plausibility",
     "format_mismatch",
+    "novel_value",
+    "relation_mismatch",
+    "text_anomaly",
     "structure_mismatch",
     "duplicate_result",
 }

@@ -110,7 +110,7 @@ def test_pictures_have_a_description(site: Path) -> None:
         attributes for tag, attributes in Reader(site / "arithmetic.html").tags if attributes.get("role") == "img"
     ]
 
-    assert "echo_mismatch +3.825" in str(pictures[0]["aria-label"])
+    assert "relation_mismatch +3." in str(pictures[0]["aria-label"])
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

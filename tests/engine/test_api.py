@@ -393,3 +393,35 @@ def test_the_package_runs_as_its_command(argument: str) -> None:
     assert "agentguard" in run.stdout
     if argument == "--version":
         assert run.stdout.strip() == f"agentguard {agentguard.__version__}"
+
+
+def test_a_posterior_that_nothing_was_said_for_is_no_block_and_no_acceptance() -> None:
+    """The prior alone is at the line, and the bound on false blocks is switched off: there is nothing to combine."""
+    engine = VerificationEngine(prior=0.9, max_false_block_rate=1.0)
+    verdict = engine.verify("new", result={"a": 1})
+
+    assert verdict.contributions == {}
+    assert (verdict.verdict, verdict.posterior) == ("flag", pytest.approx(0.9))
+
+
+@pytest.mark.parametrize(("on_error", "expected"), [("open", "accept"), ("closed", "block")])
+def test_a_session_that_cannot_be_looked_up_follows_the_policy(
+    on_error: str, expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("get_order", on_error=on_error)
+    method = engine._method
+
+    class Failing:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(method, name)
+
+        def prepare(self, case: Any) -> None:
+            raise RuntimeError("secret")
+
+    engine._method = Failing()  # type: ignore[assignment]
+    verdict = engine.verify("get_order", result={"id": 7}, session_id="s")
+
+    assert verdict.verdict == expected
+    assert "looking up the session of 'get_order' failed: RuntimeError" in caplog.text
+    assert "secret" not in caplog.text

@@ -41,7 +41,7 @@ class TestDeclaredEcho:
     @pytest.mark.parametrize("history", [0, 100])
     def test_the_wrong_answer_is_blocked_every_time(self, history: int) -> None:
         """25 of 25: what is learned of the echo does not stand in place of the declaration."""
-        rng = random.Random(history)
+        rng = random.Random(history + 1)
         engine = VerificationEngine()
         engine.register_tool_profile(TOOL, echoes={"sku": "sku"}, max_blocks=1_000)
         for number in range(history):
@@ -179,8 +179,8 @@ class TestRows:
         engine = self.known(None, 60)
         verdict = engine.verify(TOOL, args=self.ARGS, result=self.LEAK, learn=False)
         assert verdict.verdict != "accept"
-        assert verdict.signals["echo_mismatch"].fired
-        assert "every row" in verdict.signals["echo_mismatch"].detail
+        assert verdict.signals["relation_mismatch"].fired
+        assert "not every row's" in verdict.signals["relation_mismatch"].detail
 
     def test_undeclared_rows_of_others_are_usual_where_they_were(self) -> None:
         engine = self.known(None, 60, strangers=True)

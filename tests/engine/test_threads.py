@@ -99,7 +99,6 @@ def test_nor_is_any_of_what_tools_have_in_common(memory_of: Any) -> None:
 
     pool = memory_of(engine, "tool 0").pool
     assert pool.scores.total == pool.errors.total == pool.broken.total == 30 * THREADS
-    assert pool.echoes.by_name["id"].total == 30 * THREADS
 
 
 def test_nor_is_any_where_nothing_is_trusted(mode: Mode, learned: Any) -> None:

@@ -91,7 +91,7 @@ def test_a_verdict_appears_while_an_engine_judges(enter: Any, shop: Any) -> None
     expect(first).to_contain_text("live-1")
     expect(first).to_contain_text("s-9")
     expect(first.locator(".verdict")).to_have_text(re.compile("flag|block"))
-    expect(first.locator(".reasons li").first).to_contain_text("echo_mismatch")
+    expect(first.locator(".reasons li").first).to_contain_text("relation_mismatch")
     expect(page.locator("#feed > li")).to_have_count(before + 1)
     expect(page.locator("#announce")).to_contain_text("1 new verdict")
     row = page.locator("#tools-rows tr", has_text="get_order")

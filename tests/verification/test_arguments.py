@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.arguments import Arguments, normal
+from agentguard.verification.arguments import Arguments
 from agentguard.verification.canonical import args_key
+from agentguard.verification.sides import normal
 
 
 def words(*texts):

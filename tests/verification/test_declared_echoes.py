@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.arguments import Arguments, normal
+from agentguard.verification.arguments import Arguments
 from agentguard.verification.declared_echoes import EchoRule, Rows, repeats
 from agentguard.verification.document import read
+from agentguard.verification.sides import normal
 
 
 def rows(argument, path, args, result):
@@ -125,4 +126,4 @@ class TestRepeats:
 
 def test_the_places_are_those_of_a_walk():
     rule = EchoRule.compile("q.line_1", "rows[].card_12", "every")
-    assert (rule.place, rule.where) == ("q.line_#", "every rows[].card_#")
+    assert (rule.place, rule.where) == ("q.line_#", "q.line_# rows[].card_#")

@@ -17,22 +17,25 @@ from agentguard.stores import Delta, MemoryStore
 from agentguard.verification import VerificationEngine, statistics
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.clocks import Clocks
-from agentguard.verification.constants import Constants
 from agentguard.verification.count_checks import check_counts
 from agentguard.verification.document import read
 from agentguard.verification.drift import NumberChart, Stream, Stuck
-from agentguard.verification.echoes import Echoes
 from agentguard.verification.keys import KeyHistory, Keys
 from agentguard.verification.pool import Owner, Pool
 from agentguard.verification.record_checks import check_record
 from agentguard.verification.reference.baseline import Baseline, History
+from agentguard.verification.relations import Constants, Counts, Deciders, Relations, Templates
+from agentguard.verification.relations.equality import Equal
 from agentguard.verification.running import RunningStats
+from agentguard.verification.sessions import SessionLog
 from agentguard.verification.shape import Shape
+from agentguard.verification.sides import Side
 from agentguard.verification.snapshot import restore
 from agentguard.verification.state_checks import check_event
 from agentguard.verification.state_file import import_state
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises
 from agentguard.verification.types import ToolCall
+from agentguard.verification.voice import Voice
 
 
 class Shared(MemoryStore):
@@ -177,9 +180,25 @@ FAULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], None], str]] = {
     "a negative run": (Stuck, put(run=-1), "a run of -1"),
     "evidence of repetition beyond all": (Stuck, put(evidence=99.0), "evidence of 99"),
     "a rate within": (Stuck, lambda stuck: put(hits=2.0, total=1.0)(stuck.again), "again: a Rate has 2 hits of 1"),
-    "a usual value that never came": (Constants, put(usual={"unit": (7, 0)}), "a count that is none"),
-    "a usual value of one part": (Constants, put(usual={"unit": (7,)}), "a count that is none"),
-    "others that never came": (Constants, put(varied={"unit": {7: -1}}), "a count that is none"),
+    "a value that never came": (Constants, put(places={"unit": {7: 0.0}}), "a count that is none"),
+    "a value that is none": (Constants, put(places={"unit": {-7: 1.0}}), "a value that is none"),
+    "decisions without places": (Counts, put(held=[1]), "a count that is none"),
+    "more decided than asked": (Counts, lambda counts: counts.held.__setitem__(0, 2), "more that held than were tried"),
+    "a place twice": (Deciders, put(places={"a": 1, "b": 1}), "places that are none"),
+    "rows that end early": (Deciders, put(rows={7: b"\3ab"}), "rows that are cut off"),
+    "a relation that held too often": (lambda: Equal("a", "b"), put(held=3, tried=2), "3 that held, of 2"),
+    "a relation tried below none": (lambda: Equal("a", "b"), put(foreign_tried=-1), "0 that held, of -1"),
+    "a relation under another's name": (
+        Relations, put(known={("Equal", "a", "c", ""): Equal("a", "b")}), "a relation under another's name"
+    ),
+    "earlier calls without end": (Relations, put(recent=deque()), "earlier calls that are none"),
+    "paths that are no text": (lambda: Side({"a": [1]}), put(paths=(7,)), "paths that are none"),
+    "a number without end": (lambda: Side({"a": [1]}), put(_numbers={"a": (math.inf,)}), "a number that is none"),
+    "a call of one part": (SessionLog, put(calls={7: [(1,)]}), "calls that are none"),
+    "a session without calls": (SessionLog, put(calls={7: []}), "more calls than are kept"),
+    "a text that is none": (Templates, put(known=[[-1]]), "a text that is none"),
+    "counts of another size": (Voice, put(counts=array("H", [1]), characters=1), "1 counts"),
+    "a spread below none": (Voice, put(squares=-1.0), "a spread that is none"),
     "a clock that is no number": (Clocks, put(standing={"at": math.nan}), "standing: a number is beyond all bounds"),
     "more changes than calls": (
         lambda: KeyHistory(frozenset()), put(count=3, changes=3), "3 changes in 3 calls"
@@ -218,7 +237,6 @@ FAULTS: dict[str, tuple[Callable[[], Any], Callable[[Any], None], str]] = {
     "objects that are not known": (shape, put(_usual_within={"rows[]": frozenset()}), "objects that are not known"),
     "a trait that is none": (shape, put(_usual=frozenset({7})), "a trait that is none"),
     "a layout that is none": (shape, put(_as_usual={7}), "a layout that is none"),
-    "places of two parts": (Echoes, put(rates={("a", "b"): Rate()}), "no place"),
     "a negative sum of squares": (lambda: stats(1.0), put(_m2=-1.0), "a sum of squares of -1"),
     "more kept than came": (lambda: stats(1.0), put(n=0), "1 of 0 values"),
     "more kept than there is room": (lambda: stats(1.0, 2.0), put(keep=1), "2 of 2 values"),
@@ -272,8 +290,8 @@ def test_what_an_engine_learned_holds(mode: str) -> None:
 
 #: Fields whose numbers may lie on either side of 0, or are digests.
 SIGNED = {
-    "ewma", "lag", "last", "level", "mean", "run", "rises", "_names_left", "owners", "sessions", "forms", "usual",
-    "varied", "result", "_sessions", "clocks", "standing",
+    "ewma", "lag", "last", "level", "mean", "run", "rises", "_names_left", "_numbers", "owners", "sessions", "forms",
+    "result", "_sessions", "calls", "clocks", "standing", "after", "rows", "places", "marks", "known",
 }  # fmt: skip
 
 
@@ -326,16 +344,16 @@ def negative_scores(learned: Any) -> None:
     learned["scores"]["~Surprises"]["total"] = -400.0
 
 
-def negative_echoes(learned: Any) -> None:
-    for _, rate in learned["echoes"]["~Echoes"]["rates"]["~dict"]:
-        rate["~Rate"]["total"] = -5.0
+def negative_relations(learned: Any) -> None:
+    for _, relation in learned["relations"]["~Relations"]["known"]["~dict"]:
+        next(iter(relation.values()))["tried"] = -5
 
 
 def negative_shape(learned: Any) -> None:
     learned["shapes"]["object"]["~Shape"]["_added_up"] = -3
 
 
-@pytest.mark.parametrize("change", [negative_scores, negative_echoes, negative_shape])
+@pytest.mark.parametrize("change", [negative_scores, negative_relations, negative_shape])
 def test_a_damaged_document_of_the_store_is_not_used(
     change: Callable[[Any], None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -351,7 +369,7 @@ def test_a_damaged_document_of_the_store_is_not_used(
     assert store.load(["damaged:calibrated:orders"])["damaged:calibrated:orders"] == damaged(change)
 
 
-@pytest.mark.parametrize("change", [negative_scores, negative_echoes, negative_shape])
+@pytest.mark.parametrize("change", [negative_scores, negative_relations, negative_shape])
 def test_a_damaged_document_is_not_imported(change: Callable[[Any], None]) -> None:
     lines = [
         {"agentguard_state": 1, "at": None, "tools": None},
@@ -433,7 +451,7 @@ COUNTS = {'["calls"]': 10, '["errors"]': 2, '["untimed"]': 4, '["latency",95]': 
         ({'["fact","object","id","str"]': 9}, "is counted 9 times in 8 results"),
         ({'["keys","object","",["id"]]': 9}, "is counted 9 times in 8 results"),
         ({'["word","prose","rain"]': 1}, "is counted 1 times in 0 results"),
-        ({'["echo","id","same name","object",1]': 321}, "is counted 321 times in 8 results"),
+        ({'["relation","Equal","id","id","",1]': 11}, "is counted 11 times in 10 calls"),
         ({'["left out"]': 11}, "is counted 11 times in 10 calls"),
     ],
 )
@@ -447,7 +465,7 @@ def test_counts_of_more_than_there_were_are_refused(fields: dict[str, int], said
 def test_counts_of_as_many_as_there_were_are_taken() -> None:
     check_counts({
         **COUNTS, '["size","object",50]': 8, '["ending","object","}"]': 8, '["fact","object","id","str"]': 8,
-        '["keys","object","",["id"]]': 8, '["echo","id","same name","object",1]': 320, '["left out"]': 10,
+        '["keys","object","",["id"]]': 8, '["relation","Equal","id","id","",1]': 10, '["left out"]': 10,
     })  # fmt: skip
 
 

@@ -129,7 +129,7 @@ def _portrait(found: Portrait) -> dict[str, Any]:
     return {
         **found._asdict(),
         "kinds": [{**kind._asdict(), "fields": [field._asdict() for field in kind.fields]} for kind in found.kinds],
-        "echoes": [echo._asdict() for echo in found.echoes],
+        "relations": [relation._asdict() for relation in found.relations],
         "signals": [signal._asdict() for signal in found.signals],
     }
 
@@ -197,11 +197,11 @@ def _report_portrait(out: Console, found: Portrait) -> None:
     out.print(f"sets of arguments remembered: {found.argument_sets:,}")
     for kind in found.kinds:
         _report_kind(out, kind)
-    if found.echoes:
+    if found.relations:
         out.print()
-        made = table("argument repeated", "where", "in results of kind", "share", "calls", right=("share", "calls"))
-        for echo in found.echoes[:_SHOWN_FIELDS]:
-            made.add_row(show(echo.argument), echo.where, show(echo.kind), f"{echo.share:.0%}", f"{echo.calls:,.0f}")
+        made = table("a call is told, if so", "held in", "of calls", "nats", right=("held in", "of calls", "nats"))
+        for one in found.relations[:_SHOWN_FIELDS]:
+            made.add_row(show(one.broken), f"{one.held:,}", f"{one.tried:,}", f"{one.nats:.1f}")
         out.print(made)
     if found.signals:
         out.print()

@@ -19,7 +19,7 @@ __all__ = ["tool_section", "tools_table"]
 NAME = 80
 FIELDS = 24
 KINDS = 4
-ECHOES = 10
+RELATIONS = 10
 NO_CHART = "No control chart: no time of at least eight calls is known, and no number in its results varies."
 
 
@@ -105,13 +105,10 @@ def _facts(found: Portrait) -> Iterator[Node]:
         facts.append((f"results: {kind.kind}", f"{kind.results:,}{sizes}{words}"))
     if len(found.kinds) > KINDS:
         facts.append(("other kinds of results", f"{len(found.kinds) - KINDS:,}"))
-    repeated: dict[tuple[str, str], float] = {}
-    for echo in found.echoes:
-        if echo.share >= 0.5:
-            repeated.setdefault((echo.argument, echo.kind), echo.share)  # the most frequent first
-    if repeated:
-        named = (f"{cut(name, 60)} ({percent(share)} of {kind})" for (name, kind), share in repeated.items())
-        facts.append(("repeats arguments", ", ".join(islice(named, ECHOES))))
+    telling = [relation for relation in found.relations if relation.nats > 0.0]
+    if telling:
+        broken = (f"{cut(one.broken, 120)} (in {one.tried - one.held:,} of {one.tried:,} calls)" for one in telling)
+        facts.append(("would be odd", "; ".join(islice(broken, RELATIONS))))
     for name, said in facts:
         yield h("dt", name)
         yield h("dd", h("bdi", said))

@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-from agentguard.verification.arguments import normal
+from agentguard.verification.sides import normal
 
 __all__ = [
     "CHOICES", "EACH", "FORMATS", "TYPES", "UNDER_ANY", "Anatomy", "Place", "is_data", "is_label", "name_of",

@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
-from agentguard.verification.arguments import Arguments, normal
+from agentguard.verification.arguments import Arguments
 from agentguard.verification.document import Document, read
 from agentguard.verification.profile import schema_validator
+from agentguard.verification.sides import normal
 from agentguard.verification.types import ToolCall
 
 from .draft import Declaration, Draft, fields_of

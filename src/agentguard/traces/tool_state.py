@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from zlib import crc32
 
-from agentguard.verification.arguments import Arguments, normal
+from agentguard.verification.arguments import Arguments
 from agentguard.verification.census import bucket_of, field, parts
 from agentguard.verification.document import Document, read
-from agentguard.verification.echoes import SHORTEST
+from agentguard.verification.sides import normal
 from agentguard.verification.types import ToolCall
 from agentguard.verification.walk import last_name
 
@@ -30,6 +30,7 @@ MAX_KEYS: Final = 256
 MAX_ECHOES: Final = 128
 ANSWERS_KEPT: Final = 2
 VALUES_KEPT: Final = 16
+SHORTEST: Final = 3  # characters; shorter ones are found by chance
 SHORTEST_NUMBER: Final = 4  # digits
 INSTANT_MS: Final = 2.0
 LONGEST_MS: Final = 1e12

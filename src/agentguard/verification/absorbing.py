@@ -1,6 +1,6 @@
 """What other workers counted, taken into the memory of a tool as if it had been seen here.
 
-What is absorbed is what can be counted: errors, kinds, facts, orders of keys, lengths, latencies, endings, echoes.
+What is absorbed is what can be counted: errors, kinds, facts, orders of keys, lengths, latencies, endings, relations.
 What depends on the order of calls is each worker's own.
 """
 
@@ -29,7 +29,7 @@ PARTS: Final = {
     "keys": 3,
     "word": 2,
     "ending": 2,
-    "echo": 4,
+    "relation": 5,
 }
 _TYPES: Final = {kind.__name__: kind for kind in (float, str, bool, type(None))}
 
@@ -68,8 +68,8 @@ def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
             keys.setdefault(rest[0], []).append((rest[1], tuple(rest[2]), times))
         elif what == "ending":
             endings.append((rest[0], rest[1], times))
-        elif what == "echo":
-            memory.echoes.absorb((rest[0], rest[1], rest[2]), bool(rest[3]), times)
+        elif what == "relation":
+            memory.relations.absorb((rest[0], rest[1], rest[2], rest[3]), bool(rest[4]), times)
     memory.count += calls
     _count(memory.errors, errors, calls)
     _count(memory.empties, kinds.pop("empty", 0), calls - errors)

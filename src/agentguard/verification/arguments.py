@@ -7,32 +7,16 @@ from typing import Any, Final
 from zlib import crc32
 
 from .canonical import args_key, made_plain
+from .sides import Side, normal
 from .walk import child_path
 
-__all__ = ["Arguments", "normal"]
+__all__ = ["Arguments"]
 
 MAX_VALUES: Final = 40
 MAX_READ: Final = 1_000  # containers and scalars
-MAX_VALUE_LENGTH: Final = 400
 MAX_WORDS: Final = 32
 MAX_DEPTH: Final = 6
 _WORD = re.compile(r"[A-Za-z0-9_]+")
-
-
-def normal(value: Any) -> str:
-    """A scalar as the text by which it is compared: case, outer space and a float's ``.0`` put aside.
-
-    >>> normal(" Paris "), normal(5.0), normal(True)
-    ('paris', '5', '')
-    """
-    kind = type(value)
-    if kind is str:
-        return value[:MAX_VALUE_LENGTH].strip().lower() if len(value) <= MAX_VALUE_LENGTH else ""
-    if kind is int and -(2**63) <= value < 2**64:
-        return str(value)
-    if kind is float:
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    return ""
 
 
 class Arguments:
@@ -42,17 +26,17 @@ class Arguments:
         key: 16 bytes, equal for equal arguments.
         values: ``(path, normalised text)`` of the scalar arguments, the empty ones and flags left out.
         complete: all of them were read; False where there are too many.
-        echoes: which of them the call's result repeats; worked out on first use, by ``echoes.find_echoes``.
     """
 
-    __slots__ = ("_left", "_words", "complete", "echoes", "key", "values")
+    __slots__ = ("_left", "_marks", "_side", "_words", "complete", "key", "values")
 
     def __init__(self, args: Any) -> None:
         self.key: bytes = args_key(args)
         self.values: list[tuple[str, str]] = []
         self._left: int = MAX_READ
         self._words: frozenset[int] | None = None
-        self.echoes: list[Any] | None = None
+        self._side: Side | None = None
+        self._marks: tuple[int, ...] | None = None
         self.complete: bool = True
         if type(args) is dict:
             self.complete = self._read(args, "", 0)
@@ -88,6 +72,24 @@ class Arguments:
         lowered = name.lower()
         pattern = re.compile(rf"(?<!\w){re.escape(lowered)}(?!\w)")
         return any(lowered in text and pattern.search(text) is not None for _, text in self.values)
+
+    @property
+    def side(self) -> Side:
+        """The values as relations compare them."""
+        if self._side is None:
+            leaves: dict[str, list[str]] = {}
+            for path, text in self.values:
+                leaves.setdefault(path, []).append(text)
+            self._side = Side(leaves)
+        return self._side
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        """Marks of the distinct values, in their order."""
+        if self._marks is None:
+            side = self.side
+            self._marks = tuple(dict.fromkeys([mark for path in side.paths for mark in side.marks(path) if mark]))
+        return self._marks
 
     @property
     def words(self) -> frozenset[int]:

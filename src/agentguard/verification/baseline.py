@@ -9,21 +9,24 @@ from typing import Final
 from .arguments import Arguments
 from .canonical import digest
 from .clocks import Clocks, clock_values
-from .constants import Constants
 from .decision import new_scores
 from .document import Document
 from .drift import Drift, NumberChart, Stuck
-from .echoes import Echoes, find_echoes
 from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
+from .relations import Relations
+from .sessions import Between
 from .shape import Shape
 from .statistics import Categories, Level, Rate, Ring, Surprises
+from .voice import Voice
 
-__all__ = ["ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
+__all__ = ["ONE_IN", "WELL_KNOWN", "ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 
 RECENT_LATENCIES: Final = 256
 RECENT_LENGTHS: Final = 128  # of each kind
 MAX_NUMBER_PATHS: Final = 64
+QUIET_STRENGTH: Final = 4.0
+MAX_BETWEEN: Final = 64  # tools that are called between two calls
 KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of one key
 SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
 WELL_KNOWN: Final = 256
@@ -36,11 +39,11 @@ class ToolMemory:
     """One tool: forms by kind, numbers by path, argument keys, sessions, and how its signals usually are."""
 
     __slots__ = (
-        "broken", "charts", "clocks", "constant_arguments", "constants",
-        "contracts", "count", "cut_objects", "cut_off", "drift", "echoes", "empties",
-        "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
-        "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "repeats", "reverts", "scores",
-        "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed", "within",
+        "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
+        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
+        "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "quiet", "relations", "repeats",
+        "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",
+        "voice", "within",
     )  # fmt: skip
 
     def __init__(self, tool: str, pool: Pool) -> None:
@@ -64,12 +67,14 @@ class ToolMemory:
         self.levels: dict[str, Level] = {}
         self.charts: dict[str, NumberChart] = {}  # of the same numbers, as they follow on one another
         self.stuck = Stuck()
-        self.constants = Constants()  # of results
-        self.constant_arguments = Constants()
         self.within: dict[str, Level] = {}  # a number's distance from its key's mean
-        self.echoes = Echoes()
+        self.echoed_rows: dict[str, Rate] = {}  # of results with several rows at a declared echo's place: all are it
+        self.relations = Relations()
+        self.voice = Voice()
         self.keys = Keys()
         self.repeats = Rate()  # of calls with a known key: another result than the current one
+        self.quiet = Rate()  # of those made again in a session with nothing in between
+        self.after: dict[int, Rate] = {}  # of those made again, by what was called in the session since
         self.reverts = Rate()  # of those: one that had been current before
         self.cut_off = Rate()  # of those: a beginning of a known result
         self.foreign = Rate()  # of calls with a new key: a result known only under quite other arguments
@@ -89,14 +94,17 @@ class ToolMemory:
         arguments: Arguments,
         milliseconds: float | None,
         session_id: str | None,
+        between: Between | None = None,
         *,
         as_usual: bool = False,
+        doubtful: bool = False,
     ) -> None:
         """Take one call as genuine.
 
-        The forms, lengths, echoes and numbers of a tool with many calls are learned from one in four of those that
+        The forms, lengths and numbers of a tool with many calls are learned from one in four of those that
         are as usual, told by their digest: what is kept of them reaches back some 200 calls, and a sample says as
-        much. What belongs to the arguments, the session and the clock is learned of every call.
+        much. What belongs to the arguments, the session and the clock is learned of every call; of a ``doubtful``
+        one nothing but that, and the relations.
         """
         self.count += 1
         if milliseconds is not None and not document.is_error:
@@ -111,14 +119,13 @@ class ToolMemory:
         if document.kind != "empty":
             self.drift.push("size", log1p(document.size))
         sampled_out = as_usual and self.count > WELL_KNOWN and document.digest % ONE_IN != 0
-        if document.kind != "empty" and not sampled_out:
+        if document.leaves and not sampled_out:
+            self.relations.learn(arguments.side, self.relations.side(document, learn=True))
+        if document.kind != "empty" and not sampled_out and not doubtful:
+            if not self.is_known(document):
+                self.voice.learn(document.text, document.bits)
             self._learn_form(document)
-            if document.layout is not None:
-                self.constants.push(document.leaves, document.layout.strings)
-                asked = {place: (text,) for place, text in arguments.values}
-                self.constant_arguments.push(asked, asked)
-            self.echoes.learn(find_echoes(arguments, document), self.pool.echoes)
-        self._learn_key(document, arguments, session_id, has_form, sampled_out)
+        self._learn_key(document, arguments, session_id, between, has_form, sampled_out)
 
     def note(self, document: Document, arguments: Arguments) -> None:
         """Put a call on the charts, learned or not: how long a change lasts is part of it."""
@@ -164,7 +171,13 @@ class ToolMemory:
         self.endings[kind], self.unclosed[kind] = Categories(), Rate()
 
     def _learn_key(
-        self, document: Document, arguments: Arguments, session_id: str | None, has_form: bool, sampled_out: bool
+        self,
+        document: Document,
+        arguments: Arguments,
+        session_id: str | None,
+        between: Between | None,
+        has_form: bool,
+        sampled_out: bool,
     ) -> None:
         key, pool = arguments.key, self.pool
         history = self.keys.by_key.get(key)
@@ -172,6 +185,8 @@ class ToolMemory:
             changed = document.digest != history.results[-1]
             self.repeats.push(changed)
             pool.changes.push(changed)
+            if between is not None:
+                self._learn_between(between, changed)
             if changed:
                 self.reverts.push(document.digest in history.results)
                 self.cut_off.push(history.is_cut_off(document))
@@ -202,10 +217,44 @@ class ToolMemory:
             if earlier is not None:
                 self.session_changes.push(document.digest != earlier)
 
-    def change_rate(self, history: KeyHistory) -> float:
-        """How often these arguments get another result than before, shrunk to the tool's rate and that of all tools."""
+    def _learn_between(self, between: Between, changed: bool) -> None:
+        if not between.tools:
+            if between.asked_before:
+                self.quiet.push(changed)
+            return
+        for tool in between.tools:
+            (self.pool.after_shared if tool & 1 else self.pool.after_other).push(changed)
+            rate = self.after.get(tool)
+            if rate is None:
+                if len(self.after) >= MAX_BETWEEN:
+                    continue
+                rate = self.after[tool] = Rate()
+            rate.push(changed)
+
+    def change_rate(self, history: KeyHistory, between: Between | None = None) -> float:
+        """P(these arguments get another result than before), given what was called in the session since.
+
+        How often they did, shrunk to the tool's rate and that of all tools; where nothing was called in between, shrunk
+        to that, how often they did so then; and at least what the call in between says that most often changes it.
+        """
         tool = self.repeats.mean(self.pool.changes.mean(0.3, 2.0), 4.0)
-        return (history.changes + KEY_STRENGTH * tool) / (history.count - 1 + KEY_STRENGTH)
+        rate = (history.changes + KEY_STRENGTH * tool) / (history.count - 1 + KEY_STRENGTH)
+        if between is None:
+            return rate
+        if between.asked_before:
+            rate = self.quiet.mean(rate, QUIET_STRENGTH)
+        return max(rate, self.changed_by(between))
+
+    def changed_by(self, between: Between | None) -> float:
+        """P(another result than before | the call in between that most often makes it so); 0 without one."""
+        if between is None or not between.tools:
+            return 0.0
+        return max([self._after(tool) for tool in between.tools])
+
+    def _after(self, tool: int) -> float:
+        prior = self.pool.after_shared.mean(0.3, 4.0) if tool & 1 else self.pool.after_other.mean(0.1, 4.0)
+        rate = self.after.get(tool)
+        return prior if rate is None else rate.mean(prior, 2.0)
 
     def has_form(self, document: Document) -> bool:
         """Results of this tool had these outermost keys before or, of text without keys, this kind."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from .baseline import ToolMemory
+from .baseline import ONE_IN, WELL_KNOWN, ToolMemory
 from .case import Case
 from .checks import TIERS, LearnedCheck
 from .decision import false_block_p, verdict_of
@@ -14,6 +14,7 @@ from .evidence import breaks_a_declaration, combine
 from .incidents import is_level
 from .method import Check, Decision
 from .pool import Pool
+from .relations import Relation
 from .statistics import Rate, Surprises
 from .types import SignalResult, VerificationTier
 
@@ -24,7 +25,8 @@ FLAGGED_WEIGHT: Final = 0.3
 BLOCKED_WEIGHT: Final = 0.1
 MOST_NATS: Final = 30.0
 SURE: Final = 0.998  # a score with a bound of its own on false alarms, below that on false blocks
-WEAK_RATIO: Final = 3.5  # what is capped below it may flag, and not block
+WEAK: Final = 1.25  # nats, up to which what speaks loudest may flag, and not block
+NEW_STATE: Final = "novel_value"  # nor may a new state alone: interfaces come by them
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
 
@@ -37,8 +39,11 @@ class Calibrated:
 
     def __init__(self) -> None:
         self.pool = Pool()
-        self._floors = {
-            check.name: check.floor for _, checks in self.tiers for check in checks if isinstance(check, LearnedCheck)
+        self._priors = {
+            check.name: (check.floor, check.prior)
+            for _, checks in self.tiers
+            for check in checks
+            if isinstance(check, LearnedCheck)
         }
 
     @property
@@ -49,6 +54,21 @@ class Calibrated:
     def new_memory(self, tool: str, /) -> ToolMemory:
         """What is remembered of one tool, with nothing in it yet."""
         return ToolMemory(tool, self.pool)
+
+    def prepare(self, case: Case) -> None:
+        """Look up what was called in the session since the same call was made there."""
+        session_id = case.call.session_id
+        if session_id is not None:
+            marks = case.arguments.marks
+            with self.pool.lock:
+                case.between = self.pool.calls.between(session_id, case.memory.id, marks)
+
+    def outcomes(self, case: Case) -> Iterable[tuple[Relation, bool]]:
+        """Those of an answer; an error and an empty result are about nothing."""
+        memory: ToolMemory = case.memory
+        if case.document.is_error or not case.document.leaves:
+            return ()
+        return memory.relations.outcomes(case.arguments.side, memory.relations.side(case.document))
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
@@ -65,19 +85,26 @@ class Calibrated:
         verdict = verdict_of(posterior, p, rare, case.settings)
         if verdict == "block" and not broken:
             # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.
-            strongest = max(signal.likelihood_ratio for signal in signals.values())
-            if case.document.is_error or case.document.kind == "empty" or strongest <= WEAK_RATIO:
+            loudest = max(contributions, key=contributions.__getitem__, default="")
+            weak = loudest == NEW_STATE or contributions.get(loudest, 0.0) <= WEAK
+            if case.document.is_error or case.document.kind == "empty" or weak:
                 verdict = "flag"
         if verdict == "accept" and posterior >= case.settings.accept_below:
             # So has a value that hundreds of results never had: it is not for other oddities to let it pass.
-            value = signals.get("format_mismatch")
+            value = signals.get(NEW_STATE)
             if value is not None and value.fired and value.score >= SURE:
                 verdict = "flag"
         return Decision(verdict, posterior, contributions, p)
 
     def note(self, case: Case) -> None:
         """Put what was seen on the charts, whatever is believed of it."""
-        case.memory.note(case.document, case.arguments)
+        memory: ToolMemory = case.memory
+        memory.note(case.document, case.arguments)
+        if case.document.leaves and not case.document.is_error:
+            memory.relations.note(case.arguments.side, memory.relations.side(case.document))
+        if case.call.session_id is not None and not case.document.is_error:
+            with self.pool.lock:
+                self.pool.calls.push(case.call.session_id, case.memory.id, case.document.digest, case.arguments.marks)
 
     def adopt(self, memory: ToolMemory, traits: Iterable[str]) -> None:
         """Begin the levels of numbers anew that a genuine change has moved; a result that it repeats is genuine too."""
@@ -91,8 +118,9 @@ class Calibrated:
         """Remember how unusual the call was, and learn from it as far as it is believed.
 
         Believed calls are learned in full, suspects thinned (three in ten, one in ten): a bad result must not become
-        the norm, and a new genuine mode must not stay locked out. Of suspects that no incident holds, six in a
-        row are a new mode. The thinning counts instead of drawing lots, so that a stream replayed is learned alike.
+        the norm, and a new genuine mode must not stay locked out. Doubtful calls that were accepted are thinned as to
+        their form alone. Of suspects that no incident holds, six in a row are a new mode. The thinning counts instead
+        of drawing lots, so that a stream replayed is learned alike.
         """
         memory: ToolMemory = case.memory
         total = sum(decision.contributions.values())
@@ -102,23 +130,40 @@ class Calibrated:
                 if signal.p_value is not None:
                     past = memory.surprises.get(name)
                     if past is None:
-                        past = memory.surprises[name] = Surprises(self._floors[name])
+                        past = memory.surprises[name] = Surprises(*self._priors[name])
                     score: float = signal.score
-                    past.push(-math.log1p(-score) if score > 0.0 else 0.0, genuine)
+                    surprise = -math.log1p(-score) if score > 0.0 else 0.0
+                    past.push(surprise, genuine)
+                    overall = self.pool.surprises.get(name)
+                    if overall is not None:
+                        overall.push(surprise, genuine)
             memory.scores.push(total, genuine)
             self.pool.scores.push(total, genuine)
             self.pool.broken.push(case.document.kind == "broken", genuine)
             self.pool.errors.push(case.document.is_error, genuine)
             if trusted:
                 self._correct_contracts(memory, signals)
-            if self._believed(memory, case, decision, trusted):
+            believed = self._believed(memory, case, decision, trusted)
+            if believed or decision.verdict == "accept":
+                self._learn_echoes(memory, case)
                 memory.learn(
                     case.document,
                     case.arguments,
                     case.milliseconds,
                     case.call.session_id,
+                    case.between,
                     as_usual=not trusted and decision.posterior < case.settings.accept_below,
+                    doubtful=not believed,
                 )
+
+    @staticmethod
+    def _learn_echoes(memory: ToolMemory, case: Case) -> None:
+        """Count how often all rows were the argument's, for declared echoes that leave it to the past."""
+        for rule in case.contract.echoes:
+            if rule.rows is None and (memory.count <= WELL_KNOWN or case.document.digest % ONE_IN == 0):
+                rows = rule.rows_of(case.arguments, case.call.args, case.document)
+                if rows is not None and rows.total > 1 and rows.alike:
+                    memory.echoed_rows.setdefault(rule.where, Rate()).push(rows.alike == rows.total)
 
     @staticmethod
     def _believed(memory: ToolMemory, case: Case, decision: Decision, trusted: bool) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from .arguments import Arguments
 from .contract import Contract
 from .document import Document
+from .sessions import Between
 from .settings import Settings
 from .types import ToolCall
 
@@ -24,10 +25,22 @@ class Case:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
         found: what content was found in the result, by kind, or what a detector has raised; worked out on first use, by
             ``checks.content``.
+        between: what was called in the session since this call was last made there; None without a session.
         milliseconds: the call's execution time, worked out once for all checks; None where it is unknown.
     """
 
-    __slots__ = ("arguments", "call", "contract", "document", "factors", "found", "memory", "milliseconds", "settings")
+    __slots__ = (
+        "arguments",
+        "between",
+        "call",
+        "contract",
+        "document",
+        "factors",
+        "found",
+        "memory",
+        "milliseconds",
+        "settings",
+    )
 
     def __init__(
         self,
@@ -47,4 +60,5 @@ class Case:
         self.arguments: Arguments = arguments
         self.factors: Mapping[str, float] = factors
         self.found: Any = None
+        self.between: Between | None = None
         self.milliseconds: float | None = call.milliseconds

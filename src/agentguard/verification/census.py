@@ -15,7 +15,7 @@ A field is a JSON array that begins with what is counted:
 ``["keys", kind, path, names]``              results with an object at this path that has these keys in order
 ``["word", kind, word]``                     texts that say this word
 ``["ending", kind, class]``                  results that end so (see ``baseline.ending``)
-``["echo", argument, where, kind, found]``   results that do (1) or do not (0) repeat this argument
+``["relation", family, *paths, holds]``        calls in which a relation (see ``relations``) held (1) or not (0)
 ``["left out"]``                             layouts beyond the bound, whose facts and keys are not counted
 ============================================ ============================================================
 """
@@ -25,14 +25,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from .arguments import Arguments
 from .baseline import ending
 from .document import Document
-from .echoes import find_echoes
 from .layout import Layout
+from .relations import Relation
 from .shape import facts_of
 
 __all__ = ["Census", "added", "bucket_of", "field", "parts", "value_of"]
@@ -41,7 +40,7 @@ GROWTH: Final = 1.05
 LEAST: Final = 1e-3
 MAX_LAYOUTS: Final = 256  # counted apart between two calls of ``take``
 MAX_FACTS: Final = 4_000  # of all layouts and texts together
-MAX_ECHOES: Final = 256
+MAX_RELATIONS: Final = 256
 _LOG_GROWTH: Final = math.log(GROWTH)
 
 
@@ -80,7 +79,7 @@ def parts(name: str) -> list[Any]:
 class Census:
     """The counts of one tool. Not locked: used under the lock of the tool that it counts."""
 
-    __slots__ = ("_echoes", "_facts", "_latency", "_layouts", "_sizes", "_tallies", "_words")
+    __slots__ = ("_facts", "_latency", "_layouts", "_relations", "_sizes", "_tallies", "_words")
 
     def __init__(self) -> None:
         self._clear()
@@ -91,11 +90,19 @@ class Census:
         self._sizes: Counter[tuple[str, int]] = Counter()
         self._layouts: Counter[tuple[str, Layout]] = Counter()
         self._words: Counter[tuple[str, str]] = Counter()
-        self._echoes: Counter[tuple[str, str, str, bool]] = Counter()
+        self._relations: Counter[tuple[str, str, str, str, bool]] = Counter()
         self._facts = 0
 
-    def push(self, document: Document, arguments: Arguments, milliseconds: float | None) -> None:
-        """Count one call."""
+    def push(
+        self, document: Document, milliseconds: float | None, relations: Iterable[tuple[Relation, bool]] = ()
+    ) -> None:
+        """Count one call.
+
+        Args:
+            document: its result.
+            milliseconds: how long it took; None where that is unknown.
+            relations: those that it holds to (True), or breaks (False).
+        """
         tallies, kind = self._tallies, document.kind
         tallies["calls",] += 1
         if milliseconds is None:
@@ -116,10 +123,10 @@ class Census:
         else:
             for word in facts_of(document):
                 self._push_word(kind, str(word))
-        for echo in find_echoes(arguments, document):
-            place = (echo.path, echo.where, echo.kind, echo.found)
-            if place in self._echoes or len(self._echoes) < MAX_ECHOES:
-                self._echoes[place] += 1
+        for relation, holds in relations:
+            place = (*relation.key, holds)
+            if place in self._relations or len(self._relations) < MAX_RELATIONS:
+                self._relations[place] += 1
 
     def _push_layout(self, kind: str, layout: Layout) -> None:
         place = (kind, layout)
@@ -154,8 +161,8 @@ class Census:
                 counts[field("keys", kind, path, names)] += times
         for word, times in self._words.items():
             counts[field("word", *word)] += times
-        for (path, where, kind, found), times in self._echoes.items():
-            counts[field("echo", path, where, kind, int(found))] += times
+        for (*key, holds), times in self._relations.items():
+            counts[field("relation", *key, int(holds))] += times
         self._clear()
         return dict(counts)
 

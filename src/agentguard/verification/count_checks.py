@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from agentguard.errors import DataError
 
-from .arguments import MAX_VALUES
 from .census import field, parts
 
 __all__ = ["MAX_COUNT", "check_counts", "is_count"]
@@ -19,7 +18,7 @@ _BUCKETS: Final = range(-1_000, 14_000)  # 1.05 to this power is a float
 _FIELDS: Final[Mapping[str, tuple[Any, ...]]] = {
     "calls": (), "errors": (), "untimed": (), "left out": (), "latency": (int,), "kind": (str,), "size": (str, int),
     "fact": (str, str, str), "keys": (str, str, list), "word": (str, str), "ending": (str, str),
-    "echo": (str, str, str, int),
+    "relation": (str, str, str, str, int),
 }  # fmt: skip
 
 
@@ -60,9 +59,9 @@ def check_counts(fields: Any) -> None:
         what, *rest = parts(name)
         if what in _FIELDS:
             sums[_summed(what, rest, name)] += count
-    for (what, kind, name), count in sums.items():
+    for (_, kind, name), count in sums.items():
         of = fields.get(_CALLS, 0) if kind is None else fields.get(field("kind", kind), 0)
-        if count > of * (MAX_VALUES if what == "echo" else 1):
+        if count > of:
             raise DataError(
                 f"{name[:60]!r} is counted {count:,} times in {of:,} {'calls' if kind is None else 'results'}"
             )
@@ -72,8 +71,8 @@ def _summed(what: str, rest: Sequence[Any], name: str) -> tuple[Any, ...]:
     """What a field is added up with, of which kind of result (None: of calls), and by what name it is told of."""
     if what in ("fact", "keys", "word"):
         return what, rest[0], name
-    if what == "echo":  # of several arguments that are written alike
-        return what, rest[2], name
+    if what == "relation":
+        return (what, *rest[:4]), None, name
     if what in ("size", "ending"):
         return what, rest[0], what
     if what in ("untimed", "latency"):

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
 
-from .arguments import Arguments, normal
+from .arguments import Arguments
 from .canonical import plain
 from .document import Document
 from .field_path import EACH, FieldPath, place_of
+from .sides import normal
 
 __all__ = ["EchoRule", "Rows", "repeats", "values_at"]
 
@@ -40,7 +41,7 @@ class EchoRule(NamedTuple):
         path: where the result repeats it, as declared.
         rows: of several values, whether ``any`` or ``every`` one must be the argument's; None: as in the past.
         place: the argument's place as a walk names it (see ``field_path``).
-        where: the name under which the past of its rows is learned (see ``echoes``).
+        where: the name under which the past of its rows is learned.
         steps: those of ``path``.
     """
 
@@ -55,7 +56,8 @@ class EchoRule(NamedTuple):
     def compile(cls, argument: str, path: str, rows: Literal["any", "every"] | None) -> EchoRule:
         """The rule of one entry of a profile's ``echoes``."""
         place = place_of(path)
-        return cls(argument, path, rows, place_of(argument), f"every {place}", FieldPath.parse(path).steps)
+        asked = place_of(argument)
+        return cls(argument, path, rows, asked, f"{asked} {place}", FieldPath.parse(path).steps)
 
     def rows_of(self, arguments: Arguments, args: Any, document: Document) -> Rows | None:
         """Count the values at the declared place; None where the argument or the place is absent, which says nothing.

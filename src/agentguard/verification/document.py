@@ -20,6 +20,7 @@ from .canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised
 from .error_reports import reports_error
 from .keyed_text import keyed_lines
 from .layout import Layout, layout_of, text_layout_of
+from .sides import Side
 from .walk import MAX_KEYS, MAX_LEAVES, Form, Walk
 from .weighing import weighs_too_much
 
@@ -63,13 +64,14 @@ class Document:
         is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
-        facts, formats, numbers, clocks: worked out on first use, by ``shape.facts_of``, ``formats.formats_of``,
-            ``keys.numbers_of`` and ``clocks.clock_values``.
+        facts, formats, numbers, clocks, slotted, bits: worked out on first use, by ``shape.facts_of``,
+            ``formats.formats_of``, ``keys.numbers_of``, ``clocks.clock_values``, ``Relations.side`` and
+            ``text_anomaly``.
     """
 
     __slots__ = (
-        "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured", "kind", "layout",
-        "leaves", "numbers", "open_forms", "size", "text", "unclosed", "unread", "value",
+        "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
+        "kind", "layout", "leaves", "numbers", "open_forms", "size", "slotted", "text", "unclosed", "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
@@ -91,6 +93,16 @@ class Document:
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
         self.clocks: dict[str, float | str] | None = None
+        self._side: Side | None = None
+        self.slotted: Side | None = None
+        self.bits: float | None = None
+
+    @property
+    def side(self) -> Side:
+        """The scalars as relations compare them."""
+        if self._side is None:
+            self._side = Side(self.leaves, self.text)
+        return self._side
 
 
 def read(result: Any, limits: Limits = LIMITS) -> Document:

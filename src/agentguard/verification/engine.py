@@ -235,6 +235,8 @@ class VerificationEngine:
             closed = contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
+            if learn:
+                state.count(case, self._method)
             if learn and not (failed and closed):
                 if not settled.asked and (settled.incident is None or settled.incident.state != "fault"):
                     self._note(case)  # a call that is asked again is no new one, and what is a fault is not followed
@@ -245,8 +247,6 @@ class VerificationEngine:
                     self._method.adopt(state.memory, settled.incident.traits)
                 for held in settled.released:
                     self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
-            if learn:
-                state.count(case)
         note = why_not_as_posterior(case, signals, decision, settled)
         verdict = settled.verdict
         if contract.declares:
@@ -282,6 +282,11 @@ class VerificationEngine:
         decision = Decision("accept", prior, {}, None)
         last = self._tiers[-1][0]
         asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
+        try:
+            self._method.prepare(case)
+        except Exception as error:
+            _log.error("looking up the session of %r failed: %s", case.call.tool, type(error).__name__)
+            failed.append("the session")
         for tier, checks in self._tiers:
             for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
                 try:

@@ -5,11 +5,11 @@ p-value there has the density ``xi p^(xi - 1)`` (Sellke, Bayarri & Berger 2001).
 ratio, which holds at three sigma, p = .0027; it cannot be made to hold more than about 23, however large the share. A
 signal that is silent (p = 1) is evidence too, for the call.
 
-**Combination.** Signals of a group look at the same trait and are correlated: a group counts its strongest evidence
-against the call in full and a third of the rest of it. Where nothing speaks against a call, the silence of each group
-counts, by its strongest signal. A fault disturbs some traits and leaves the others whole: the more speaks against the
-call, the less the silence of the rest says, and from 1.5 nats on only the strongest silence counts, and half. It does
-not excuse a broken declaration.
+**Combination.** The evidence of all signals adds up in log-odds. What one adds is a function of its ratio that never
+falls: ``ln LR`` times a weight for silence, another for what speaks against the call up to 2.5 nats, a third for what
+goes beyond. The weights are learned from faults of all kinds (``make weights``), together, so that signals that look at
+the same trait share what it is worth; a declared signal and a user's own count as they stand. Silence does not excuse a
+broken declaration.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ from types import MappingProxyType
 from typing import Final
 
 from .types import SignalResult
+from .weights import KNOT, WEIGHTS
 
-__all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of"]
+__all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of", "weighed"]
 
 REFERENCE_P: Final = 0.0027
-REST: Final = 0.33
-OVERHEARD: Final = 1.5  # nats against the call, from which on only the strongest silence counts
-STRONGEST_SILENCE: Final = 0.5  # the share of it that counts then
 
 #: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).
 DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
@@ -45,6 +43,9 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "format_mismatch": 14.0,
         "echo_mismatch": 16.0,
         "duplicate_result": 16.0,
+        "novel_value": 14.0,
+        "relation_mismatch": 16.0,
+        "text_anomaly": 8.0,
         "injection_found": 30.0,  # of what the profile has looked for in the text; as they stand, at no p-value
         "secret_found": 2.0,
         "pii_found": 1.5,
@@ -90,31 +91,34 @@ def breaks_a_declaration(signals: dict[str, SignalResult]) -> bool:
     return False
 
 
+def weighed(name: str, ratio: float) -> float:
+    """Weigh the likelihood ratio of a learned signal: nats that it adds to the log-odds.
+
+    >>> weighed("a check of a user's", 1.0), round(weighed("a check of a user's", math.exp(3.0)), 9)
+    (0.0, 3.0)
+    """
+    nats = math.log(ratio)
+    weights = _weights.get(name)
+    if weights is None:  # a check of the user's: as it stands
+        return nats
+    silence, against, beyond = weights
+    if nats <= 0.0:
+        return silence * nats
+    return against * nats if nats <= KNOT else against * KNOT + beyond * (nats - KNOT)
+
+
 def combine(signals: dict[str, SignalResult]) -> dict[str, float]:
     """What each signal adds to the log-odds, in nats; a signal left out adds nothing."""
-    against: dict[str, list[tuple[float, str]]] = {}
-    silent: dict[str, tuple[float, str]] = {}  # the strongest ratio below 1 of each group
+    contributions: dict[str, float] = {}
+    silence_counts = not breaks_a_declaration(signals)
     for name, signal in signals.items():
         ratio: float = signal.likelihood_ratio
-        if ratio > 1.0:
-            against.setdefault(signal.group or name, []).append((ratio, name))
-        elif ratio < 1.0:
-            group = signal.group or name
-            if group not in silent or ratio < silent[group][0]:
-                silent[group] = (ratio, name)
-    contributions: dict[str, float] = {}
-    spoken = 0.0
-    for members in against.values():
-        members.sort(reverse=True)
-        for place, (ratio, name) in enumerate(members):
-            nats = REST * math.log(ratio) if place else math.log(ratio)
+        if ratio == 1.0 or (ratio < 1.0 and not silence_counts):
+            continue
+        nats = math.log(ratio) if signal.p_value is None else weighed(name, ratio)
+        if nats != 0.0:
             contributions[name] = nats
-            spoken += nats
-    if not breaks_a_declaration(signals):
-        heard = max(1.0 - spoken / OVERHEARD, 0.0)
-        weight = max(heard, STRONGEST_SILENCE)
-        for ratio, name in sorted([found for group, found in silent.items() if group not in against]):
-            if weight > 0.0:
-                contributions[name] = weight * math.log(ratio)
-            weight = heard
     return contributions
+
+
+_weights: Final = dict(WEIGHTS)  # faster to look up in than what the proxy stands before

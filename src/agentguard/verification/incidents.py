@@ -61,9 +61,9 @@ QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change nee
 SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
 
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
-PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner")
+PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner", "voice")
 #: Traits that concern the arguments of one call alone: the same answer over sessions is what they have now.
-OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ")
+OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ", "decided ")
 #: Traits of a number's level.
 OF_A_LEVEL: Final = (" above its level", " below its level")
 
@@ -192,7 +192,8 @@ class Incidents:
                 if signal.likelihood_ratio > 1.0 and learned and not _strangers(signal.traits, incident.traits):
                     said = f"as change {incident.id}, which was taken for genuine"
                     signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
-                    incident.misses *= not learn
+                    if learn and signal.fired and not all(_passes(trait) or is_level(trait) for trait in signal.traits):
+                        incident.misses = 0
 
     def settle(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, learn: bool = True

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .case import Case
+from .relations import Relation
 from .types import SignalResult, Verdict, VerificationTier
 
 __all__ = ["Case", "Check", "Decision", "Method"]
@@ -63,6 +64,12 @@ class Method(Protocol):
     @property
     def shared(self) -> Any:
         """What is remembered of all tools together, a record with a ``lock``; None where there is no such thing."""
+
+    def prepare(self, case: Case) -> None:
+        """Look up what the checks of a call have in common, before they run."""
+
+    def outcomes(self, case: Case) -> Iterable[tuple[Relation, bool]]:
+        """The relations that the call holds to, or breaks, for other workers to be told of."""
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision: ...
 

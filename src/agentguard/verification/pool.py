@@ -9,14 +9,15 @@ from agentguard import forks
 from .canonical import digest
 from .decision import new_scores
 from .document import Document
-from .echoes import EchoPool
-from .statistics import Rate
+from .sessions import SessionLog
+from .statistics import Rate, Surprises
 
 __all__ = ["SHORTEST_OWNED", "Pool", "outermost_form"]
 
 POOLED_RESULTS: Final = 20_000
 POOLED_FORMS: Final = 5_000
 POOLED_SESSIONS: Final = 10_000
+POOLED_SIGNALS: Final = ("relation_mismatch", "text_anomaly")  # whose surprises are ranked over all tools too
 OWNED: Final = 0.6  # votes for the owner of a form, less those against it
 SHORTEST_OWNED: Final = 20  # bytes; shorter results are shared by chance
 
@@ -26,14 +27,17 @@ class Pool:
 
     def __init__(self) -> None:
         self.lock = forks.lock(forks.Rank.POOL)
-        self.echoes = EchoPool()
         self.scores = new_scores()
         self.broken = Rate()
+        self.surprises: dict[str, Surprises] = {name: Surprises(0.002) for name in POOLED_SIGNALS}
         self.errors = Rate()
         self.changes = Rate()  # of calls with a known key: another result than the current one
         self.owners: dict[int, int] = {}  # a result's digest to the one tool it belongs to, or 0
         self.forms: dict[int, Owner] = {}  # whose form it is, by the result's outermost keys
         self.results = 0
+        self.calls = SessionLog()
+        self.after_shared = Rate()  # of calls made again after one with an argument in common: another result
+        self.after_other = Rate()  # the same, of none in common
         self.sessions: dict[int, int] = {}  # the latest result of each tool, key and session, by their digest
         self.foreign = Rate()  # of all results: known only under quite other arguments
         self.foreign_tool = Rate()  # of a form new to its tool: known from one other tool only

@@ -18,18 +18,21 @@ from agentguard.errors import DataError
 
 from .baseline import ToolMemory
 from .clocks import Clocks
-from .constants import Constants
 from .count_checks import MAX_COUNT
 from .drift import MOST, MOST_INERTIA, Drift, NumberChart, Stream, Stuck
-from .echoes import Echoes, EchoPool
 from .keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
 from .layout import Layout
 from .pool import Owner, Pool
 from .reference.baseline import Baseline, History
+from .relations import FAMILIES, Constants, Counts, Deciders, Relation, Relations, Templates
+from .relations.deciding import MOST_PLACES, is_whole
 from .running import RunningStats
+from .sessions import MAX_CALLS, SessionLog
 from .shape import Shape
+from .sides import Side
 from .snapshot import RECORDS, decode
 from .statistics import Categories, Level, Rate, Ring, Surprises
+from .voice import SLOTS, Voice
 
 __all__ = ["check_record"]
 
@@ -52,11 +55,11 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
         (Clocks, "by_key"): ((str,), (Rate, _GIVEN_UP)),
         (Clocks, "overall"): ((str,), (Rate, _GIVEN_UP)),
         (Clocks, "standing"): ((str,), (float, int, str)),
-        (Constants, "usual"): ((str,), (tuple,)),
-        (Constants, "varied"): ((str,), (dict, _GIVEN_UP)),
+        (Constants, "places"): ((str,), (dict, _GIVEN_UP)),
+        (Deciders, "counts"): ((str,), (Counts,)),
+        (Deciders, "places"): ((str,), (int,)),
+        (Deciders, "rows"): ((int,), (bytes,)),
         (Drift, "streams"): ((str,), (Stream,)),
-        (EchoPool, "by_name"): ((str,), (Rate,)),
-        (Echoes, "rates"): ((tuple,), (Rate,)),
         (History, "fields"): ((str,), (RunningStats,)),
         (KeyHistory, "clocks"): ((str,), (float, int, str)),
         (Keys, "by_key"): ((bytes,), (KeyHistory,)),
@@ -65,13 +68,21 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
         (Pool, "forms"): ((int,), (Owner,)),
         (Pool, "owners"): ((int,), (int,)),
         (Pool, "sessions"): ((int,), (int,)),
+        (Pool, "surprises"): ((str,), (Surprises,)),
+        (Relations, "known"): ((tuple,), FAMILIES),
+        (SessionLog, "calls"): ((int,), (list,)),
         (Shape, "_to_count"): ((Layout,), (int,)),
         (Shape, "_usual_within"): ((str,), (frozenset,)),
         (Shape, "facts"): (_FACT, (int,)),
         (Shape, "formats"): ((str,), (Categories, _GIVEN_UP)),
         (Shape, "keys"): ((str,), (Categories,)),
+        (Side, "_numbers"): ((str,), (tuple,)),
+        (Side, "_starts"): ((str,), (int,)),
+        (Side, "_marks"): ((str,), (tuple,)),
+        (ToolMemory, "after"): ((int,), (Rate,)),
         (ToolMemory, "charts"): ((str,), (NumberChart,)),
         (ToolMemory, "contracts"): ((str,), (Rate,)),
+        (ToolMemory, "echoed_rows"): ((str,), (Rate,)),
         (ToolMemory, "endings"): ((str,), (Categories,)),
         (ToolMemory, "lengths"): ((str,), (Ring,)),
         (ToolMemory, "levels"): ((str,), (Level,)),
@@ -244,9 +255,68 @@ def _stuck(stuck: Stuck) -> Held:
 
 
 def _constants(constants: Constants) -> Held:
-    usual = all(len(one) == 2 and type(one[0]) is int and _is_count(one[1], 1) for one in constants.usual.values())
-    others = (count for counts in constants.varied.values() for count in (counts or {}).values())
-    yield usual and all(_is_count(count, 1) for count in others), "a count that is none"
+    counts = [count for known in constants.places.values() for count in (known or {}).values()]
+    marks = [mark for known in constants.places.values() for mark in known or {}]
+    yield all(type(count) is float and 0.0 < count <= MAX_COUNT for count in counts), "a count that is none"
+    yield all(type(mark) is int and 0 <= mark < MAX_DIGEST for mark in marks), "a value that is none"
+
+
+def _counts(counts: Counts) -> Held:
+    for held, tried in ((counts.held, counts.tried), (counts.foreign_held, counts.foreign_tried)):
+        alike = len(held) == len(tried) == MOST_PLACES
+        yield alike and all(map(_is_count, (*held, *tried))), "a count that is none"
+        yield all(one <= of for one, of in zip(held, tried)), "more that held than were tried"
+    yield all(type(place) is int and 0 <= place < MOST_PLACES for place in counts.telling), "places that are none"
+
+
+def _deciders(deciders: Deciders) -> Held:
+    numbers = sorted(deciders.places.values())
+    yield numbers == list(range(len(numbers))) and len(numbers) <= MOST_PLACES, "places that are none"
+    yield all(map(is_whole, deciders.rows.values())), "rows that are cut off"
+
+
+def _relation(relation: Relation) -> Held:
+    for held, tried in ((relation.held, relation.tried), (relation.foreign_held, relation.foreign_tried)):
+        yield _is_count(tried) and 0 <= held <= tried, f"{held:,} that held, of {tried:,}"
+
+
+def _relations(relations: Relations) -> Held:
+    yield _is_count(relations.calls), f"{relations.calls:,} calls"
+    yield all(key == relation.key for key, relation in relations.known.items()), "a relation under another's name"
+    recent = relations.recent
+    calls = all(type(call) is tuple and [*map(type, call)] == [Side, Side, bytes] for call in recent)
+    yield calls and recent.maxlen == Relations().recent.maxlen, "earlier calls that are none"
+
+
+def _side(side: Side) -> Held:
+    yield all(type(path) is str for path in side.paths), "paths that are none"
+    marks = [mark for found in side._marks.values() for mark in found]
+    yield all(type(mark) is int and 0 <= mark < MAX_DIGEST for mark in marks), "a value that is none"
+    numbers = [number for found in side._numbers.values() for number in found]
+    yield all(type(number) is float and math.isfinite(number) for number in numbers), "a number that is none"
+    yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
+
+
+def _session_log(log: SessionLog) -> Held:
+    calls = [call for found in log.calls.values() for call in found]
+    yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
+    yield all(0 <= number < MAX_DIGEST for call in calls for number in call[:2]), "a tool or a result that is none"
+    yield (
+        all(type(mark) is int and 0 <= mark < MAX_DIGEST for call in calls for mark in call[2]),
+        "a value that is none",
+    )
+    yield all(0 < len(found) <= MAX_CALLS for found in log.calls.values()), "more calls than are kept"
+
+
+def _templates(templates: Templates) -> Held:
+    marks = [mark for template in templates.known for mark in template] if isinstance(templates.known, list) else [""]
+    yield all(type(mark) is int and 0 <= mark < MAX_DIGEST for mark in marks), "a text that is none"
+
+
+def _voice(voice: Voice) -> Held:
+    yield len(voice.counts) in (0, SLOTS), f"{len(voice.counts):,} counts"
+    yield bool(voice.counts) == (voice.characters > 0) and _is_count(voice.characters), "characters without counts"
+    yield 0.0 <= voice.count <= MAX_COUNT and voice.squares >= 0.0, "a spread that is none"
 
 
 def _key_history(history: KeyHistory) -> Held:
@@ -309,10 +379,6 @@ def _tool_memory(memory: ToolMemory) -> Held:
     yield alike, "lengths or endings of other kinds of results than shapes"
 
 
-def _echoes(echoes: Echoes) -> Held:
-    yield all(len(place) == 3 and all(type(part) is str for part in place) for place in echoes.rates), "no place"
-
-
 def _running(stats: RunningStats) -> Held:
     kept = len(stats._kept)
     yield _is_count(stats.n), f"{stats.n:,} values"
@@ -337,8 +403,10 @@ def _baseline(baseline: Baseline) -> Held:
 
 
 _HELD: Final[Mapping[type, Callable[[Any], Held]]] = {
-    Baseline: _baseline, Categories: _categories, Constants: _constants, Echoes: _echoes, History: _history,
-    KeyHistory: _key_history, Keys: _keys, Level: _level, NumberChart: _chart, Owner: _owner, Pool: _pool, Rate: _rate,
-    Ring: _ring, RunningStats: _running, Shape: _shape, Stream: _stream, Stuck: _stuck, Surprises: _surprises,
-    ToolMemory: _tool_memory,
+    **dict.fromkeys(FAMILIES, _relation),
+    Baseline: _baseline, Categories: _categories, Constants: _constants, Counts: _counts, Deciders: _deciders,
+    History: _history, KeyHistory: _key_history, Keys: _keys, Level: _level, NumberChart: _chart, Owner: _owner,
+    Pool: _pool, Rate: _rate, Relations: _relations, Ring: _ring, RunningStats: _running, SessionLog: _session_log,
+    Shape: _shape, Side: _side, Stream: _stream, Stuck: _stuck, Surprises: _surprises, Templates: _templates,
+    ToolMemory: _tool_memory, Voice: _voice,
 }  # fmt: skip

@@ -16,6 +16,7 @@ from .census import Census
 from .contract import Contract
 from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
+from .method import Method
 from .profile import ToolProfile
 from .profile_index import ProfileIndex
 from .settings import Settings
@@ -103,13 +104,13 @@ class ToolState:
         self.trusted_left = 0
         self.incidents = incidents
 
-    def count(self, case: Case) -> None:
+    def count(self, case: Case, method: Method) -> None:
         """Note that a call was judged and learned from; used under the lock."""
         self.judged += 1
         self.changed = True
         if self.census is not None:
             try:
-                self.census.push(case.document, case.arguments, case.milliseconds)
+                self.census.push(case.document, case.milliseconds, method.outcomes(case))
             except Exception as error:
                 _log.error("a call of %r could not be counted: %s", case.call.tool, type(error).__name__)
 

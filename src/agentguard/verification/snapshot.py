@@ -21,22 +21,25 @@ from array import array
 from base64 import b64decode, b64encode
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from agentguard.errors import DataError
 
 from .baseline import ToolMemory
 from .clocks import Clocks
-from .constants import Constants
 from .drift import Drift, NumberChart, Stream, Stuck
-from .echoes import Echoes, EchoPool
 from .keys import KeyHistory, Keys
 from .layout import Layout, layout_of
 from .pool import Owner, Pool
 from .reference.baseline import Baseline, History
+from .relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
 from .running import RunningStats
+from .sessions import SessionLog
 from .shape import Shape
+from .sides import Side
 from .statistics import Categories, Level, Rate, Ring, Surprises
+from .voice import Voice
 
 __all__ = ["RECORDS", "decode", "encode", "restore"]
 
@@ -49,10 +52,10 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Baseline: ("_histories", "_sessions", "calls", "fields", "latency", "size"),
     Categories: ("counts", "singles", "total"),
     Clocks: ("by_key", "overall", "standing"),
-    Constants: ("usual", "varied"),
+    Constants: ("places",),
+    Counts: ("foreign_held", "foreign_tried", "held", "telling", "tried"),
+    Deciders: ("counts", "places", "rows"),
     Drift: ("streams",),
-    EchoPool: ("by_name", "identifiers", "others"),
-    Echoes: ("rates",),
     History: ("calls", "fields"),
     KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
     Keys: ("by_key", "owners", "word_counts"),
@@ -60,8 +63,8 @@ RECORDS: dict[type, tuple[str, ...]] = {
     NumberChart: ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread"),
     Owner: ("results", "tool", "votes"),
     Pool: (
-        "broken", "changes", "echoes", "errors", "foreign", "foreign_form", "foreign_sister", "foreign_tool", "forms",
-        "owners", "results", "scores", "sessions",
+        "after_other", "after_shared", "broken", "calls", "changes", "errors", "foreign", "foreign_form",
+        "foreign_sister", "foreign_tool", "forms", "owners", "results", "scores", "sessions", "surprises",
     ),
     Rate: ("hits", "total"),
     Ring: ("_arrived", "_oldest", "ordered", "size"),
@@ -73,14 +76,18 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
     Stuck: ("again", "evidence", "key", "rate", "result", "run"),
     Surprises: ("bins", "floor", "prior", "total"),
+    Relations: ("calls", "constant_arguments", "constants", "deciders", "known", "recent", "templates"),
+    **dict.fromkeys(FAMILIES, ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")),
+    SessionLog: ("calls",),
+    Side: ("_marks", "_numbers", "_starts", "paths"),
+    Templates: ("known",),
     ToolMemory: (
-        "broken", "charts", "clocks", "constant_arguments", "constants",
-        "contracts", "count", "cut_objects", "cut_off", "drift", "echoes",
-        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister",
-        "foreign_tool", "forms", "keys", "kinds", "latency", "lengths", "levels", "repeats", "reverts",
-        "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",
-        "within",
+        "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
+        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
+        "forms", "keys", "kinds", "latency", "lengths", "levels", "quiet", "relations", "repeats", "reverts", "scores",
+        "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed", "voice", "within",
     ),
+    Voice: ("characters", "count", "counts", "mean", "squares"),
 }  # fmt: skip
 
 _NAMES: Final = {MARK + cls.__name__: cls for cls in RECORDS}
@@ -88,6 +95,8 @@ _EMPTY: dict[type, Callable[[], Any]] = {
     KeyHistory: lambda: KeyHistory(frozenset()),
     Owner: lambda: Owner(0),
     Ring: lambda: Ring(1),
+    Side: lambda: Side({}),
+    **{family: partial(family, "", "") for family in FAMILIES},
     Surprises: lambda: Surprises(0.0),
 }
 _TYPES: Final = {cls.__name__: cls for cls in (str, float, bool, type(None), dict, list)}
@@ -280,7 +289,7 @@ def _little(values: array[Any]) -> bytes:
 
 
 def _array(typecode: str, text: str) -> array[Any]:
-    if typecode not in ("d", "f", "I", "Q"):
+    if typecode not in ("H", "I", "Q", "d", "f"):
         raise DataError(f"learned state holds an array of {typecode!r}, which this version does not know")
     made = array(typecode)
     made.frombytes(b64decode(text, validate=True))

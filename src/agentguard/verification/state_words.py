@@ -22,7 +22,7 @@ from .state import Place
 from .state_checks import restored
 from .statistics import Ring
 
-__all__ = ["EchoShare", "FieldShare", "Kind", "Portrait", "Signal", "feedback_of", "portrait"]
+__all__ = ["FieldShare", "Kind", "Portrait", "RelationShare", "Signal", "feedback_of", "portrait"]
 
 QUANTILES: Final = (0.05, 0.5, 0.95, 0.99)
 SURPRISE: Final = 3.0  # nats: p = .05
@@ -55,14 +55,20 @@ class Kind(NamedTuple):
     words: int
 
 
-class EchoShare(NamedTuple):
-    """How often results repeat an argument; ``where`` is ``"somewhere"`` or ``"same name"``."""
+class RelationShare(NamedTuple):
+    """A relation between arguments and results, or within results: what a call that breaks it would be told.
 
-    argument: str
-    where: str
-    kind: str
-    share: float
-    calls: float
+    Attributes:
+        broken: what is said of a call that breaks it.
+        held: calls that it held for.
+        tried: of so many.
+        nats: by how much a call that breaks it is the more suspect; 0 while it says nothing.
+    """
+
+    broken: str
+    held: int
+    tried: int
+    nats: float
 
 
 class Signal(NamedTuple):
@@ -86,7 +92,7 @@ class Portrait(NamedTuple):
         latency_ms: quantiles of the time of calls in milliseconds, by share; empty where none is known.
         argument_sets: distinct sets of arguments that are remembered.
         kinds: of results, the most frequent first.
-        echoes: the arguments that results repeat, or could.
+        relations: that hold in nearly all results, those that say most first.
         signals: by name.
     """
 
@@ -96,7 +102,7 @@ class Portrait(NamedTuple):
     latency_ms: Mapping[float, float]
     argument_sets: int
     kinds: tuple[Kind, ...]
-    echoes: tuple[EchoShare, ...] = ()
+    relations: tuple[RelationShare, ...] = ()
     signals: tuple[Signal, ...] = ()
 
 
@@ -126,10 +132,10 @@ def _calibrated(memory: ToolMemory) -> Portrait:
         words = sum(type(fact) is str for fact in shape.facts)
         sizes = _sizes(memory.lengths.get(name))
         kinds.append(Kind(name, shape.count, sizes, _sorted(fields), words))
-    echoes = [
-        EchoShare(*place, rate.hits / rate.total, rate.total)
-        for place, rate in memory.echoes.rates.items()
-        if rate.total
+    relations = [
+        RelationShare(relation.said(), relation.held, relation.tried, relation.strength)
+        for relation in memory.relations.known.values()
+        if relation.tried
     ]
     return Portrait(
         "calibrated",
@@ -138,7 +144,7 @@ def _calibrated(memory: ToolMemory) -> Portrait:
         {share: exp(value) for share, value in _quantiles(memory.latency.ordered).items()},
         len(memory.keys.by_key),
         tuple(sorted(kinds, key=lambda kind: -kind.results)),
-        tuple(sorted(echoes, key=lambda echo: (-echo.share, echo))),
+        tuple(sorted(relations, key=lambda relation: (-relation.nats, -relation.tried, relation.broken))),
         tuple(Signal(name, past.total, past.tail(SURPRISE)) for name, past in sorted(memory.surprises.items())),
     )
 

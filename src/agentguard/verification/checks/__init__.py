@@ -10,11 +10,14 @@ from .format import FormatMismatch
 from .history import HistoricalInconsistency
 from .latency import LatencyAnomaly
 from .length import LengthAnomaly
+from .novelty import NovelValue
 from .pattern import PatternMismatch
+from .relation import RelationMismatch
 from .schema import SchemaMismatch
 from .session import SessionInconsistency
 from .spc import SpcAnomaly
 from .structure import StructureMismatch
+from .text import TextAnomaly
 from .truncation import TruncatedResult
 from .value import ValuePlausibility
 
@@ -31,6 +34,9 @@ TIERS: tuple[tuple[VerificationTier, tuple[Check, ...]], ...] = (
             StructureMismatch(),
             FormatMismatch(),
             EchoMismatch(),
+            NovelValue(),
+            RelationMismatch(),
+            TextAnomaly(),
             HistoricalInconsistency(),
             SessionInconsistency(),
             DuplicateResult(),

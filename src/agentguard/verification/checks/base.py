@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.calibration import DECLARED
 from agentguard.verification.case import Case
-from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of
+from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
 from agentguard.verification.shape import Shape
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
@@ -114,8 +114,8 @@ class DeclaredCheck:
 
     @staticmethod
     def upheld(broken: SignalResult, learned: SignalResult) -> SignalResult:
-        """A broken declaration beside what was learned of the same: it stands, and counts the larger of both ratios."""
-        ratio = max(broken.likelihood_ratio, learned.likelihood_ratio)
+        """A broken declaration beside what was learned of the same: it stands, and counts the larger of both."""
+        ratio = max(broken.likelihood_ratio, math.exp(weighed(learned.name, learned.likelihood_ratio)))
         return broken._replace(likelihood_ratio=ratio, traits=broken.traits + learned.traits)
 
     def kept(self, case: Case, detail: str) -> SignalResult:
@@ -154,13 +154,15 @@ class LearnedCheck(DeclaredCheck, ABC):
     unusual, and weighed. In the signal, ``score`` is 1 - p before the recalibration and ``p_value`` is p after it.
 
     Attributes:
-        floor: the p-value that a surprise without precedent is trusted to, as a conformal prior.
+        floor: the p-value that a surprise without precedent is trusted to, as a conformal prior,
+        prior: of so many calls; where the pool ranks the signal's surprises too, they behave as those of all tools do.
         share: w of the likelihood ratio, the share of fabricated results that disturb this signal.
         cap: the most that the signal may say against a call, as a likelihood ratio.
         borne_out: a ratio known from a rate stands up to this over p: up to P(so | fabricated), if p is right.
     """
 
     floor: ClassVar[float] = 0.005
+    prior: ClassVar[float] = 8.0
     share: ClassVar[float] = 0.5
     cap: ClassVar[float] = math.inf
     borne_out: ClassVar[float] = 0.15
@@ -183,7 +185,9 @@ class LearnedCheck(DeclaredCheck, ABC):
             surprise = MOST_SURPRISE
         memory: ToolMemory = case.memory
         past = memory.surprises.get(self.name)
-        p = Surprises(self.floor).p(surprise) if past is None else past.p(surprise)
+        overall = memory.pool.surprises.get(self.name)
+        expected = None if overall is None else overall.p(surprise)
+        p = (Surprises(self.floor, self.prior) if past is None else past).p(surprise, expected)
         likelihood = ratio_of(p, ratio, self.share)
         if likelihood > self.cap:
             likelihood = self.cap

@@ -7,7 +7,6 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.echoes import find_echoes
 from agentguard.verification.pool import SHORTEST_OWNED
 
 from .base import Finding, LearnedCheck
@@ -18,7 +17,6 @@ BETWEEN_SISTERS: Final = 0.1  # before anything is known: how often tools whose 
 BETWEEN_STRANGERS: Final = 0.03
 LONGEST_NOTICE: Final = 60  # bytes: "no matches found"
 NOTICE_NATS: Final = 0.3  # alone it may not flag
-SISTERS_NATS: Final = 1.5  # alone it may flag, and not block
 
 
 def _most(size: int) -> float:
@@ -46,7 +44,7 @@ class DuplicateResult(LearnedCheck):
         if memory.keys.is_foreign(arguments, document.digest):
             if memory.count < 3:
                 return f"{memory.count} of 3 calls"
-            if any(echo.found for echo in find_echoes(arguments, document)):
+            if any(document.side.says(text) for _, text in arguments.values):
                 return "known under other arguments, and repeats one of these"
             rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
             usual = memory.pool.foreign.mean(0.1, 4.0)
@@ -54,10 +52,12 @@ class DuplicateResult(LearnedCheck):
             return Finding(-math.log(rate.mean(usual, 3.0)), said, _most(document.size), traits=("foreign",))
         if memory.pool.is_anothers(document.digest, memory.id):
             pool = memory.pool
+            if case.between is not None and document.digest in case.between.results:
+                return "the result of a call in this session that had an argument in common"
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
                 said = "known as the result of a sister tool"
-                return Finding(-math.log(usual), said, SISTERS_NATS, traits=("sister",))
+                return Finding(-math.log(usual), said, traits=("sister",))
             usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
             return Finding(-math.log(usual), "known as the result of another tool", traits=("another's",))
         if memory.is_known(document):

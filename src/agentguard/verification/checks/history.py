@@ -19,8 +19,8 @@ __all__ = ["HistoricalInconsistency", "swing"]
 BY_CHANCE: Final = 0.1  # P(a fabricated result is byte for byte the known one)
 NEW: Final = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
 STEADY: Final = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
-NEW_ALONE: Final = 1.2  # nats: what a tool's user does changes its answers too
 WENT_BACK: Final = 0.3  # P(a clock goes back | fabricated or corrupted)
+SET_BACK: Final = 0.5  # P(a call that changes the answer sets it back to an earlier one)
 STRONGEST_AGREEMENT: Final = 0.25
 WITHIN_VARIANCE: Final = 0.1**2
 
@@ -69,7 +69,7 @@ class HistoricalInconsistency(LearnedCheck):
         memory: ToolMemory = case.memory
         history = self._agreed(case, memory)
         if history is not None:
-            again = 1.0 - memory.change_rate(history)
+            again = 1.0 - memory.change_rate(history, case.between)
             likelihood = max(BY_CHANCE / again, STRONGEST_AGREEMENT)
             return signal._replace(likelihood_ratio=min(likelihood, signal.likelihood_ratio))
         return signal
@@ -90,22 +90,25 @@ class HistoricalInconsistency(LearnedCheck):
             return "an error report, not an answer"
         if document.digest == history.results[-1]:
             return Finding(0.0, "the same result as before")
-        change, revert = memory.change_rate(history), memory.reverts.mean(0.1, 3.0)
+        change, revert = memory.change_rate(history, case.between), memory.reverts.mean(0.1, 3.0)
         if document.digest in history.results:
             said = "an earlier result that had been replaced since"
-            found = Finding(-math.log(min(change, revert)), said, traits=(f"reverted {_place(case)}",))
+            back_again = max(min(change, revert), memory.changed_by(case.between) * SET_BACK)
+            found = Finding(-math.log(back_again), said, traits=(f"reverted {_place(case)}",))
         else:
             new = change * (1.0 - revert)
             direct = NEW / new if history.count >= STEADY else 0.0
             traits: tuple[str, ...] = (f"changed {_place(case)}",)
             if document.kind == "empty":
                 traits = ("emptied", *traits)
-            found = Finding(-math.log(new), "another result than before", NEW_ALONE, direct, traits)
+            found = Finding(-math.log(new), "another result than before", direct=direct, traits=traits)
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
         if where and -math.log(back) > found.surprise:
             said = f"{where} went back, and has only ever gone forward"
             found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=(f"clock {_place(case)} {where}",))
         x, where = swing(memory, history, numbers_of(document))
+        # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
+        x = min(x, 3.0 * math.log(memory.repeats.total + 3.0))
         if x > found.surprise:
             moved = f"{where or 'the number'} moved far from its level under these arguments"
             found = Finding(x, moved, direct=found.direct, traits=(f"moved {where}",))

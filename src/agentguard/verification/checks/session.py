@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
@@ -11,8 +10,6 @@ from agentguard.verification.case import Case
 from .base import Finding, LearnedCheck
 
 __all__ = ["SessionInconsistency"]
-
-CHANGED_NATS: Final = 1.2  # what a tool's user does changes its answers too
 
 
 class SessionInconsistency(LearnedCheck):
@@ -35,8 +32,12 @@ class SessionInconsistency(LearnedCheck):
             return "no earlier call with these arguments in this session"
         if case.document.is_error:
             return "an error report, not an answer"
+        changed = memory.changed_by(case.between)
         if earlier == case.document.digest:
-            return Finding(0.0, "the same result as earlier in this session")
-        x = -math.log(memory.session_changes.mean(0.3, 2.0))
+            if not changed:
+                return Finding(0.0, "the same result as earlier in this session")
+            said = "the same result as before a call that changes it"
+            return Finding(-math.log(1.0 - changed), said, traits=(f"unchanged {case.arguments.key[:6].hex()}",))
+        x = -math.log(max(memory.session_changes.mean(0.3, 2.0), changed))
         traits = (f"changed {case.arguments.key[:6].hex()}",)
-        return Finding(x, "another result than earlier in this session", CHANGED_NATS, traits=traits)
+        return Finding(x, "another result than earlier in this session", traits=traits)

@@ -10,6 +10,7 @@ from agentguard.errors import ConfigurationError
 
 from ..case import Case
 from ..method import Check, Decision
+from ..relations import Relation
 from ..types import SignalResult, Verdict, VerificationTier
 from .baseline import Baseline
 from .consistency import HISTORY_SWING, SESSION_SWING, historical, session
@@ -94,6 +95,13 @@ class Reference:
 
     def adopt(self, memory: Baseline, traits: Iterable[str]) -> None:
         """What was held back is learned, and the document's running baselines follow."""
+
+    def prepare(self, case: Case) -> None:
+        """The document's checks look up for themselves what they need."""
+
+    def outcomes(self, case: Case) -> Iterable[tuple[Relation, bool]]:
+        """The document knows no relations."""
+        return ()
 
     def note(self, case: Case) -> None:
         """The document's baselines are of what is learned alone."""

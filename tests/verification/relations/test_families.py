@@ -1,0 +1,195 @@
+"""Relations that held in every call, and calls that break one of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.verification.arguments import Arguments
+from agentguard.verification.document import read
+from agentguard.verification.relations import FAMILIES, Broken, Relations
+
+Make = Callable[[random.Random, int], tuple[dict[str, Any], Any]]
+
+
+def learned(make: Make, calls: int = 60) -> Relations:
+    rng, relations = random.Random(3), Relations()
+    for number in range(calls):
+        learn(relations, *make(rng, number))
+    return relations
+
+
+def learn(relations: Relations, args: Any, result: Any) -> None:
+    arguments, document = Arguments(args), read(result)
+    relations.note(arguments.side, relations.side(document))
+    relations.learn(arguments.side, relations.side(document, learn=True))
+
+
+def broken(relations: Relations, args: Any, result: Any, changed: float = 0.0) -> Broken:
+    return relations.broken(Arguments(args).side, relations.side(read(result)), changed)
+
+
+def order(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
+    """Orders of eight customers: everything that the families are about holds."""
+    customer = rng.randrange(8)
+    prices = sorted(rng.sample(range(5, 500), rng.randrange(3, 6)))
+    rows = [{"customer": f"C{customer:03d}", "price": price, "shop": f"S{number}"} for price in prices]
+    result = {
+        "customer": f"C{customer:03d}", "name": f"Name{customer}", "mail": f"c{customer:03d}@example.org",
+        "note": f"Order {number} was sent.", "rows": rows, "total": sum(prices), "count": len(rows),
+    }  # fmt: skip
+    return {"customer": f"C{customer:03d}", "order": number}, result
+
+
+ORDERS = learned(order)
+
+
+def asked(**changes: Any) -> Broken:
+    args, result = order(random.Random(9), 999)
+    return broken(ORDERS, args, {**result, **changes})
+
+
+def test_a_call_like_all_others_breaks_nothing() -> None:
+    for number in range(40):
+        args, result = order(random.Random(100 + number), 1000 + number)
+        assert broken(ORDERS, args, result) == Broken(0.0, "", ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"customer": "C999"}, "customer is not the argument customer, as in "),
+        ({"mail": "x@example.org"}, "mail does not begin like the argument customer, as in "),
+        ({"name": "Nobody"}, "name is another than it was for this customer, as in "),
+        ({"note": "Order 123 was sent."}, "is not the argument order, as in "),
+        ({"total": 7}, "total is not the sum of rows[].price, as in "),
+        ({"count": 77}, "count is not the number of rows, as in "),
+    ],
+)
+def test_what_is_broken_is_said_with_its_count(changes: dict[str, Any], said: str) -> None:
+    found = asked(**changes)
+
+    assert said in found.said
+    assert found.said.endswith(" calls")
+    assert found.nats > 2.0
+    assert found.traits
+
+
+def test_a_row_of_another_customer() -> None:
+    args, result = order(random.Random(9), 999)
+    rows = [*result["rows"][:1], {**result["rows"][1], "customer": "C777"}, *result["rows"][2:]]
+
+    assert (
+        "not every row's rows[].customer is the argument customer"
+        in broken(ORDERS, args, {**result, "rows": rows}).said
+    )
+
+
+def test_rows_out_of_order_and_rows_of_two_shops() -> None:
+    args, result = order(random.Random(9), 999)
+    backwards = result["rows"][::-1]
+    mixed = [{**row, "shop": f"S{place}"} for place, row in enumerate(result["rows"])]
+
+    assert broken(ORDERS, args, {**result, "rows": backwards}).said.startswith(
+        "rows[].price does not rise from row to row"
+    )
+    assert broken(ORDERS, args, {**result, "rows": mixed}).said.startswith("rows[].shop is not the same in all rows")
+
+
+def test_an_argument_that_is_said_somewhere() -> None:
+    def page(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
+        topic = f"topic{rng.randrange(1000)}"
+        return {"about": topic}, "\n".join(
+            f"{rng.random()} {rng.choice(('of', 'on'))} {topic}" for _ in range(rng.randrange(1, 9))
+        )
+
+    found = broken(learned(page), {"about": "quarks"}, "0.5 of leptons\n0.1 on hadrons")
+
+    assert found.said.startswith("the result does not say the argument about, as in ")
+
+
+def test_what_holds_for_the_results_of_other_calls_too_says_nothing() -> None:
+    """The currency is the argument's in every call, and would be with the arguments of any other."""
+
+    def price(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
+        return {"currency": "EUR", "item": number}, {"currency": "EUR", "price": rng.random()}
+
+    relations = learned(price)
+
+    assert relations.known["Equal", "currency", "currency", ""].held == 60
+    assert relations.known["Equal", "currency", "currency", ""].strength == 0.0
+
+
+def test_a_call_in_between_that_changes_the_answer_excuses_what_arguments_decide() -> None:
+    args, result = order(random.Random(9), 999)
+    moved = {**result, "name": "Nobody"}
+
+    assert broken(ORDERS, args, moved, changed=0.9).nats < 0.2 < broken(ORDERS, args, moved).nats
+
+
+def test_a_chance_match_is_found_out_though_what_breaks_it_is_doubted() -> None:
+    """Nothing is learned of the calls that break it: they are only taken note of."""
+    relations = Relations()
+    for _ in range(2):
+        learn(relations, {"k": 3}, {"x": 3})
+    for number in range(30):
+        arguments, document = Arguments({"k": number}), read({"x": 50 + number})
+        relations.note(arguments.side, relations.side(document))
+
+    assert relations.known["Equal", "k", "x", ""].strength == 0.0
+
+
+def test_a_new_word_where_there_was_one_only() -> None:
+    def unit(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
+        return {"id": number}, {
+            "unit": "metre",
+            "x": rng.random(),
+            "state": rng.choice(("open", "closed", "new", "old")),
+        }
+
+    relations = learned(unit)
+    arguments = Arguments({"id": 7}).side
+
+    # After sixty values of which none was another one: (0 + 1/2) / (60 + 3/2).
+    assert relations.new_value(arguments, read({"unit": "foot", "x": 0.5}).side) == (
+        "unit",
+        pytest.approx(0.5 / 61.5),
+        60,
+    )
+    assert relations.new_value(arguments, read({"unit": "metre", "state": "lost"}).side) == ("", 1.0, 0)
+    assert relations.new_value(Arguments({"unit": "foot"}).side, read({"unit": "foot"}).side) == ("", 1.0, 0)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.tuples(JSON, JSON), max_size=30))
+def test_any_calls(calls: list[tuple[Any, Any]]) -> None:
+    relations = Relations()
+    for args, result in calls:
+        found = broken(relations, args, result)
+        assert found.nats >= 0.0
+        assert bool(found.said) is (found.nats > 0.0)
+        learn(relations, args, result)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    relations = Relations()
+    for number in range(300):
+        args = {f"a{k}": f"{number}-{k}" for k in range(20)}
+        learn(relations, args, {**{f"r{k}": value for k, value in enumerate(args.values())}, f"new{number}": number})
+
+    by_family = [sum(key[0] == family.__name__ for key in relations.known) for family in FAMILIES]
+    assert max(by_family) <= 40
+    assert len(relations.deciders.rows) <= 192
+    assert len(relations.deciders.places) <= 48
+    assert len(relations.constants.places) <= 60
