@@ -34,7 +34,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-lowest test-compiled lint format bench measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs test test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -69,6 +69,9 @@ format: $(STAMP) ## Bring the code into the one format
 
 bench: $(STAMP) ## Measure speed
 	$(BIN)/python -m pytest benchmarks/
+
+weights: $(STAMP) ## Learn what each signal counts for, from generated and recorded calls, into verification/weights.py
+	$(BIN)/python benchmarks/weights/run.py
 
 measure: $(STAMP) $(COMPILED_STAMP) ## Measure speed, and detection where recorded data lies beside the checkout, into docs/measurements.md
 	$(BIN)/python benchmarks/measurements.py

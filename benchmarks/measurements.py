@@ -25,6 +25,7 @@ from gate import claims
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from stores import slow_redis
+from weights import section as weights
 from workload import SIZES
 
 __all__ = ["machine", "main"]
@@ -55,6 +56,7 @@ def main(
     standings = _speed(console)
     sections = [
         detection.measured(console, output.parent),
+        weights.section(console, script.with_name("faults.py"), data),
         lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
         content.measured(console, data),
         claims.section(data),
