@@ -12,6 +12,7 @@ from markdown_text import cell, prose, table
 from agentguard.verification.checks import TIERS, LearnedCheck
 from agentguard.verification.checks.content import CONTENT
 from agentguard.verification.evidence import DEFAULT_RATIOS
+from agentguard.verification.weights import WEIGHTS
 
 __all__ = ["signal_details", "signal_table"]
 
@@ -24,11 +25,12 @@ def signal_table() -> str:
             str(check.tier.value),
             group,
             f"{DEFAULT_RATIOS[check.name]:g}",
+            " · ".join(f"{weight:g}" for weight in WEIGHTS.get(check.name, (1.0, 1.0, 1.0))),
             _finds(check),
         ]
         for check, group in _checks()
     ]
-    return table(["signal", "tier", "group", "ratio", "finds"], rows)
+    return table(["signal", "tier", "group", "ratio", "weights", "finds"], rows)
 
 
 def signal_details() -> str:
