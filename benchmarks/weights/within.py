@@ -100,6 +100,14 @@ def lost_rows(call: Call, scene: Scene, rng: Random) -> Call | None:
     return call._replace(result=_with(call.result, rng.choice(lists), lambda own: own[: len(own) // 2]))
 
 
+def unrefreshed(call: Call, scene: Scene, rng: Random) -> Call | None:
+    """What the same arguments had got before in this session, where they now get something else."""
+    for past in scene.of_tool(call.tool):
+        if past.session == call.session and past.args == call.args:
+            return call._replace(result=past.result) if past.result != call.result else None
+    return None
+
+
 def _fields(call: Call) -> list[Spot]:
     return [] if isinstance(call.result, str) else leaves(call.result)
 
@@ -129,5 +137,5 @@ def _with(result: Any, path: tuple[Any, ...], change: Any) -> Any:
 
 
 WITHIN: Mapping[str, Fault] = {
-    fault.__name__: fault for fault in (foreign_row, lost_rows, mixed, recoded, shifted, turned)
+    fault.__name__: fault for fault in (foreign_row, lost_rows, mixed, recoded, shifted, turned, unrefreshed)
 }

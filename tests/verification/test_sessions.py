@@ -58,7 +58,12 @@ def test_after_a_call_that_changes_it_the_old_answer_is_odd_and_a_new_one_is_not
     engine.verify("pay", args={"amount": 30.0}, result={"paid": 30.0}, session_id="now")
     same, new = (read(engine, "now", balance, learn=False) for balance in (500.0, 470.0))
 
-    assert same.signals["session_inconsistency"].detail == "the same result as before a call that changes it"
-    assert same.posterior > new.posterior
+    stale = same.signals["stale_result"]
+    assert (stale.fired, stale.detail) == (True, "the same result as before a call that changes it")
+    # An answer from before the payment: three in ten of those made up, none of the 80 genuine ones.
+    assert 2.0 < stale.likelihood_ratio <= 20.0
+    assert same.posterior > 0.5 > new.posterior
+    assert not new.signals["stale_result"].fired
+    assert not any(read(engine, "other", 500.0, learn=False).signals["stale_result"].fired for _ in range(2))
     assert quiet_new.posterior > quiet_same.posterior
     assert quiet_new.posterior > new.posterior

@@ -44,6 +44,8 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "echo_mismatch": 16.0,
         "duplicate_result": 16.0,
         "novel_value": 14.0,
+        "moved_value": 4.5,
+        "stale_result": 8.0,
         "relation_mismatch": 16.0,
         "text_anomaly": 8.0,
         "injection_found": 30.0,  # of what the profile has looked for in the text; as they stand, at no p-value

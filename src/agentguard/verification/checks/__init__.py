@@ -10,12 +10,14 @@ from .format import FormatMismatch
 from .history import HistoricalInconsistency
 from .latency import LatencyAnomaly
 from .length import LengthAnomaly
+from .moved import MovedValue
 from .novelty import NovelValue
 from .pattern import PatternMismatch
 from .relation import RelationMismatch
 from .schema import SchemaMismatch
 from .session import SessionInconsistency
 from .spc import SpcAnomaly
+from .stale import StaleResult
 from .structure import StructureMismatch
 from .text import TextAnomaly
 from .truncation import TruncatedResult
@@ -38,7 +40,9 @@ TIERS: tuple[tuple[VerificationTier, tuple[Check, ...]], ...] = (
             RelationMismatch(),
             TextAnomaly(),
             HistoricalInconsistency(),
+            MovedValue(),
             SessionInconsistency(),
+            StaleResult(),
             DuplicateResult(),
             ValuePlausibility(),
             SpcAnomaly(),

@@ -32,12 +32,8 @@ class SessionInconsistency(LearnedCheck):
             return "no earlier call with these arguments in this session"
         if case.document.is_error:
             return "an error report, not an answer"
-        changed = memory.changed_by(case.between)
         if earlier == case.document.digest:
-            if not changed:
-                return Finding(0.0, "the same result as earlier in this session")
-            said = "the same result as before a call that changes it"
-            return Finding(-math.log(1.0 - changed), said, traits=(f"unchanged {case.arguments.key[:6].hex()}",))
-        x = -math.log(max(memory.session_changes.mean(0.3, 2.0), changed))
+            return Finding(0.0, "the same result as earlier in this session")
+        x = -math.log(max(memory.session_changes.mean(0.3, 2.0), memory.changed_by(case.between)))
         traits = (f"changed {case.arguments.key[:6].hex()}",)
         return Finding(x, "another result than earlier in this session", traits=traits)
