@@ -105,15 +105,17 @@ def test_every_result_of_the_incident_names_it() -> None:
     assert all("order_id" in result.hazard for result in results)
 
 
-def test_a_rare_genuine_form_between_ordinary_calls_is_learned_by_its_third_run() -> None:
+def test_a_rare_genuine_form_between_ordinary_calls_is_blocked_no_more_after_its_third_run() -> None:
+    """One call in 26 is odd for good: it stays a flag for a while, by how rare it is, and is accepted then."""
     shop, said = Shop(), ""
-    for round_ in range(8):
+    for round_ in range(20):
         begin = 100 + 30 * round_
         said += ask_renamed(shop.engine, begin, 1)
         assert ask_many(shop.engine, begin + 1, 25) == "a" * 25
 
     assert "a" not in said[:2]
-    assert said[3:5] == "aa"
+    assert "b" not in said[3:]
+    assert said[-10:].count("a") >= 8
     assert "mode" in [change.state for change in shop.told]
 
 

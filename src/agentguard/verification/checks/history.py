@@ -7,10 +7,11 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.keys import KeyHistory
+from agentguard.verification.keys import KeyHistory, numbers_of
 from agentguard.verification.types import SignalResult
 
 from .base import Finding, LearnedCheck
+from .moved import furthest_move
 
 __all__ = ["HistoricalInconsistency"]
 
@@ -75,4 +76,6 @@ class HistoricalInconsistency(LearnedCheck):
         traits: tuple[str, ...] = (f"changed {_place(case)}",)
         if document.kind == "empty":
             traits = ("emptied", *traits)
-        return Finding(-math.log(new), "another result than before", direct=direct, traits=traits)
+        _, where = furthest_move(memory, history, numbers_of(document))
+        said = f"another result than before, most so in {where}" if where else "another result than before"
+        return Finding(-math.log(new), said, direct=direct, traits=traits)

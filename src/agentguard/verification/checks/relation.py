@@ -32,6 +32,8 @@ class RelationMismatch(LearnedCheck):
         relations = memory.relations
         if relations.calls < TRIED:
             return f"{relations.calls} of {TRIED} results"
-        changed = memory.changed_by(case.between)
+        # Of arguments that were asked before, the earlier answers are held against this one by another signal.
+        asked = case.arguments.key in memory.keys.by_key
+        changed = 1.0 if asked else memory.changed_by(case.between)
         broken = relations.broken(case.arguments.side, relations.side(document), changed)
         return Finding(broken.nats, broken.said, traits=broken.traits)

@@ -17,6 +17,8 @@ WARM_UP: Final = 2
 TEXT_KINDS: Final = frozenset({"prose", "keyed", "list", "word"})  # a text may be read as one or as another
 LONGEST_NOTICE: Final = 200  # bytes
 POOLED: Final = 2.0
+A_MODE: Final = 2  # results of a form, from which on it is one that the tool has
+KNOWN_FORM: Final = 0.5
 KNOWN_ERROR: Final = 0.3
 NEW_ERROR: Final = 0.5
 ERROR_NATS: Final = 0.3  # an error speaks for itself: alone it is no suspect
@@ -74,6 +76,8 @@ class StructureMismatch(LearnedCheck):
         shape = memory.shapes.get(document.kind)
         if shape is not None and shape.count >= WARM_UP:
             x, share, said, odd = shape.surprise(document, case.arguments.names)
+            if memory.forms.counts.get(outermost_form(document), 0) >= A_MODE:
+                x *= KNOWN_FORM
             traits += odd
             if x > worst:
                 worst, extent, why = x, share, said

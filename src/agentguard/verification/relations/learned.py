@@ -98,7 +98,7 @@ class Relations:
         Args:
             arguments: the call's,
             result: and what it returned.
-            changed: P(a call made since has changed what the arguments decide).
+            changed: P(what the arguments decide has changed by now).
         """
         strongest: dict[str, tuple[float, str, str]] = {}
         for relation in self._plan(arguments, result):
