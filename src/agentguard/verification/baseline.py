@@ -31,6 +31,7 @@ KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of on
 SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
 WELL_KNOWN: Final = 256
 ONE_IN: Final = 4
+PACKED_EVERY: Final = 64  # calls
 SHORTEST_MS: Final = 0.5  # what is shorter is taken for as long: its differences are those of the machine
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
 
@@ -208,6 +209,8 @@ class ToolMemory:
                 pool.foreign_tool.push(anothers)
             pool.foreign.push(foreign)
         pool.own(document, self.id)
+        if self.count % PACKED_EVERY == 0:
+            self.keys.pack()
         history = self.keys.learn(arguments, document)
         clocks = clock_values(document)
         self.clocks.learn(clocks, history.clocks)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from .document import Document
 from .statistics import Rate
 
-__all__ = ["Clocks", "clock_values"]
+__all__ = ["NO_CLOCKS", "Clocks", "clock_values"]
 
 MAX_PATHS: Final = 32
 GIVEN_UP_AT: Final = 0.25
@@ -23,6 +23,7 @@ TIMES: Final = 0.05  # before anything is known: how often a field that is writt
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
 
 ClockValue = float | str
+NO_CLOCKS: Final[dict[str, ClockValue]] = {}  # one for all that have none
 
 
 def clock_values(document: Document) -> dict[str, ClockValue]:
@@ -94,9 +95,8 @@ class Clocks:
     def kept(self, values: dict[str, ClockValue]) -> dict[str, ClockValue]:
         """Those of the values that may still turn out to be a record's clock."""
         given_up = [path for path in values if self.by_key.get(path, self) is None]
-        if not given_up:
-            return values
-        return {path: value for path, value in values.items() if path not in given_up}
+        kept = {path: value for path, value in values.items() if path not in given_up} if given_up else values
+        return kept or NO_CLOCKS
 
     @staticmethod
     def _count(rates: dict[str, Any], path: str, back: bool) -> None:

@@ -64,14 +64,15 @@ class Document:
         is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
-        facts, formats, numbers, clocks, slotted, bits: worked out on first use, by ``shape.facts_of``,
-            ``formats.formats_of``, ``keys.numbers_of``, ``clocks.clock_values``, ``Relations.side`` and
-            ``text_anomaly``.
+        facts, formats, not_finite, numbers, clocks, slotted, bits: worked out on first use, by ``shape.facts_of``,
+            ``formats.formats_of``, ``formats.not_finite``, ``keys.numbers_of``, ``clocks.clock_values``,
+            ``Relations.side`` and ``text_anomaly``.
     """
 
     __slots__ = (
         "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "numbers", "open_forms", "size", "slotted", "text", "unclosed", "unread", "value",
+        "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "size", "slotted", "text", "unclosed",
+        "unread", "value",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
@@ -92,6 +93,7 @@ class Document:
         self.facts: Set[Hashable] | None = None
         self.formats: dict[str, str] | None = None
         self.numbers: dict[str, float] | None = None
+        self.not_finite: dict[str, str] | None = None
         self.clocks: dict[str, float | str] | None = None
         self._side: Side | None = None
         self.slotted: Side | None = None

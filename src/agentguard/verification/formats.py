@@ -50,15 +50,16 @@ def not_finite(document: Document) -> dict[str, str]:
     >>> not_finite(read({"price": float("nan"), "sold": 7}))
     {'price': 'NaN'}
     """
-    if document.layout is None or b"null" not in document.text:  # as which JSON writes such a number
-        return {}
-    found: dict[str, str] = {}
-    for path in document.layout.numbers:
-        for value in document.leaves[path]:
-            if type(value) is float and not math.isfinite(value):
-                found[path] = NOT_FINITE[0] if math.isnan(value) else NOT_FINITE[1 if value > 0.0 else 2]
-                break
-    return found
+    if document.not_finite is None:
+        found: dict[str, str] = {}
+        if document.layout is not None and b"null" in document.text:  # as which JSON writes such a number
+            for path in document.layout.numbers:
+                for value in document.leaves[path]:
+                    if type(value) is float and not math.isfinite(value):
+                        found[path] = NOT_FINITE[0] if math.isnan(value) else NOT_FINITE[1 if value > 0.0 else 2]
+                        break
+        document.not_finite = found
+    return document.not_finite
 
 
 def formats_of(document: Document, known: Mapping[str, Categories | None] = _NONE) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Final
 from zlib import crc32
 
 from .arguments import Arguments
-from .clocks import ClockValue
+from .clocks import NO_CLOCKS, ClockValue
 from .document import Document
 from .statistics import signed_log
 
@@ -63,7 +63,7 @@ class KeyHistory:
         self.results = array("Q")  # distinct digests, the current one last
         self.paths: tuple[str, ...] = ()
         self.means = array("f")  # of the numbers at these paths
-        self.clocks: dict[str, ClockValue] = _NO_CLOCKS
+        self.clocks: dict[str, ClockValue] = NO_CLOCKS
         self.size = 0
         self.marks = b""
 
@@ -75,9 +75,8 @@ class KeyHistory:
             self.changes += self.count > 1
             if digest in self.results:
                 self.results.remove(digest)
-            self.results.append(digest)
-            if len(self.results) > MAX_RESULTS:
-                del self.results[0]
+            # A new array has no room for more, which ``append`` would make.
+            self.results = self.results[1 - MAX_RESULTS :] + array("Q", (digest,))
         self._learn_numbers(numbers_of(document))
         if changed and document.size >= self.size:
             self.size = document.size
@@ -112,9 +111,6 @@ class KeyHistory:
         if document.size >= self.size or document.size < MARKS[0] or document.is_structured:
             return False  # JSON that closes all it opened is no beginning of other JSON
         return self.marks.startswith(_marks(document.text))
-
-
-_NO_CLOCKS: dict[str, ClockValue] = {}
 
 
 @lru_cache(maxsize=1_024)
@@ -172,6 +168,10 @@ class Keys:
         if len(self.owners) > self.MAX_OWNED:
             del self.owners[next(iter(self.owners))]
         return history
+
+    def pack(self) -> None:
+        """Close the gaps that what was forgotten has left in the dicts, for which they take twice the room."""
+        self.by_key, self.word_counts = dict(self.by_key), dict(self.word_counts)
 
     def _count(self, words: frozenset[int]) -> None:
         counts = self.word_counts

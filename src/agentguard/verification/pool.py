@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from agentguard import forks
@@ -93,6 +94,7 @@ class Pool:
         return earlier
 
 
+@lru_cache(maxsize=64)
 def _place(session_id: str, tool: int, key: bytes) -> int:
     return digest(tool.to_bytes(8, "little") + key + session_id.encode("utf-8", "surrogatepass"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from .canonical import digest
@@ -61,23 +62,26 @@ class SessionLog:
         if calls is None:
             return NOTHING
         asked = marks[:MARKS]
+        others = frozenset(asked)
         tools: dict[int, None] = {}
         results: list[int] = []
-        for other, result, values in reversed(calls):
-            if other == tool and values == asked:
+        latest, shared = -1, False
+        for place in range(len(calls) - 1, -1, -1):
+            other, result, values = calls[place]
+            if values == asked and other == tool:
                 return Between(True, tuple(tools), tuple(results))
-            shares = False
-            for value in values:
-                if value in asked:
-                    shares = True
-            tools[2 * other + shares] = None
+            shares = not others.isdisjoint(values)
             if shares:
                 results.append(result)
+            if shares != shared or other != latest:  # one tool is often called several times in a row
+                latest, shared = other, shares
+                tools[2 * other + shares] = None
         return Between(False, tuple(tools), tuple(results))
 
 
 NOTHING: Final = Between(False, (), ())
 
 
+@lru_cache(maxsize=64)
 def _place(session_id: str) -> int:
     return digest(session_id.encode("utf-8", "surrogatepass"))

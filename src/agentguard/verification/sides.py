@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from zlib import crc32
 
+from .remembered import Remembered
+
 __all__ = ["COUNT", "Side", "is_word", "mark_of", "normal"]
 
 MAX_VALUE_LENGTH: Final = 400
@@ -19,9 +21,11 @@ SHORTEST: Final = 3  # characters of a text that is looked for in another
 START: Final = 4  # characters that two values have in common which start alike
 SHORT: Final = 64  # characters of a text whose mark is worth remembering
 MOST_KNOWN: Final = 1_024
+MOST_REMEMBERED: Final = 10_000  # paths, of the forms of sides
 LONGEST_NUMBER: Final = 24  # characters
 
-_FIRST: Final = frozenset("-0123456789")  # characters that a number begins with
+_DIGITS: Final = frozenset("0123456789")
+_FIRST: Final = _DIGITS | {"-"}  # characters that a number begins with
 _DIGIT = re.compile(r"\d")
 TRUE: Final = crc32(b"true") | 1
 FALSE: Final = crc32(b"false") | 1
@@ -77,7 +81,7 @@ def _mark(text: str) -> int:
     if not text:
         return 0
     mark = crc32(text.encode("utf-8", "surrogatepass"))
-    return mark & ~1 if _DIGIT.search(text) else mark | 1
+    return mark & ~1 if text[-1] in _DIGITS or _DIGIT.search(text) else mark | 1  # most that have one end in one
 
 
 class Side:
@@ -105,13 +109,12 @@ class Side:
         self._marks: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[str, tuple[float, ...]] = {}
         self._starts: dict[str, int] = {}
-        paths = [path for path in leaves if leaves[path]]
-        del paths[MOST_PATHS:]
-        for path in paths:
-            if "[]" in path:
-                counted = path[: path.rindex("[]")] + COUNT
-                self._counts[counted] = max(self._counts.get(counted, 0), len(leaves[path]))
-        self.paths: tuple[str, ...] = (*paths, *self._counts)
+        form = _form_of(tuple([path for path in leaves if leaves[path]]))
+        self.paths: tuple[str, ...] = form[0]
+        for path, counted in form[1]:
+            count = len(leaves[path])
+            if count > self._counts.get(counted, 0):
+                self._counts[counted] = count
 
     def settle(self) -> None:
         """Let go of the texts: of what was not asked for nothing is known any more."""
@@ -183,6 +186,21 @@ class Side:
     def _values(self, path: str) -> Sequence[Any]:
         count = self._counts.get(path)
         return self._leaves.get(path, ())[:MOST_VALUES] if count is None else (count,)
+
+
+_Form = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+_known_forms: Remembered[_Form] = Remembered(room=MOST_REMEMBERED)
+
+
+def _form_of(paths: tuple[str, ...]) -> _Form:
+    """All paths of a side with values at these, and each path within a list beside the path of that list's length."""
+    form = _known_forms.get(paths)
+    if form is None:
+        taken = paths[:MOST_PATHS]
+        counted = tuple((path, path[: path.rindex("[]")] + COUNT) for path in taken if "[]" in path)
+        form = (*taken, *dict.fromkeys([count for _, count in counted])), counted
+        _known_forms.put(paths, form, weight=len(paths) + 1)
+    return form
 
 
 def _all(numbers: tuple[float, ...]) -> tuple[float, ...]:

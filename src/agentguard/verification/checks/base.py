@@ -137,8 +137,8 @@ class DeclaredCheck:
 
     def ratio(self, case: Case) -> float:
         """The ratio in force for this signal: as calibrated, else the documented one."""
-        calibrated = case.settings.likelihood_ratios
-        return calibrated[self.name] if self.name in calibrated else _RATIOS[self.name]
+        name, calibrated = self.name, case.settings.likelihood_ratios
+        return calibrated[name] if name in calibrated else _RATIOS[name]
 
     @classmethod
     def _genuine_rate(cls, labelled: Rate, ratio: float) -> float:

@@ -44,44 +44,45 @@ class Counts:
 class Deciders:
     """Which results each value of an argument had: 8 bits of each value, by place; bounded."""
 
-    __slots__ = ("counts", "places", "rows")
+    __slots__ = ("_paths", "counts", "places", "rows")
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
+        self._paths: list[str] = []
         self.counts: dict[str, Counts] = {}
         self.rows: dict[int, bytes] = {}
 
-    def row_of(self, result: Side, *, learn: bool = False) -> bytes:
-        """A byte for each known place of the result, 0 where it has not one value there."""
+    def row_of(self, result: Side) -> bytes:
+        """A byte for each known place of the result, 0 where it has not one value there; new places are made known."""
         row = bytearray(len(self.places))
         for path in result.paths:
             place = self.places.get(path, -1)
             if place < 0:
-                if not learn or len(self.places) >= MOST_PLACES or not result.mark(path):
+                if len(self.places) >= MOST_PLACES or not result.mark(path):
                     continue
                 place = self.places[path] = len(row)
                 row.append(0)
-            mark = result.mark(path)
-            if mark:
-                row[place] = mark & 255 or 1
+            row[place] = _byte_of(result.mark(path))
         return bytes(row)
 
     def broken(self, arguments: Side, result: Side) -> tuple[str, str, float, int, int]:
         """Argument, path, nats, and held of tried, of what says most; ("", "", 0, 0, 0) without."""
         best = ("", "", 0.0, 0, 0)
-        row = b""
+        paths = self._in_order()
         for path, counts in self.counts.items():
             mark = arguments.mark(path) if counts.telling else 0
             packed = self.rows.get(_key(path, mark)) if mark else None
             if packed is None:
                 continue
             known = _unpacked(packed)
-            row = row or self.row_of(result)
             for place in counts.telling:
-                if place < len(row) and row[place] and _agrees(known, place, row[place]) is False:
+                if place >= len(paths) or paths[place] not in result.paths:
+                    continue
+                value = _byte_of(result.mark(paths[place]))
+                if value and _agrees(known, place, value) is False:
                     nats = counts.strength(place)
                     if nats > best[2]:
-                        best = (path, self._path(place), nats, counts.held[place], counts.tried[place])
+                        best = (path, paths[place], nats, counts.held[place], counts.tried[place])
         return best
 
     def learn(self, arguments: Side, result: Side, others: list[tuple[Side, bytes]]) -> bytes:
@@ -92,7 +93,7 @@ class Deciders:
             result: and its result.
             others: the arguments of earlier calls, and the rows of their results.
         """
-        row = self.row_of(result, learn=True)
+        row = self.row_of(result)
         for path in arguments.paths:
             mark = arguments.mark(path)
             if not mark:
@@ -126,8 +127,20 @@ class Deciders:
             self.rows[key] = _packed(known)
         return row
 
-    def _path(self, place: int) -> str:
-        return next(path for path, number in self.places.items() if number == place)
+    def pack(self) -> None:
+        """Close the gaps that what was forgotten has left among the rows, for which they take twice the room."""
+        self.rows = dict(self.rows)
+
+    def _in_order(self) -> list[str]:
+        """The paths of the places, by their numbers."""
+        if len(self._paths) != len(self.places):
+            self._paths = sorted(self.places, key=self.places.__getitem__)
+        return self._paths
+
+
+def _byte_of(mark: int) -> int:
+    """The eight bits of a mark that are kept; 0 of none alone."""
+    return mark & 255 or 1 if mark else 0
 
 
 def _key(path: str, mark: int) -> int:

@@ -166,6 +166,7 @@ class Relations:
         self.calls += 1
         if self.calls <= PROPOSING or self.calls % LATER == 0:
             self._propose(arguments, result)
+            self.deciders.pack()
         others = [recent for recent in self.recent if recent[0].differs(arguments)]
         hopeless = False
         for relation in self._plan(arguments, result):

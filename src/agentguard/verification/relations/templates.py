@@ -34,18 +34,19 @@ class Templates:
     def slots(self, text: str) -> dict[str, str]:
         """What stands in the slots of the text's template, and wherever it departs from it; nothing without one."""
         tokens = _tokens(text)
-        number = self._nearest(list(map(_mark, tokens)))
+        marks = [_mark(token) for token in tokens]
+        number = self._nearest(marks)
         if number is None:
             return {}
-        return {
-            f"~{number}.{index}": token.rstrip(".:")
-            for index, (token, kept) in enumerate(zip(tokens, self.known[number]))
-            if kept == SLOT or kept != _mark(token)
-        }
+        found: dict[str, str] = {}
+        for index, kept in enumerate(self.known[number]):
+            if kept == SLOT or kept != marks[index]:
+                found[f"~{number}.{index}"] = tokens[index].rstrip(".:")
+        return found
 
     def learn(self, text: str) -> None:
         """Take a genuine text into account."""
-        marks = list(map(_mark, _tokens(text)))
+        marks = [_mark(token) for token in _tokens(text)]
         number = self._nearest(marks)
         if number is not None:
             template = self.known[number]
@@ -60,7 +61,10 @@ class Templates:
         best, number = int(ALIKE * len(marks) + 0.5), None
         for index, template in enumerate(self.known):
             if len(template) == len(marks):
-                alike = sum(one == other for one, other in zip(template, marks))
+                alike = 0
+                for place, mark in enumerate(template):
+                    if mark == marks[place]:
+                        alike += 1
                 if alike >= best and alike:
                     best, number = alike, index
         return number
@@ -72,6 +76,6 @@ def _tokens(text: str) -> list[str]:
 
 def _mark(token: str) -> int:
     """Of a token; one with digits is a slot from the first."""
-    if any(map(str.isdigit, token)):
+    if not token.isalpha() and any(map(str.isdigit, token)):
         return SLOT
     return crc32(token.encode("utf-8", "surrogatepass")) or 1
