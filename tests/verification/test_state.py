@@ -7,9 +7,7 @@ import pytest
 from agentguard.errors import DataError
 from agentguard.stores import Delta, DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
-from agentguard.verification.state import LabelTally, documents_of, overview, place_of
-from agentguard.verification.state_reset import reset
-from agentguard.verification.state_words import feedback_of, portrait
+from agentguard.verification.state import LabelTally, documents_of, feedback_of, overview, place_of, portrait, reset
 
 SECRETS = ("Stockholm", "umbrella", "1234.5")
 

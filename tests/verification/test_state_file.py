@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Document, MemoryStore
-from agentguard.verification import VerificationEngine, persistence, state_checks
+from agentguard.verification import VerificationEngine, persistence, state
 from agentguard.verification.state import overview
 from agentguard.verification.state_file import Export, Imported, contents_of, import_state
 
@@ -383,7 +383,7 @@ def test_an_engine_judges_on_whatever_was_taken_in(data: st.DataObject) -> None:
 
 def test_documents_of_an_older_version_are_taken_in_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persistence, "VERSION", 2)
-    monkeypatch.setattr(state_checks, "VERSION", 2)
+    monkeypatch.setattr(state, "VERSION", 2)
     monkeypatch.setitem(persistence.MIGRATIONS, 1, lambda learned: {"~ToolMemory": {"count": learned["results"]}})
     store = MemoryStore()
 

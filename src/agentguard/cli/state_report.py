@@ -13,18 +13,21 @@ from agentguard.stores import Store
 from agentguard.verification.calibration import DECLARED
 from agentguard.verification.state import (
     AuditTally,
+    Kind,
     LabelTally,
     Overview,
+    Portrait,
     ToolOverview,
     audit_of,
     calls_of,
     documents_of,
     experience_of,
+    feedback_of,
     labels_of,
+    portrait,
     require,
     sayable,
 )
-from agentguard.verification.state_words import Kind, Portrait, feedback_of, portrait
 
 from .output import printable, show, table
 

@@ -16,7 +16,7 @@ from agentguard.stores.base import Record
 from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification.changes import Change, changes_in
 from agentguard.verification.state import Overview, overview, sayable
-from agentguard.verification.verdict_counts import SEVERITY, VERDICTS, VerdictCounts
+from agentguard.verification.types import SEVERITY, VERDICTS, VerdictCounts
 
 from .build import MAX_DETAIL, MAX_NAME, tool_rank
 from .records import ChangeRow, ReportData, ToolReport, WorstCall

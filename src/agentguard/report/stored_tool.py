@@ -14,10 +14,8 @@ from agentguard.errors import DataError
 from agentguard.stores import Store
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.drift import LIMIT, SIGMA, WARM_UP
-from agentguard.verification.reference.baseline import Baseline
-from agentguard.verification.state import Place, documents_of
-from agentguard.verification.state_checks import restored
-from agentguard.verification.state_words import Portrait, portrait
+from agentguard.verification.reference import Baseline
+from agentguard.verification.state import Place, Portrait, documents_of, portrait, restored
 
 from .build import LEAST_MS
 from .drift import drifted_of

@@ -18,8 +18,7 @@ from agentguard.stores.outbox import Outbox
 
 from .calibration import DECLARED
 from .incidents import lead_traits, spoken_traits
-from .types import Verdict, VerificationResult
-from .verdict_counts import VERDICTS
+from .types import VERDICTS, Verdict, VerificationResult
 
 __all__ = ["AUDIT", "Audit", "AuditRecord", "Judged", "audit_record", "is_sampled", "is_share", "judged"]
 

@@ -25,8 +25,7 @@ from agentguard.stores import MemoryStore, Store
 from .arguments import Arguments
 from .audit import Audit
 from .calibrated import Calibrated
-from .calibration import LabelCounts, adapted
-from .calibration_file import Calibration, load_calibration
+from .calibration import Calibration, LabelCounts, adapted, load_calibration
 from .canonical import as_name, plain, serialise
 from .case import Case
 from .changes import Change, changes_in, find_change
@@ -35,20 +34,16 @@ from .contract import Contract
 from .document import Document, read, read_copy
 from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
-from .least_verdict import least_verdict
 from .method import Check, Decision, Method
 from .own_signals import own_signals, with_own
 from .persistence import Backlog, Persistence, document_name, incident_of
-from .profile import ToolProfile, parse_profile
-from .profile_loading import profiles_in
-from .reasons import SAID, graver, why_not_as_posterior
-from .reference import Reference
-from .reference.baseline import MIN_CALLS
-from .reference.feedback import adapted as adapted_by_the_document
+from .profile import ToolProfile, parse_profile, profiles_in
+from .reference import MIN_CALLS, Reference
+from .reference import adapted as adapted_by_the_document
 from .registry import Registry
-from .settings import Settings, probability
-from .state_reset import reset
-from .types import Feedback, SignalResult, ToolCall, VerificationResult, VerificationTier
+from .state import reset
+from .types import Feedback, Settings, SignalResult, ToolCall, VerificationResult, VerificationTier, probability
+from .verdict import SAID, graver, least_verdict, why_not_as_posterior
 
 if TYPE_CHECKING:
     from os import PathLike

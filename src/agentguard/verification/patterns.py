@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agentguard.linear_patterns import LinearPattern
 
-from .unread import NotLookedAt
+from .types import NotLookedAt
 
 __all__ = ["MOST_SEARCHED", "Patterns", "backtracking"]
 

@@ -27,12 +27,10 @@ from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
 
 from .audit import AUDIT
-from .census import added
+from .census import added, check_counts, is_count
 from .changes import CHANGES
-from .count_checks import check_counts, is_count
 from .persistence import FEEDBACK
-from .state import batches, counts_of, met_tools, place_of, require, sayable
-from .state_checks import check_document, check_event
+from .state import batches, check_document, check_event, counts_of, met_tools, place_of, require, sayable
 
 __all__ = ["MAX_LINE_BYTES", "Contents", "Export", "Imported", "contents_of", "import_state"]
 

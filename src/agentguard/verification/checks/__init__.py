@@ -1,8 +1,8 @@
 """The checks of the calibrated method, one signal a file, in the order in which they run."""
 
 from agentguard.verification.method import Check
-from agentguard.verification.types import VerificationTier
 
+from ..types import VerificationTier
 from .base import DeclaredCheck, LearnedCheck
 from .duplicate import DuplicateResult
 from .echo import EchoMismatch

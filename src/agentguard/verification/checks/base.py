@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.calibration import DECLARED
 from agentguard.verification.case import Case
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
-from agentguard.verification.shape import Shape
 from agentguard.verification.statistics import Rate, Surprises
-from agentguard.verification.types import SignalResult, VerificationTier
+
+from ..calibration import DECLARED
+from ..shape import Shape
+from ..types import SignalResult, VerificationTier
 
 __all__ = ["AS_USUAL", "DeclaredCheck", "Finding", "LearnedCheck", "learned_shape"]
 

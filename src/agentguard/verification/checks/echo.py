@@ -6,10 +6,9 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.declared_echoes import EchoRule, Rows
-from agentguard.verification.types import SignalResult
-from agentguard.verification.unread import not_looked_at
 
+from ..contract import EchoRule, Rows
+from ..types import SignalResult, not_looked_at
 from .base import DeclaredCheck
 
 __all__ = ["EchoMismatch"]

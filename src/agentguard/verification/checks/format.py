@@ -6,8 +6,8 @@ import math
 from typing import Final
 
 from agentguard.verification.case import Case
-from agentguard.verification.conflicts import no_number
 
+from ..shape import no_number
 from .base import Finding, LearnedCheck, learned_shape
 
 __all__ = ["FormatMismatch"]

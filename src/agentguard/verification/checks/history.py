@@ -10,8 +10,8 @@ from agentguard.verification.case import Case
 from agentguard.verification.clocks import clock_values
 from agentguard.verification.keys import KeyHistory, numbers_of
 from agentguard.verification.statistics import student_t4_tail
-from agentguard.verification.types import SignalResult
 
+from ..types import SignalResult
 from .base import Finding, LearnedCheck
 
 __all__ = ["HistoricalInconsistency", "swing"]

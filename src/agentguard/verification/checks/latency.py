@@ -7,9 +7,9 @@ from typing import Final
 
 from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.contract import INSTANT_MS
-from agentguard.verification.types import SignalResult, VerificationTier
 
+from ..contract import INSTANT_MS
+from ..types import SignalResult, VerificationTier
 from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["LatencyAnomaly"]

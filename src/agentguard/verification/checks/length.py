@@ -7,8 +7,8 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.types import SignalResult, VerificationTier
 
+from ..types import SignalResult, VerificationTier
 from .base import AS_USUAL, Finding, LearnedCheck
 
 __all__ = ["LengthAnomaly"]

@@ -7,8 +7,8 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory, ending, ends_in_a_cut_object
 from agentguard.verification.case import Case
-from agentguard.verification.types import VerificationTier
 
+from ..types import VerificationTier
 from .base import Finding, LearnedCheck
 
 __all__ = ["TruncatedResult"]
