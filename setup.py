@@ -39,7 +39,6 @@ INTERPRETED = {
     "profile.py": "pydantic's metaclass reads its annotations; not on the path of a call",
     "receipts.py": "not on the path of a call",
     "state.py": "for people who look after a store; not on the path of a call",
-    "state_file.py": "the same",
     "types.py": "named tuples, which are no faster compiled; a call's fields hold what the caller put there",
 }
 

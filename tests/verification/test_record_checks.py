@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from agentguard.admin.transfer import check_event, import_state
 from agentguard.errors import DataError
 from agentguard.stores import Delta, MemoryStore
 from agentguard.verification import VerificationEngine, statistics
@@ -30,8 +31,6 @@ from agentguard.verification.sessions import SessionLog
 from agentguard.verification.shape import Shape
 from agentguard.verification.sides import Side
 from agentguard.verification.snapshot import check_record, restore
-from agentguard.verification.state import check_event
-from agentguard.verification.state_file import import_state
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises
 from agentguard.verification.types import ToolCall
 from agentguard.verification.voice import Voice

@@ -8,23 +8,20 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from agentguard.admin.portrait import Kind, Portrait, feedback_of, portrait
 from agentguard.errors import DataError
 from agentguard.stores import Store
 from agentguard.verification.calibration import DECLARED
 from agentguard.verification.state import (
     AuditTally,
-    Kind,
     LabelTally,
     Overview,
-    Portrait,
     ToolOverview,
     audit_of,
     calls_of,
     documents_of,
     experience_of,
-    feedback_of,
     labels_of,
-    portrait,
     require,
     sayable,
 )

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
+from agentguard.admin.portrait import Portrait
 from agentguard.verification.canonical import plain
 from agentguard.verification.document import Document, read
 from agentguard.verification.keys import numbers_of
-from agentguard.verification.state import Portrait
 from agentguard.verification.types import SEVERITY, ToolCall, VerdictCounts, VerificationResult
 
 from .drift import drift_alarms, drifted_of
