@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from agentguard.admin.overview import overview
 from agentguard.admin.portrait import feedback_of, portrait
 from agentguard.errors import DataError
 from agentguard.stores import Delta, DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
-from agentguard.verification.state import LabelTally, documents_of, overview, place_of, reset
+from agentguard.verification.state import LabelTally, documents_of, place_of, reset
 
 SECRETS = ("Stockholm", "umbrella", "1234.5")
 

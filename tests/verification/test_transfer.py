@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.admin import transfer
+from agentguard.admin.overview import overview
 from agentguard.admin.transfer import Export, Imported, contents_of, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Document, MemoryStore
 from agentguard.verification import VerificationEngine, persistence
-from agentguard.verification.state import overview
 
 LABEL = {"tool": "weather", "confidence_score": 0.4, "was_hallucination": True, "call_id": None}
 

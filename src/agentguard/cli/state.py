@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from agentguard.admin.overview import overview
 from agentguard.admin.transfer import Export, import_state
 from agentguard.errors import ConfigurationError
-from agentguard.verification.state import overview
 from agentguard.verification.state import reset as reset_tool
 
 from .exits import Exit

@@ -25,7 +25,7 @@ from .types import UNREAD, NotLookedAt, Settings, SignalResult, ToolCall, Verdic
 
 __all__ = [
     "HISTORY_SWING", "MIN_CALLS", "SESSION_SWING", "SIGMAS", "Baseline", "DocumentedCheck", "Finding", "History",
-    "Reference", "adapted", "finite", "historical", "latency", "latency_ms", "length", "numeric_fields", "pattern",
+    "Reference", "adapted", "finite", "historical", "latency", "length", "numeric_fields", "pattern",
     "schema", "session", "severity", "spc", "swing", "value",
 ]  # fmt: skip
 
@@ -100,15 +100,16 @@ def severity(factor: float) -> float:
 
 # --- What is remembered of one tool: every part bounded, the least recently used entry goes first ---
 
-
 MIN_CALLS = 8  # below it, mean and standard deviation are not held against anything
 SIGMAS = 3.0
-
 
 MAX_SESSIONS = 256
 SESSION_RESULTS = 10
 MAX_ARGUMENTS = 1_000
 MAX_FIELDS_EACH = 64
+
+_means_only = partial(RunningStats, keep=0)
+_last_results: Callable[[], deque[dict[str, float]]] = partial(deque, maxlen=SESSION_RESULTS)
 
 Key = TypeVar("Key")
 Entry = TypeVar("Entry")
@@ -153,7 +154,7 @@ class Baseline:
     def push(self, call: ToolCall, document: Document, arguments: bytes) -> None:
         """Learn one result; ``arguments`` is the key of the call's arguments (``Arguments.key``)."""
         self.calls += 1
-        elapsed = latency_ms(call)
+        elapsed = finite(call.milliseconds)
         if elapsed is not None:
             self.latency.push(elapsed)
         self.size.push(float(document.size))
@@ -174,16 +175,6 @@ class Baseline:
         """What the arguments with this key gave before; None where they are new."""
         return self._histories.get(arguments)
 
-    def frequency(self, path: str) -> float:
-        """The share of results, in [0, 1], that had a number at this path."""
-        stats = self.fields.get(path)
-        return stats.n / self.calls if stats is not None else 0.0
-
-
-def latency_ms(call: ToolCall) -> float | None:
-    """The call's execution time, or None where it is unknown or cannot be a time (negative, not a number)."""
-    return finite(call.milliseconds)
-
 
 def _use(entries: OrderedDict[Key, Entry], key: Key, limit: int, new: Callable[[], Entry]) -> Entry:
     """The entry of a key, now the most recently used of at most ``limit``; made where there is none."""
@@ -194,14 +185,6 @@ def _use(entries: OrderedDict[Key, Entry], key: Key, limit: int, new: Callable[[
             entries.popitem(last=False)
         entries[key] = new()
     return entries[key]
-
-
-def _means_only() -> RunningStats:
-    return RunningStats(keep=0)
-
-
-def _last_results() -> deque[dict[str, float]]:
-    return deque(maxlen=SESSION_RESULTS)
 
 
 # --- The eight checks ---
@@ -215,7 +198,7 @@ class Finding(NamedTuple):
         detail: what, in words.
         traits: the same for programs, see ``SignalResult``; a number that is out of order has one trait, whatever the
             checks that see it, so that calls with it are one change. None given: the signal's name. Where the check
-            does not apply: that what is declared could not be looked at, see ``unread``.
+            does not apply: that what is declared could not be looked at, see ``UNREAD``.
     """
 
     score: float | None
@@ -343,7 +326,7 @@ def latency(case: Case) -> Finding:
     unregistered tool has 2 ms - 60 s. These defaults are the document's own, and are evidence in this mode alone.
     Unknown times, and what cannot be a time, are not judged.
     """
-    elapsed = latency_ms(case.call)
+    elapsed = finite(case.call.milliseconds)
     if elapsed is None:
         return Finding(None, "execution time unknown")
     parts = (_instant(case, elapsed), _too_fast(case, elapsed), _too_slow(case, elapsed), _unlike_before(case, elapsed))
@@ -411,7 +394,7 @@ def spc(case: Case) -> Finding:
 
 
 def _series(case: Case, memory: Baseline) -> Iterator[tuple[str, str, RunningStats, float]]:
-    elapsed = latency_ms(case.call)
+    elapsed = finite(case.call.milliseconds)
     if elapsed is not None and memory.latency.n >= MIN_CALLS:
         yield "latency", "drift of latency", memory.latency, elapsed
     if memory.size.n >= MIN_CALLS:
