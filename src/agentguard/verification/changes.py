@@ -36,16 +36,9 @@ from agentguard.stores import Store
 from agentguard.stores.base import Record
 
 __all__ = [
-    "CHANGES",
-    "DECISIONS",
-    "Change",
-    "ChangeEvent",
-    "ChangeLog",
-    "ChangeState",
-    "changes_in",
-    "decide",
+    "CHANGES", "DECISIONS", "Change", "ChangeEvent", "ChangeLog", "ChangeState", "changes_in", "decide",
     "read_change_event",
-]
+]  # fmt: skip
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"

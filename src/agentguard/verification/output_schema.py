@@ -320,11 +320,6 @@ class _Run:
         self.left = MOST_STEPS
         self.known: dict[tuple[int, int], bool] = {}
 
-    def spend(self, steps: int) -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise NotLookedAt(f"output_schema takes more than {MOST_STEPS:,} steps on it")
-
 
 _RUN: ContextVar[_Run] = ContextVar("agentguard_schema_run")
 
@@ -335,7 +330,10 @@ def spend(steps: int) -> None:
     Raises:
         NotLookedAt: where there are none left.
     """
-    _RUN.get().spend(steps)
+    run = _RUN.get()
+    run.left -= steps
+    if run.left < 0:
+        raise NotLookedAt(f"output_schema takes more than {MOST_STEPS:,} steps on it")
 
 
 class WalkedSchema:
@@ -564,7 +562,7 @@ class OutputSchema:
         self._branches = any(not _BRANCHES.isdisjoint(part) for part in objects_in(schema))
         if isinstance(schema, dict) and (not is_linear or takes_too_many_routes(schema)):
             self._walked = WalkedSchema(schema, _linear_matches if is_linear else _backtracking_matches, _checked)
-        self.is_valid: Callable[[Any], bool] = self._validator.is_valid if self._walked is None else _unknown
+        self.is_valid: Callable[[Any], bool] = self._validator.is_valid if self._walked is None else lambda value: False
 
     def departure(self, value: Any, size: int) -> str:
         """Where and why a value departs from the schema that is not known to be valid; "" where it does not.
@@ -604,10 +602,6 @@ def _compiles(schema: dict[str, Any] | bool) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _unknown(value: Any) -> bool:
-    return False
 
 
 def _checked(schema: dict[str, Any]) -> Callable[[Any], bool]:

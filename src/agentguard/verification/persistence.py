@@ -223,7 +223,8 @@ class Persistence:
             labels_after: labels up to this number are in the calibration that is in force, and do not count again.
         """
         self._registry, self._read = registry, labels_after
-        self._load_shared()
+        if self._method.shared is not None:
+            self._load(document_name(self._mode), self._method.shared)
         self._quietly(self._follow)
         self._started = True
         if self._store.flush_seconds is not None:
@@ -267,11 +268,6 @@ class Persistence:
             return 0
         # A number beyond the log is of another store, from which the document came here.
         return after if type(after) is int and 0 < after <= self.changes.applied else 0
-
-    def _load_shared(self) -> None:
-        shared = self._method.shared
-        if shared is not None:
-            self._load(document_name(self._mode), shared)
 
     def _load(self, name: str, record: Any) -> Mapping[str, Any] | None:
         if self._failing:  # no call waits for a store that is gone

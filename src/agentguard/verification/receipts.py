@@ -16,7 +16,7 @@ import json
 import logging
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from enum import Enum
 from hashlib import sha256
@@ -203,14 +203,15 @@ class ReceiptSigner:
         receipt = self.read(token)
         if receipt is None:
             return ReceiptStatus.FORGED
-        if not _is_session(receipt.session_id, session_id):
+        signed_session = receipt.session_id
+        if not (session_id is None if signed_session is None else _is_signed(signed_session, _name, session_id)):
             return ReceiptStatus.OTHER_SESSION
-        if not _is_name(receipt.call_id, call_id):
+        if not _is_signed(receipt.call_id, _name, call_id):
             return ReceiptStatus.OTHER_CALL
         if not (
-            _is_name(receipt.tool, tool)
-            and _is_value(receipt.args_digest, args)
-            and _is_value(receipt.result_digest, shown)
+            _is_signed(receipt.tool, _name, tool)
+            and _is_signed(receipt.args_digest, _digest, args)
+            and _is_signed(receipt.result_digest, _digest, shown)
         ):
             return ReceiptStatus.ALTERED
         if (wrong := _wrong_time(receipt.issued_at, now, max_age)) is not None:
@@ -247,20 +248,10 @@ def _is_sound(receipt: Receipt) -> bool:
     return all(type(text) is str for text in texts) and _seconds(receipt.issued_at) is not None
 
 
-def _is_name(signed: str, found: Any) -> bool:
+def _is_signed(signed: str, written: Callable[[Any, str], str], found: Any) -> bool:
+    """What was found is written as it was signed; what cannot be written was not."""
     try:
-        return _name(found, "") == signed
-    except ReceiptError:
-        return False
-
-
-def _is_session(signed: str | None, found: Any) -> bool:
-    return found is None if signed is None else _is_name(signed, found)
-
-
-def _is_value(signed: str, found: Any) -> bool:
-    try:
-        return _digest(found, "") == signed
+        return written(found, "") == signed
     except ReceiptError:
         return False
 

@@ -22,7 +22,7 @@ from base64 import b64decode, b64encode
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from agentguard.errors import DataError
 
@@ -42,7 +42,7 @@ from .sessions import MAX_CALLS, SessionLog
 from .shape import Shape
 from .sides import Side
 from .statistics import Categories, Level, Rate, Ring, Surprises
-from .types import Verdict
+from .types import VERDICTS
 from .voice import SLOTS, Voice
 from .walk import Layout, layout_of
 
@@ -411,7 +411,7 @@ def _checked(value: Any, place: str, fresh: dict[type, Any]) -> list[tuple[Any, 
             _check_field(cls, name, found, getattr(usual, name))
             if type(found) not in _PLAIN:
                 within.append((found, f"{place}.{name}" if place else name))
-        for holds, said in _HELD.get(cls, _nothing)(value):
+        for holds, said in _HELD[cls](value) if cls in _HELD else ():
             if not holds:
                 raise DataError(f"a {cls.__name__} has {said}")
         return within
@@ -465,15 +465,15 @@ def _is_int(number: int) -> bool:
     return -MAX_COUNT <= number < MAX_DIGEST
 
 
+def _are_digests(numbers: Iterable[Any]) -> bool:
+    return all(type(number) is int and 0 <= number < MAX_DIGEST for number in numbers)
+
+
 def _is_count(number: Any, least: int = 0) -> bool:
     return type(number) is int and least <= number <= MAX_COUNT
 
 
 # --- What each record keeps by itself ---
-
-
-def _nothing(record: Any) -> Held:
-    yield from ()
 
 
 def _rate(rate: Rate) -> Held:
@@ -535,7 +535,7 @@ def _constants(constants: Constants) -> Held:
     counts = [count for known in constants.places.values() for count in (known or {}).values()]
     marks = [mark for known in constants.places.values() for mark in known or {}]
     yield all(type(count) is float and 0.0 < count <= MAX_COUNT for count in counts), "a count that is none"
-    yield all(type(mark) is int and 0 <= mark < MAX_DIGEST for mark in marks), "a value that is none"
+    yield _are_digests(marks), "a value that is none"
 
 
 def _counts(counts: Counts) -> Held:
@@ -568,7 +568,7 @@ def _relations(relations: Relations) -> Held:
 def _side(side: Side) -> Held:
     yield all(type(path) is str for path in side.paths), "paths that are none"
     marks = [mark for found in side._marks.values() for mark in found]
-    yield all(type(mark) is int and 0 <= mark < MAX_DIGEST for mark in marks), "a value that is none"
+    yield _are_digests(marks), "a value that is none"
     numbers = [number for found in side._numbers.values() for number in found]
     yield all(type(number) is float and math.isfinite(number) for number in numbers), "a number that is none"
     yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
@@ -577,17 +577,14 @@ def _side(side: Side) -> Held:
 def _session_log(log: SessionLog) -> Held:
     calls = [call for found in log.calls.values() for call in found]
     yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
-    yield all(0 <= number < MAX_DIGEST for call in calls for number in call[:2]), "a tool or a result that is none"
-    yield (
-        all(type(mark) is int and 0 <= mark < MAX_DIGEST for call in calls for mark in call[2]),
-        "a value that is none",
-    )
+    yield all(_are_digests(call[:2]) for call in calls), "a tool or a result that is none"
+    yield all(_are_digests(call[2]) for call in calls), "a value that is none"
     yield all(0 < len(found) <= MAX_CALLS for found in log.calls.values()), "more calls than are kept"
 
 
 def _templates(templates: Templates) -> Held:
     marks = [mark for template in templates.known for mark in template] if isinstance(templates.known, list) else [""]
-    yield all(type(mark) is int and 0 <= mark < MAX_DIGEST for mark in marks), "a text that is none"
+    yield _are_digests(marks), "a text that is none"
 
 
 def _voice(voice: Voice) -> Held:
@@ -699,7 +696,6 @@ FIELDS: Final = (
     "id", "traits", "what", "verdict", "state", "reviewed", "calls", "blocked", "between", "runs", "run", "misses",
     "sessions", "told", "modes",
 )  # fmt: skip
-_VERDICTS: Final = get_args(Verdict)
 
 
 def encode_incidents(incidents: Incidents) -> Any:
@@ -773,7 +769,7 @@ def _fields(incident: Incident) -> dict[str, Any]:
 def _incident(fields: Any) -> Incident:
     id_, traits, what, verdict = fields["id"], fields["traits"], fields["what"], fields["verdict"]
     texts = all(isinstance(text, str) for text in (id_, what, *traits))
-    if not texts or len(traits) > MAX_TRAITS or verdict not in _VERDICTS or fields["state"] not in STATES:
+    if not texts or len(traits) > MAX_TRAITS or verdict not in VERDICTS or fields["state"] not in STATES:
         raise ValueError("an incident is damaged")
     incident = Incident(id_, tuple(traits), what, verdict)
     for name in FIELDS:
@@ -794,7 +790,7 @@ def _same(
 ) -> tuple[tuple[bytes, int], _Same]:
     sound = type(key) is bytes and type(digest) is int and type(posterior) is float and type(asked) is int
     sound = sound and 0.0 <= posterior <= 1.0 and 0 <= asked <= MAX_COUNT
-    if not sound or verdict not in _VERDICTS or not (session is None or type(session) is str):
+    if not sound or verdict not in VERDICTS or not (session is None or type(session) is str):
         raise ValueError("a call is damaged")
     one = _Same(verdict, posterior, by_id[id_], session)
     one.asked = asked
