@@ -18,9 +18,8 @@ from agentguard.stores import Delta, MemoryStore
 from agentguard.verification import VerificationEngine, statistics
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.census import check_counts
-from agentguard.verification.clocks import Clocks
 from agentguard.verification.document import read
-from agentguard.verification.drift import NumberChart, Stream, Stuck
+from agentguard.verification.drift import Clocks, NumberChart, Stream, Stuck
 from agentguard.verification.keys import KeyHistory, Keys
 from agentguard.verification.pool import Owner, Pool
 from agentguard.verification.reference import Baseline, History

@@ -212,11 +212,9 @@ class Audit:
         if not why:
             return result
         note = f"not on record: {why}"
-        return (
-            result._replace(verdict="block", note=f"{note}; on_error is closed")
-            if closed
-            else result._replace(note=note)
-        )
+        if closed:
+            return result._replace(verdict="block", note=f"{note}; on_error is closed")
+        return result._replace(note=note)
 
     def _keep(self, tool: str, call_id: str, call: Judged) -> None:
         with self._lock:

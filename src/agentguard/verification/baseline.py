@@ -8,10 +8,9 @@ from typing import Final
 
 from .arguments import Arguments
 from .canonical import digest
-from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
-from .drift import Drift, NumberChart, Stuck
+from .drift import Clocks, Drift, NumberChart, Stuck, clock_values
 from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
 from .relations import Relations

@@ -186,7 +186,9 @@ class _Plainer:
             self._nodes += value.bit_length() // (4 * CHARACTERS_A_NODE)
             return value if -(2**63) <= value < 2**64 else _digits(value)
         if kind is float:
-            return value if math.isfinite(value) else _name_of(value)
+            if math.isfinite(value):
+                return value
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         if depth >= MAX_DEPTH:
             self.cut = f"nested more than {MAX_DEPTH} levels deep"
             return f"<deeper than {MAX_DEPTH}>"
@@ -287,10 +289,6 @@ def _digits(value: int) -> str:
     return str(value) if value.bit_length() <= MOST_DIGITS else hex(value)
 
 
-def _name_of(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 def _bytes_as_text(value: bytes) -> str:
     try:
         return value.decode()
@@ -299,7 +297,6 @@ def _bytes_as_text(value: bytes) -> str:
 
 
 # --- How long the JSON of a value would be, known without writing it ---
-
 
 MAX_WEIGHT: Final = 1 << 28  # characters
 MOST_WRITTEN: Final = 254  # levels: orjson writes no more

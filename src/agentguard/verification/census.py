@@ -267,7 +267,6 @@ def _fill(ring: Ring, values: Iterable[tuple[float, int]]) -> None:
 
 # --- Whether counts can be so: no part is more than its whole ---
 
-
 MAX_COUNT: Final = 1 << 53
 _CALLS: Final = field("calls")
 _BUCKETS: Final = range(-1_000, 14_000)  # 1.05 to this power is a float

@@ -335,7 +335,7 @@ class ChangeLog:
         #: Lets another thread ``flush`` at once; None: a call writes what it has to tell.
         self.hurry: Callable[[], object] | None = None
         #: Is told of every change whose state moved, in the log's order; set by the engine. It may not use the log.
-        self.apply: Callable[[Change], object] = _nobody
+        self.apply: Callable[[Change], object] = lambda change: None
 
     def listen(self, callback: Callable[[Change], object]) -> None:
         """Call back with each change whose state moves from now on."""
@@ -568,7 +568,3 @@ class ChangeLog:
         if self._caught_up and self._listeners:
             self._news.append(life.change)
         return life.change
-
-
-def _nobody(change: Change) -> None:
-    """Nobody is told."""

@@ -11,17 +11,19 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
+from agentguard.linear_patterns import LinearPattern
+
 from .arguments import Arguments
 from .canonical import plain
 from .document import Document, Limits
-from .output_schema import compiled
-from .patterns import MOST_SEARCHED, Patterns
+from .output_schema import MOST_SEARCHED, backtracking, compiled
 from .profile import EACH, FieldPath, ToolProfile, place_of
 from .sides import normal
 from .types import NotLookedAt
 
-__all__ = ["Contract", "EchoRule", "Rows", "repeats", "values_at"]
+__all__ = ["Contract", "EchoRule", "Patterns", "Rows", "repeats", "values_at"]
 
+SECONDS: Final = 0.1  # that one search for a pattern by backtracking may take
 SHORTEST: Final = 3  # characters of a part that is found within a word by more than chance
 LONG: Final = 32  # characters, from which on a text comes back with other breaks and quotes
 MAX_FINDS: Final = 100  # of a part in one value
@@ -175,6 +177,52 @@ def _goes_on(neighbour: str, edge: str, part: str) -> bool:
 UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)
 INSTANT_MS: Final = 2.0
 MAX_REWRITTEN: Final = 1 << 20  # bytes: to write a large result anew takes ten times as long as to read it
+
+
+class Patterns:
+    """Some declared patterns, of which at least one is to be found, in bounded time.
+
+    ``re2`` takes linear time. What needs lookaround or backreferences is searched by ``regex``, which knows Python's
+    syntax and can be stopped: the first 20,000 bytes, a tenth of a second a pattern.
+
+    Args:
+        patterns: regular expressions that compile.
+        engine: ``re2``, or ``re`` for Python's syntax.
+    """
+
+    __slots__ = ("_compiled", "_linear")
+
+    def __init__(self, patterns: tuple[str, ...], engine: str) -> None:
+        self._linear: bool = engine == "re2"
+        self._compiled: list[Any] = [LinearPattern(each) if self._linear else backtracking(each) for each in patterns]
+
+    def found_in(self, text: bytes) -> bool:
+        """At least one is found in the text, or in the part of it that is searched.
+
+        Raises:
+            NotLookedAt: where none was found, and one could not be searched to the end.
+        """
+        if self._linear:
+            # One by one, since a search ends at its first match, while re2's Set reads the whole text every time.
+            for pattern in self._compiled:  # noqa: SIM110 - on every call's path, where a generator is the slower
+                if pattern.search(text) is not None:
+                    return True
+            return False
+        readable = text[:MOST_SEARCHED].decode("utf-8", "replace")
+        stopped = False
+        for pattern in self._compiled:
+            try:
+                if pattern.search(readable, timeout=SECONDS) is not None:
+                    return True
+            except TimeoutError:
+                stopped = True
+        if stopped:
+            raise NotLookedAt(f"a pattern was not searched to its end within {SECONDS} s")
+        return False
+
+    def covers(self, size: int) -> bool:
+        """All of a text of this size is searched."""
+        return self._linear or size <= MOST_SEARCHED
 
 
 class Contract:

@@ -30,8 +30,7 @@ from .canonical import as_name, plain, serialise
 from .case import Case
 from .changes import Change, changes_in, find_change
 from .checks.content import CONTENT, at_least, look_through, to_redact
-from .contract import Contract
-from .document import Document, read, read_copy
+from .document import read, read_copy
 from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
 from .method import Check, Decision, Method
@@ -214,7 +213,8 @@ class VerificationEngine:
             document, arguments = read(result, contract.limits), Arguments(args)
         except Exception as error:  # another thread is changing them
             _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
-            document, arguments = _copied(call, contract)
+            # A copy that is made at one blow is judged.
+            document, arguments = read_copy(call.result, contract.limits), Arguments(plain(call.args))
             unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
         if is_error:
             document.is_error = True
@@ -575,11 +575,6 @@ def _is_true(value: object) -> bool:
         if not raised_by(value, error):
             raise
         return False
-
-
-def _copied(call: ToolCall, contract: Contract) -> tuple[Document, Arguments]:
-    """The call as a copy holds it that is made at one blow."""
-    return read_copy(call.result, contract.limits), Arguments(plain(call.args))
 
 
 def _redacted_call(call: ToolCall) -> Mapping[str, str]:

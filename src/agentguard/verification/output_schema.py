@@ -12,16 +12,18 @@ import orjson
 
 from agentguard.limits import LIMITS
 
-from .patterns import MOST_SEARCHED
 from .types import NotLookedAt
 
 if TYPE_CHECKING:
     import jsonschema_rs
 
 __all__ = [
-    "Matches", "OutputSchema", "WalkedSchema", "compiled", "objects_in", "parts_in", "schema_validator", "spend",
-    "takes_too_many_routes",
+    "MOST_SEARCHED", "Matches", "OutputSchema", "WalkedSchema", "backtracking", "compiled", "objects_in", "parts_in",
+    "schema_validator", "spend", "takes_too_many_routes",
 ]  # fmt: skip
+
+
+MOST_SEARCHED: Final = 20_000  # bytes of a text that a pattern is looked for in by backtracking
 
 
 def schema_validator(schema: dict[str, Any] | bool, regex_engine: str = "re2") -> jsonschema_rs.Validator:
@@ -46,6 +48,17 @@ def schema_validator(schema: dict[str, Any] | bool, regex_engine: str = "re2") -
 
 def _refuse_reference(uri: str) -> Any:
     raise ValueError(f"{uri} is another document; write what it says into $defs")
+
+
+def backtracking(pattern: str) -> Any:
+    """A pattern of Python's syntax, whose search can be stopped.
+
+    Raises:
+        regex.error: where it is none.
+    """
+    import regex  # takes 20 ms, and few profiles have such patterns
+
+    return regex.compile(pattern, regex.VERSION0)
 
 
 # --- How long it takes: whether holding a result against a schema may take far longer than the two are long ---
@@ -506,7 +519,6 @@ def parts_in(schema: Any) -> Iterator[Any]:
 
 
 # --- The compiled schema ---
-
 
 MOST_BACKTRACKS: Final = 20_000  # of the search for one pattern in one text
 SEARCH: Final = 20  # steps that such a search counts for, and as many more as it is

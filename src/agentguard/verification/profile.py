@@ -31,8 +31,7 @@ from agentguard import forks
 from agentguard.content.results import KINDS
 from agentguard.errors import ConfigurationError, Problem, ProfileError
 
-from .output_schema import compiled, schema_validator
-from .patterns import backtracking
+from .output_schema import backtracking, compiled, schema_validator
 from .walk import child_path
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ __all__ = [
 
 EACH: Final = "[]"
 MAX_STEPS: Final = 64  # deeper than any result is looked into
-_PATH_SHOWN: Final = 80  # characters of a faulty path in a message
+_SHOWN: Final = 80  # characters of a faulty value in a message
 
 _PIECE = re.compile(r"([^.\[\]]*)((?:\[\])*)")  # a key and its []
 _POSITION = re.compile(r"\[(?:\*|-?\d*(?::-?\d*)*)\]")  # [0], [*], [1:3], as other languages of paths write them
@@ -76,7 +75,7 @@ class FieldPath(NamedTuple):
         """
         steps = _steps(text)
         if steps is None:
-            mended = _mended(text) if len(text) <= _PATH_SHOWN else ""
+            mended = _mended(text) if len(text) <= _SHOWN else ""
             instead = f"write {mended!r}" if _steps(mended) else "write it like 'quote.price' or 'rows[].id'"
             raise ValueError(f"{_shown(text)!r} {_fault(text)}; {instead}")
         if len(steps) > MAX_STEPS:
@@ -150,13 +149,11 @@ def _mended(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return text if len(text) <= _PATH_SHOWN else f"{text[:_PATH_SHOWN]}…"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 # --- The profile ---
 
-
-_SHOWN = 80  # characters of a faulty value in a message
 _LONE = re.compile(r"[\ud800-\udfff]")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
@@ -171,8 +168,7 @@ def _quoted(text: str) -> str:
 def _no_bare_text(value: Any) -> Any:
     """One text in place of a list is a slip; other values are left for pydantic to judge."""
     if isinstance(value, str):
-        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
-        raise ValueError(f"is one text, and must be a list: write [{_quoted(shown)}]")
+        raise ValueError(f"is one text, and must be a list: write [{_quoted(_shown(value))}]")
     return value
 
 

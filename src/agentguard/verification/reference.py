@@ -499,7 +499,6 @@ def _swings(factors: dict[str, float], limit: float, against: str) -> Finding:
 
 # --- The verdict, and the thresholds that labels adapt ---
 
-
 STEEPNESS: Final = 1.0  # nats of the threshold's log-odds for a rate that is 1 above the prior; ours
 
 

@@ -29,8 +29,7 @@ from agentguard.errors import DataError
 from .baseline import ToolMemory
 from .census import MAX_COUNT
 from .changes import STATES, Change
-from .clocks import Clocks
-from .drift import MOST, MOST_INERTIA, Drift, NumberChart, Stream, Stuck
+from .drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from .incidents import MAX_INCIDENTS, MAX_SAME, MAX_SESSIONS, MAX_TRAITS, Incident, Incidents, _Same
 from .keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
 from .pool import Owner, Pool

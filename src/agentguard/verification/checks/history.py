@@ -7,10 +7,10 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.clocks import clock_values
 from agentguard.verification.keys import KeyHistory, numbers_of
 from agentguard.verification.statistics import student_t4_tail
 
+from ..drift import clock_values
 from ..types import SignalResult
 from .base import Finding, LearnedCheck
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from agentguard.verification.baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.drift import ALARM, WARM_UP
 from agentguard.verification.keys import numbers_of
 
+from ..drift import ALARM, WARM_UP
 from .base import Finding, LearnedCheck
 
 __all__ = ["SpcAnomaly"]
