@@ -442,15 +442,6 @@ class ChangeLog:
                 raise
             self._failing = False
 
-    def follow(self) -> None:
-        """Read on what was written, by this engine or another. ``announce`` calls back then.
-
-        Raises:
-            StoreError: where the store cannot be read.
-        """
-        with self._turn:
-            self._read_on()
-
     def announce(self) -> None:
         """Call back with what is new, each once and in order; used where no lock is held."""
         with self._lock:

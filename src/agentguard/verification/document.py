@@ -17,9 +17,8 @@ import orjson
 from agentguard.limits import LIMITS as ALL_LIMITS
 
 from .canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised, weighs_too_much
-from .error_reports import reports_error
-from .keyed_text import keyed_lines
 from .sides import Side
+from .text import keyed_lines, reports_error
 from .walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of
 
 __all__ = ["Document", "Limits", "read", "read_copy"]

@@ -541,8 +541,10 @@ class ProfileIndex:
             else:
                 self._profiles[profile.name] = profile
                 self._aliases.update((alias, profile) for alias in profile.aliases if "*" not in alias)
+                names = [name for name in (profile.name, *profile.aliases) if "*" in name]
+                patterns = [(tuple(name.split("*")), profile) for name in names]
                 # Sorting is stable: of patterns equally long, the ones put in front stay in front.
-                self._patterns = tuple(sorted((*_patterns_of(profile), *self._patterns), key=_specificity))
+                self._patterns = tuple(sorted((*patterns, *self._patterns), key=_specificity))
             # A new object, last of all: a lookup that began before this line writes into the old one.
             self._cache = {}
 
@@ -568,10 +570,6 @@ class ProfileIndex:
     def __len__(self) -> int:
         """The number of profiles."""
         return len(self._profiles)
-
-
-def _patterns_of(profile: ToolProfile) -> list[_Pattern]:
-    return [(tuple(name.split("*")), profile) for name in (profile.name, *profile.aliases) if "*" in name]
 
 
 def _specificity(pattern: _Pattern) -> int:
