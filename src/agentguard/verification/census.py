@@ -194,7 +194,7 @@ _TYPES: Final = {kind.__name__: kind for kind in (float, str, bool, type(None))}
 
 
 def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
-    """Take counts of other workers (see ``census``) into a tool's memory; used under the tool's lock.
+    """Take counts of other workers (see ``Census``) into a tool's memory; used under the tool's lock.
 
     Fields that are not known here, of a newer version's workers, are passed over.
     """

@@ -46,7 +46,7 @@ class EchoRule(NamedTuple):
         argument: where the argument stands, as declared.
         path: where the result repeats it, as declared.
         rows: of several values, whether ``any`` or ``every`` one must be the argument's; None: as in the past.
-        place: the argument's place as a walk names it (see ``field_path``).
+        place: the argument's place as a walk names it (see ``FieldPath.place``).
         where: the name under which the past of its rows is learned.
         steps: those of ``path``.
     """

@@ -340,7 +340,7 @@ class VerificationEngine:
 
         In reference mode the three steps are the document's: the tool's rate of hallucinations is an exponential moving
         average, a confirmed hallucination lowers the blocking threshold, and the tool's prior is adapted. The weight of
-        the average, the distance and the bounds are ours (``reference.feedback``), and so is the other direction, by
+        the average, the distance and the bounds are ours (``reference.adapted``), and so is the other direction, by
         which a confirmed genuine result raises the threshold. In calibrated mode the prior and the weight of the
         signals that had fired move by Beta counts (``calibration``), and the thresholds stay. ``thresholds`` tells what
         is in force. ``confidence_score`` is kept with the label; the engine goes by what it had judged itself.
