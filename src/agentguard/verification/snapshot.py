@@ -34,7 +34,7 @@ from .incidents import MAX_INCIDENTS, MAX_SAME, MAX_SESSIONS, MAX_TRAITS, Incide
 from .keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
 from .pool import Owner, Pool
 from .reference import Baseline, History
-from .relations import FAMILIES, Constants, Counts, Deciders, Relation, Relations, Templates
+from .relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
 from .relations.deciding import MOST_PLACES, is_whole
 from .running import RunningStats
 from .sessions import MAX_CALLS, SessionLog
@@ -473,21 +473,23 @@ def _is_count(number: Any, least: int = 0) -> bool:
 
 
 # --- What each record keeps by itself ---
+#
+# Records are taken as anything: compiled, what is annotated is cast, and a damaged one would be refused unnamed.
 
 
-def _rate(rate: Rate) -> Held:
+def _rate(rate: Any) -> Held:
     said = f"{rate.hits:g} hits of {rate.total:g}"
     yield 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT, said
 
 
-def _categories(found: Categories) -> Held:
+def _categories(found: Any) -> Held:
     known = sum(found.counts.values())
     yield all(_is_count(count, 1) for count in found.counts.values()), "a count that is none"
     yield _is_count(found.total) and known <= found.total, f"counts that come to {known:,} of {found.total:,}"
     yield 0 <= found.singles <= found.total, f"{found.singles:,} that came once, of {found.total:,}"
 
 
-def _surprises(found: Surprises) -> Held:
+def _surprises(found: Any) -> Held:
     bins = () if found.bins is None else found.bins
     weight = math.fsum(bins)
     yield len(bins) <= Surprises.BINS and all(count >= 0.0 for count in bins), "a histogram that is none"
@@ -496,7 +498,7 @@ def _surprises(found: Surprises) -> Held:
     yield 0.0 <= found.floor <= 1.0 and 0.0 < found.prior <= MAX_COUNT, "a prior that is none"
 
 
-def _ring(ring: Ring) -> Held:
+def _ring(ring: Any) -> Held:
     yield 1 <= ring.size <= MAX_RING, f"a size of {ring.size:,}"
     arrived = len(ring._arrived)
     yield arrived == len(ring.ordered) <= ring.size, f"{arrived:,} and {len(ring.ordered):,} values in {ring.size:,}"
@@ -504,18 +506,18 @@ def _ring(ring: Ring) -> Held:
     yield 0 <= ring._oldest < ring.size and (not ring._oldest or arrived == ring.size), "an oldest value that is none"
 
 
-def _level(level: Level) -> Held:
+def _level(level: Any) -> Held:
     yield 0.0 <= level.count <= MAX_COUNT, f"a count of {level.count:g}"
     yield level.squares >= 0.0 and level.variance > 0.0, f"a variance of {level.variance:g}, of {level.squares:g}"
     yield _is_count(level.falls) and _is_count(level.rises, -1), "falls or rises below none"
     yield level.least <= 0.0, f"a least value below zero of {level.least:g}"
 
 
-def _stream(stream: Stream) -> Held:
+def _stream(stream: Any) -> Held:
     yield stream.power > 0.0, f"a power of {stream.power:g}"
 
 
-def _chart(chart: NumberChart) -> Held:
+def _chart(chart: Any) -> Held:
     yield -8 <= chart.run <= 8, f"a run of {chart.run:,}"
     yield 0 <= chart.recent <= 0xFFFF, "latest points that are none"
     yield 0.0 <= chart.evidence <= MOST, f"evidence of {chart.evidence:g}"
@@ -523,21 +525,21 @@ def _chart(chart: NumberChart) -> Held:
     yield 0.0 <= chart.slope <= MOST_INERTIA, f"a slope of {chart.slope:g}"
 
 
-def _stuck(stuck: Stuck) -> Held:
+def _stuck(stuck: Any) -> Held:
     yield 0 <= stuck.result < MAX_DIGEST, "a result that is none"
     yield _is_count(stuck.run), f"a run of {stuck.run:,}"
     yield 0.0 < stuck.rate <= 1.0, f"a rate of {stuck.rate:g}"
     yield 0.0 <= stuck.evidence <= MOST, f"evidence of {stuck.evidence:g}"
 
 
-def _constants(constants: Constants) -> Held:
+def _constants(constants: Any) -> Held:
     counts = [count for known in constants.places.values() for count in (known or {}).values()]
     marks = [mark for known in constants.places.values() for mark in known or {}]
     yield all(type(count) is float and 0.0 < count <= MAX_COUNT for count in counts), "a count that is none"
     yield _are_digests(marks), "a value that is none"
 
 
-def _counts(counts: Counts) -> Held:
+def _counts(counts: Any) -> Held:
     for held, tried in ((counts.held, counts.tried), (counts.foreign_held, counts.foreign_tried)):
         alike = len(held) == len(tried) == MOST_PLACES
         yield alike and all(map(_is_count, (*held, *tried))), "a count that is none"
@@ -545,18 +547,18 @@ def _counts(counts: Counts) -> Held:
     yield all(type(place) is int and 0 <= place < MOST_PLACES for place in counts.telling), "places that are none"
 
 
-def _deciders(deciders: Deciders) -> Held:
+def _deciders(deciders: Any) -> Held:
     numbers = sorted(deciders.places.values())
     yield numbers == list(range(len(numbers))) and len(numbers) <= MOST_PLACES, "places that are none"
     yield all(map(is_whole, deciders.rows.values())), "rows that are cut off"
 
 
-def _relation(relation: Relation) -> Held:
+def _relation(relation: Any) -> Held:
     for held, tried in ((relation.held, relation.tried), (relation.foreign_held, relation.foreign_tried)):
         yield _is_count(tried) and 0 <= held <= tried, f"{held:,} that held, of {tried:,}"
 
 
-def _relations(relations: Relations) -> Held:
+def _relations(relations: Any) -> Held:
     yield _is_count(relations.calls), f"{relations.calls:,} calls"
     yield all(key == relation.key for key, relation in relations.known.items()), "a relation under another's name"
     recent = relations.recent
@@ -564,7 +566,7 @@ def _relations(relations: Relations) -> Held:
     yield calls and recent.maxlen == Relations().recent.maxlen, "earlier calls that are none"
 
 
-def _side(side: Side) -> Held:
+def _side(side: Any) -> Held:
     yield all(type(path) is str for path in side.paths), "paths that are none"
     marks = [mark for found in side._marks.values() for mark in found]
     yield _are_digests(marks), "a value that is none"
@@ -573,7 +575,7 @@ def _side(side: Side) -> Held:
     yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
 
 
-def _session_log(log: SessionLog) -> Held:
+def _session_log(log: Any) -> Held:
     calls = [call for found in log.calls.values() for call in found]
     yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
     yield all(_are_digests(call[:2]) for call in calls), "a tool or a result that is none"
@@ -581,18 +583,18 @@ def _session_log(log: SessionLog) -> Held:
     yield all(0 < len(found) <= MAX_CALLS for found in log.calls.values()), "more calls than are kept"
 
 
-def _templates(templates: Templates) -> Held:
+def _templates(templates: Any) -> Held:
     marks = [mark for template in templates.known for mark in template] if isinstance(templates.known, list) else [""]
     yield _are_digests(marks), "a text that is none"
 
 
-def _voice(voice: Voice) -> Held:
+def _voice(voice: Any) -> Held:
     yield len(voice.counts) in (0, SLOTS), f"{len(voice.counts):,} counts"
     yield bool(voice.counts) == (voice.characters > 0) and _is_count(voice.characters), "characters without counts"
     yield 0.0 <= voice.count <= MAX_COUNT and voice.squares >= 0.0, "a spread that is none"
 
 
-def _key_history(history: KeyHistory) -> Held:
+def _key_history(history: Any) -> Held:
     yield (
         _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS),
         "more results than calls",
@@ -604,23 +606,23 @@ def _key_history(history: KeyHistory) -> Held:
     yield all(type(path) is str for path in history.paths), "a path that is none"
 
 
-def _keys(keys: Keys) -> Held:
+def _keys(keys: Any) -> Held:
     most = MAX_OWNERS * KEY_LENGTH
     whole = all(0 < len(owners) <= most and len(owners) % KEY_LENGTH == 0 for owners in keys.owners.values())
     yield whole, "keys that are cut off"
     yield all(_is_count(count, 1) for count in keys.word_counts.values()), "a count that is none"
 
 
-def _owner(owner: Owner) -> Held:
+def _owner(owner: Any) -> Held:
     yield _is_count(owner.results) and 0 <= owner.votes <= owner.results, f"{owner.votes:,} votes of {owner.results:,}"
     yield 0 <= owner.tool < MAX_DIGEST, "a tool that is none"
 
 
-def _pool(pool: Pool) -> Held:
+def _pool(pool: Any) -> Held:
     yield _is_count(pool.results), f"{pool.results:,} results"
 
 
-def _shape(shape: Shape) -> Held:
+def _shape(shape: Any) -> Held:
     waiting = sum(shape._to_count.values())
     yield all(_is_count(count, 1) for count in shape._to_count.values()), "a count that is none"
     yield _is_count(shape._added_up), f"{shape._added_up:,} results"
@@ -644,7 +646,7 @@ def _is_fact(fact: Any) -> bool:
     return is_word or (type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type))
 
 
-def _tool_memory(memory: ToolMemory) -> Held:
+def _tool_memory(memory: Any) -> Held:
     yield _is_count(memory.count), f"{memory.count:,} results"
     yield _is_count(memory.suspects) and memory.thinned >= 0.0, "suspects below none"
     kinds = memory.shapes.keys()
@@ -652,7 +654,7 @@ def _tool_memory(memory: ToolMemory) -> Held:
     yield alike, "lengths or endings of other kinds of results than shapes"
 
 
-def _running(stats: RunningStats) -> Held:
+def _running(stats: Any) -> Held:
     kept = len(stats._kept)
     yield _is_count(stats.n), f"{stats.n:,} values"
     yield stats._m2 >= 0.0, f"a sum of squares of {stats._m2:g}"
@@ -660,12 +662,12 @@ def _running(stats: RunningStats) -> Held:
     yield 0 <= stats._next < max(stats.keep, 1) and (not stats._next or kept == stats.keep), "a next value that is none"
 
 
-def _history(history: History) -> Held:
+def _history(history: Any) -> Held:
     yield _is_count(history.calls), f"{history.calls:,} calls"
     yield all(stats.n <= history.calls for stats in history.fields.values()), "more numbers than calls"
 
 
-def _baseline(baseline: Baseline) -> Held:
+def _baseline(baseline: Any) -> Held:
     streams = (baseline.latency, baseline.size, *baseline.fields.values())
     yield _is_count(baseline.calls), f"{baseline.calls:,} calls"
     yield all(stats.n <= baseline.calls for stats in streams), "more numbers than calls"
