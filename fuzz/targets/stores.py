@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from functools import lru_cache
 from typing import Any
 
+from agentguard.admin.transfer import Export, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, DiskStore, MemoryStore
 from agentguard.stores.encoding import decode, encode
@@ -17,7 +18,6 @@ from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import CHANGES, changes_in, decide
 from agentguard.verification.snapshot import decode as decode_state
 from agentguard.verification.snapshot import encode as encode_state
-from agentguard.verification.state_file import Export, import_state
 from fuzz import grammar, objects
 from fuzz.copied import Copied
 from fuzz.harness import Harness, folder, quiet

@@ -55,9 +55,11 @@ def test_contracts_are_kept(wheel_layout: Path) -> None:
         pytest.param("Each layer", "stores/probe.py", "import agentguard.verification", id="upwards"),
         pytest.param("Each layer", "traces/probe.py", "import agentguard.integrations", id="integrations"),
         pytest.param(
-            "verification and content read", "verification/probe.py", "def f():\n    import time", id="a clock"
+            "verification, admin and content read", "verification/probe.py", "def f():\n    import time", id="a clock"
         ),
-        pytest.param("verification and content read", "verification/probe.py", "from os import path", id="a file"),
+        pytest.param(
+            "verification, admin and content read", "verification/probe.py", "from os import path", id="a file"
+        ),
         pytest.param("Agent frameworks", "traces/probe.py", "import langchain_core.tools", id="a framework"),
         pytest.param("Nothing inside", "traces/probe.py", "from agentguard import AgentGuardError", id="the face"),
         pytest.param(

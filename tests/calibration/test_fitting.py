@@ -15,7 +15,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit
 
 from agentguard.calibration import InForce, Label, cross_posteriors, fit
-from agentguard.verification.calibration_file import Calibration
+from agentguard.verification.calibration import Calibration
 
 Audit = Callable[[list[Label], float, int], list[Label]]
 

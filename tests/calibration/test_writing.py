@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agentguard.calibration import InForce, Label, Outcome, calibrate, proposal, write_file, yaml_of
 from agentguard.calibration.writing import MAX_TOOLS, quoted
 from agentguard.errors import DataError
-from agentguard.verification.calibration_file import Calibration, load_calibration
+from agentguard.verification.calibration import Calibration, load_calibration
 
 _names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1_000).filter(lambda name: name != "<<")
 

@@ -25,7 +25,7 @@ from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
 from agentguard.verification.method import Check, Method
 from agentguard.verification.reference import Reference
-from agentguard.verification.settings import Settings
+from agentguard.verification.types import Settings
 
 METHODS: dict[str, Callable[[], Method]] = {"calibrated": Calibrated, "reference": Reference}
 CHECKS = [

@@ -13,8 +13,7 @@ from agentguard.integrations.functions import guarded
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.changes import CHANGES, Change
-from agentguard.verification.incident_snapshot import encode_incidents
-from agentguard.verification.snapshot import encode
+from agentguard.verification.snapshot import encode, encode_incidents
 
 TOOL = "get_order"
 

@@ -16,7 +16,7 @@ from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
 from agentguard.verification.method import Decision
-from agentguard.verification.settings import Settings
+from agentguard.verification.types import Settings
 
 TOOL = "lookup"
 

@@ -13,8 +13,7 @@ from agentguard.verification.document import read
 from agentguard.verification.method import Decision
 from agentguard.verification.profile import ToolProfile
 from agentguard.verification.reference import Reference
-from agentguard.verification.settings import Settings
-from agentguard.verification.types import SignalResult, ToolCall, VerificationTier
+from agentguard.verification.types import Settings, SignalResult, ToolCall, VerificationTier
 
 
 class Judged(NamedTuple):

@@ -9,8 +9,7 @@ import math
 
 import pytest
 
-from agentguard.verification.settings import Settings
-from agentguard.verification.types import VerificationTier
+from agentguard.verification.types import Settings, VerificationTier
 
 
 def applicable(judged):

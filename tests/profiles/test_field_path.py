@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from agentguard.errors import ProfileError
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.field_path import FieldPath, place_of
-from agentguard.verification.profile import ToolProfile, parse_profile
+from agentguard.verification.profile import FieldPath, ToolProfile, parse_profile, place_of
 
 KEYS = st.text(min_size=1, max_size=8).filter(lambda key: key == key.strip() and not set(key) & set(".[]"))
 STEPS = st.lists(KEYS | st.just("[]"), min_size=1, max_size=10).map(tuple)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.verification import ToolProfile
-from agentguard.verification import profile_index as module
-from agentguard.verification.profile_index import ProfileIndex
+from agentguard.verification import profile as module
+from agentguard.verification.profile import ProfileIndex
 
 
 def profile(name: str, *aliases: str) -> ToolProfile:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
-from agentguard.verification.profile_index import ProfileIndex
+from agentguard.verification.profile import ProfileIndex
 
 FOLDER = Path(__file__).parents[2] / "profiles"
 PROFILES = load_profiles()

@@ -15,8 +15,7 @@ from agentguard.verification.document import read
 from agentguard.verification.method import Decision
 from agentguard.verification.profile import ToolProfile
 from agentguard.verification.reference import Reference
-from agentguard.verification.settings import Settings
-from agentguard.verification.types import SignalResult, ToolCall
+from agentguard.verification.types import Settings, SignalResult, ToolCall
 
 
 class Tool:

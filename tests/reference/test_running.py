@@ -42,31 +42,6 @@ def test_remembers_the_last_hundred_in_order(values, count):
 def test_the_buffer_goes_round():
     assert pushed(range(250)).recent() == tuple(range(150, 250))
     assert pushed(range(250)).recent(3) == (247, 248, 249)
-    assert pushed(range(130)).merge(pushed(range(130, 250))).recent() == tuple(range(150, 250))
-    assert pushed(range(130)).merge(pushed(range(130, 160))).recent() == tuple(range(60, 160))
-
-
-@given(st.lists(VALUES, max_size=250), st.lists(VALUES, max_size=250))
-def test_merging_equals_pushing_one_after_the_other(first, second):
-    merged = pushed(first).merge(pushed(second))
-    sequential = pushed(first + second)
-
-    assert merged.n == sequential.n
-    assert merged.mean == pytest.approx(sequential.mean, rel=1e-9, abs=1e-6)
-    assert merged.variance == close(sequential.variance)
-    assert merged.recent() == sequential.recent()
-    merged.push(7.0)
-    sequential.push(7.0)
-    assert merged.recent() == sequential.recent()
-
-
-def test_merging_leaves_both_as_they_were():
-    first, second = pushed([1.0, 2.0]), pushed([10.0])
-
-    first.merge(second)
-
-    assert (first.n, first.mean, first.recent()) == (2, 1.5, (1.0, 2.0))
-    assert (second.n, second.mean, second.recent()) == (1, 10.0, (10.0,))
 
 
 def test_a_large_offset_costs_no_precision():

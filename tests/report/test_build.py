@@ -16,8 +16,7 @@ from agentguard.report import ReportBuilder, ReportData, build
 from agentguard.report.drift import drift_alarms
 from agentguard.report.records import Chart, Limits, Point, on_scale, to_scale
 from agentguard.verification import SignalResult, VerificationEngine, VerificationResult, VerificationTier
-from agentguard.verification.types import ToolCall, Verdict
-from agentguard.verification.verdict_counts import VerdictCounts
+from agentguard.verification.types import ToolCall, Verdict, VerdictCounts
 
 
 def result(

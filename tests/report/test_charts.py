@@ -34,7 +34,7 @@ from agentguard.report.scales import Axis, spread, ticks
 from agentguard.report.timeline import timeline
 from agentguard.report.waterfall import EDGE as MARGIN
 from agentguard.report.waterfall import ROW, WIDTH, waterfall
-from agentguard.verification.verdict_counts import VerdictCounts
+from agentguard.verification.types import VerdictCounts
 
 
 def parts(element: Element, tag: str, kind: str | None = None) -> list[dict[str, str]]:

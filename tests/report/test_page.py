@@ -18,8 +18,7 @@ from agentguard.report.elements import ATTRIBUTES, TAGS, VOID
 from agentguard.report.records import WorstCall
 from agentguard.report.style import SHEET
 from agentguard.verification import VerificationEngine
-from agentguard.verification.types import ToolCall
-from agentguard.verification.verdict_counts import VerdictCounts
+from agentguard.verification.types import ToolCall, VerdictCounts
 
 
 class Page(HTMLParser):

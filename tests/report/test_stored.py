@@ -13,7 +13,7 @@ from agentguard.report.waterfall import bars_of
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import change_event
-from agentguard.verification.verdict_counts import VerdictCounts
+from agentguard.verification.types import VerdictCounts
 
 HOUR = 3_600.0
 

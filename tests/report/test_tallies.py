@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.report.tallies import SLOTS, LabelTally, Posteriors, Timing, by_hour
-from agentguard.verification.types import Verdict
-from agentguard.verification.verdict_counts import VerdictCounts
+from agentguard.verification.types import Verdict, VerdictCounts
 
 VERDICTS: tuple[Verdict, ...] = ("accept", "flag", "block")
 

@@ -22,8 +22,8 @@ from agentguard.verification.canonical import (
     plain,
     serialise,
     serialised,
+    weighs_too_much,
 )
-from agentguard.verification.weighing import weighs_too_much
 
 PLAIN = (dict, list, str, int, float, bool, type(None))
 

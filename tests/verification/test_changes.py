@@ -97,7 +97,7 @@ class Hearing:
     def __init__(self, log: ChangeLog) -> None:
         self.told: list[Change] = []
         log.listen(self.told.append)
-        log.follow()
+        log.flush()
 
     @property
     def states(self) -> list[str]:
@@ -264,7 +264,7 @@ def test_what_was_forgotten_of_the_log_does_not_silence_anybody() -> None:
         item for item in store._events[CHANGES] if item[0] >= kept[0].sequence
     )
     log = ChangeLog(store)
-    log.follow()
+    log.flush()
     for _ in range(5):
         open_(log)
         recovered(log)
@@ -395,7 +395,7 @@ def test_nor_is_it_where_the_store_could_not_be_read_at_first() -> None:
     log = ChangeLog(store)
     store.failing = {"events", "claim", "append"}
     with pytest.raises(StoreError):
-        log.follow()
+        log.flush()
     told = list[Change]()
     log.listen(told.append)
     open_(log, "ffffffffffff")
@@ -550,7 +550,7 @@ def test_whatever_is_in_the_log_it_is_read_alike_by_everybody(events: list[Any],
     early.apply = applied.append
     for event in events:
         store.append(CHANGES, event)
-        early.follow()
+        early.flush()
     for event in records:
         store.append("audit", {**event, "change": PRICE})
     late = ChangeLog(store)
@@ -572,7 +572,7 @@ def test_a_log_of_strangers_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     log = ChangeLog(store)
     for number in range(100):
         store.append(CHANGES, change_event(f"{number:012x}", "get_price", "open", what=WORDS))
-        log.follow()
+        log.flush()
 
     assert len(log.of("get_price")) == 10
     assert log.find(f"{99:012x}") is not None
@@ -586,6 +586,6 @@ def test_a_folder_is_read_on_by_a_log_of_another_process(tmp_path: Path) -> None
         decide(store, PRICE[:4], "fault")
     with DiskStore(tmp_path / "kept") as store:
         log = ChangeLog(store)
-        log.follow()
+        log.flush()
         assert [log.find(PRICE)] == changes_in(store)
         assert log.find(PRICE).reviewed  # type: ignore[union-attr]

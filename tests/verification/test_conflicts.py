@@ -5,10 +5,8 @@ import math
 import pytest
 
 from agentguard.verification import VerificationEngine
-from agentguard.verification.conflicts import no_number
 from agentguard.verification.document import read
-from agentguard.verification.formats import formats_of, not_finite
-from agentguard.verification.shape import Shape
+from agentguard.verification.shape import Shape, formats_of, no_number, not_finite
 from agentguard.verification.statistics import Categories
 
 RECORDS = [

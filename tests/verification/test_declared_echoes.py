@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.verification.arguments import Arguments
-from agentguard.verification.declared_echoes import EchoRule, Rows, repeats
+from agentguard.verification.contract import EchoRule, Rows, repeats
 from agentguard.verification.document import read
 from agentguard.verification.sides import normal
 

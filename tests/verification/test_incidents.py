@@ -14,7 +14,6 @@ from agentguard.verification.case import Case
 from agentguard.verification.changes import STATES, Change
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.incident_snapshot import FIELDS, encode_incidents, follow_changes, restore_incidents
 from agentguard.verification.incidents import (
     MAX_HELD,
     MAX_INCIDENTS,
@@ -28,8 +27,8 @@ from agentguard.verification.incidents import (
 )
 from agentguard.verification.method import Decision
 from agentguard.verification.profile import ToolProfile
-from agentguard.verification.settings import Settings
-from agentguard.verification.types import SignalResult, ToolCall, Verdict, VerificationTier
+from agentguard.verification.snapshot import FIELDS, encode_incidents, follow_changes, restore_incidents
+from agentguard.verification.types import Settings, SignalResult, ToolCall, Verdict, VerificationTier
 
 CONTRACTS = {
     (blocks, after): Contract(ToolProfile(name="get_price", max_blocks=blocks, adopt_after=after))

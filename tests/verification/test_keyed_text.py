@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.verification.document import read
-from agentguard.verification.keyed_text import keyed_lines
+from agentguard.verification.text import keyed_lines
 
 LIST = """\
 - id: 7

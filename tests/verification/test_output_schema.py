@@ -11,10 +11,9 @@ from pydantic import BaseModel, TypeAdapter
 from agentguard import ProfileError, VerificationEngine
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
-from agentguard.verification.output_schema import OutputSchema
+from agentguard.verification.output_schema import OutputSchema, takes_too_many_routes
 from agentguard.verification.profile import ToolProfile, parse_profile
-from agentguard.verification.schema_routes import takes_too_many_routes
-from agentguard.verification.unread import NotLookedAt
+from agentguard.verification.types import NotLookedAt
 
 
 class Leaf(BaseModel):

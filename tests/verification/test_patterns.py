@@ -3,11 +3,10 @@
 import pytest
 
 from agentguard import ProfileError
-from agentguard.verification.contract import Contract
+from agentguard.verification.contract import Contract, Patterns
 from agentguard.verification.document import read
-from agentguard.verification.patterns import Patterns
 from agentguard.verification.profile import ToolProfile, parse_profile
-from agentguard.verification.unread import NotLookedAt
+from agentguard.verification.types import NotLookedAt
 
 #: Two to the power of the number of letters, to an engine that backtracks.
 EXPLODING = r"(a+)+$"

@@ -12,27 +12,24 @@ from typing import Any
 
 import pytest
 
+from agentguard.admin.transfer import check_event, import_state
 from agentguard.errors import DataError
 from agentguard.stores import Delta, MemoryStore
 from agentguard.verification import VerificationEngine, statistics
 from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.clocks import Clocks
-from agentguard.verification.count_checks import check_counts
+from agentguard.verification.census import check_counts
 from agentguard.verification.document import read
-from agentguard.verification.drift import NumberChart, Stream, Stuck
+from agentguard.verification.drift import Clocks, NumberChart, Stream, Stuck
 from agentguard.verification.keys import KeyHistory, Keys
 from agentguard.verification.pool import Owner, Pool
-from agentguard.verification.record_checks import check_record
-from agentguard.verification.reference.baseline import Baseline, History
+from agentguard.verification.reference import Baseline, History
 from agentguard.verification.relations import Constants, Counts, Deciders, Relations, Templates
 from agentguard.verification.relations.equality import Equal
 from agentguard.verification.running import RunningStats
 from agentguard.verification.sessions import SessionLog
 from agentguard.verification.shape import Shape
 from agentguard.verification.sides import Side
-from agentguard.verification.snapshot import restore
-from agentguard.verification.state_checks import check_event
-from agentguard.verification.state_file import import_state
+from agentguard.verification.snapshot import check_record, restore
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises
 from agentguard.verification.types import ToolCall
 from agentguard.verification.voice import Voice

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.verification.document import read
-from agentguard.verification.formats import string_format
-from agentguard.verification.shape import Shape, facts_of
+from agentguard.verification.shape import Shape, facts_of, string_format
 
 
 def learned(*results):

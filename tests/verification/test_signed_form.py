@@ -23,8 +23,8 @@ from pydantic import BaseModel, RootModel
 
 from agentguard.errors import DataError, ReceiptError
 from agentguard.limits import LIMITS, Limits
-from agentguard.verification import signed_form as module
-from agentguard.verification.signed_form import signed_form
+from agentguard.verification import receipts as module
+from agentguard.verification.receipts import signed_form
 
 
 class Shade(str, Enum):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from agentguard.verification.calibration_file import Calibration
+from agentguard.verification.calibration import Calibration
 from agentguard.verification.evidence import DEFAULT_RATIOS
-from agentguard.verification.settings import Settings
+from agentguard.verification.types import Settings
 
 __all__ = ["InForce"]
 

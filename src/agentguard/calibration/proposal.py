@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from agentguard.verification.calibration_file import Calibration
+from agentguard.verification.calibration import Calibration
 
 from .fitting import Fitted
 from .outcome import Outcome

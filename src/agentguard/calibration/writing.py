@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentguard.errors import DataError
-from agentguard.verification.calibration_file import CALIBRATION_VERSION, Calibration
+from agentguard.verification.calibration import CALIBRATION_VERSION, Calibration
 
 from .fitting import Estimate, Fitted
 from .outcome import Outcome

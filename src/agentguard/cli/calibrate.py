@@ -27,7 +27,7 @@ from agentguard.calibration import (
 )
 from agentguard.calibration import calibrate as calibrate_from
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.verification.calibration_file import Calibration, load_calibration
+from agentguard.verification.calibration import Calibration, load_calibration
 
 from .options import JsonOption
 from .output import console, printable, show, table, write_json

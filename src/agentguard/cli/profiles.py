@@ -13,8 +13,7 @@ from agentguard.traces import read_traces
 from agentguard.traces.profile_check import LogCheck
 from agentguard.traces.profile_diff import Change, ProfileDiff, diff_profiles
 from agentguard.verification import ToolProfile, load_profiles
-from agentguard.verification.profile_index import ProfileIndex
-from agentguard.verification.profile_loading import read_profiles
+from agentguard.verification.profile import ProfileIndex, read_profiles
 
 from .exits import Exit
 from .options import SHIPPED, JsonOption

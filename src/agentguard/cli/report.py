@@ -21,8 +21,8 @@ from agentguard.traces import replay as replay_rows
 from agentguard.traces.engines.lines import first_calls
 from agentguard.traces.read import STDIN as TRACES_FROM_STDIN
 from agentguard.traces.read import parse, read_lines
-from agentguard.verification.calibration_file import load_calibration
-from agentguard.verification.settings import Settings
+from agentguard.verification.calibration import load_calibration
+from agentguard.verification.types import Settings
 
 from .exits import Exit
 from .options import STORE_VARIABLE, CalibrationOption, JsonOption, Mode, ModeOption, ProfilesOption, build_engine

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from agentguard.admin.overview import overview
+from agentguard.admin.transfer import Export, import_state
 from agentguard.errors import ConfigurationError
-from agentguard.verification.state import overview
-from agentguard.verification.state_file import Export, import_state
-from agentguard.verification.state_reset import reset as reset_tool
+from agentguard.verification.state import reset as reset_tool
 
 from .exits import Exit
 from .options import JsonOption, StoreOption

@@ -8,23 +8,12 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from agentguard.admin.overview import AuditTally, Overview, ToolOverview, audit_of, experience_of
+from agentguard.admin.portrait import Kind, Portrait, feedback_of, portrait
 from agentguard.errors import DataError
 from agentguard.stores import Store
 from agentguard.verification.calibration import DECLARED
-from agentguard.verification.state import (
-    AuditTally,
-    LabelTally,
-    Overview,
-    ToolOverview,
-    audit_of,
-    calls_of,
-    documents_of,
-    experience_of,
-    labels_of,
-    require,
-    sayable,
-)
-from agentguard.verification.state_words import Kind, Portrait, feedback_of, portrait
+from agentguard.verification.state import LabelTally, calls_of, documents_of, labels_of, require, sayable
 
 from .output import printable, show, table
 

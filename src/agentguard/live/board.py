@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from agentguard import forks
 from agentguard.stores.base import Record
-from agentguard.verification.fleet import sayable
-from agentguard.verification.verdict_counts import SEVERITY
+from agentguard.verification.persistence import sayable
+from agentguard.verification.types import SEVERITY
 
 from .changes import Alike, ChangeLog, ShownChange, ShownChanges
 from .records import Label, RecordedCall, ShownVerdict, shown

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from agentguard.stores import MemoryStore
 from agentguard.stores.base import Record
 from agentguard.verification.changes import CHANGES, Change, ChangeState, changes_in, read_change_event
-from agentguard.verification.fleet import sayable
+from agentguard.verification.persistence import sayable
 
 __all__ = ["Alike", "ChangeLog", "ShownChange", "ShownChanges"]
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from agentguard.stores.base import Record
 from agentguard.verification.audit import AuditRecord, audit_record, is_share
 from agentguard.verification.calibration import DECLARED
-from agentguard.verification.fleet import sayable
+from agentguard.verification.persistence import sayable
 from agentguard.verification.types import Verdict
 
 __all__ = [

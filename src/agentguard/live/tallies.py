@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from agentguard.verification.fleet import sayable
+from agentguard.verification.persistence import sayable
 
 __all__ = ["Tallies", "ToolRow", "Tools"]
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
+from agentguard.admin.portrait import Portrait
 from agentguard.verification.canonical import plain
 from agentguard.verification.document import Document, read
 from agentguard.verification.keys import numbers_of
-from agentguard.verification.state_words import Portrait
-from agentguard.verification.types import ToolCall, VerificationResult
-from agentguard.verification.verdict_counts import SEVERITY, VerdictCounts
+from agentguard.verification.types import SEVERITY, ToolCall, VerdictCounts, VerificationResult
 
 from .drift import drift_alarms, drifted_of
 from .records import Chart, Content, ReportData, ToolReport, WorstCall

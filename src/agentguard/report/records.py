@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from agentguard.verification.state_words import Portrait
-from agentguard.verification.types import Verdict
-from agentguard.verification.verdict_counts import VerdictCounts
+from agentguard.admin.portrait import Portrait
+from agentguard.verification.types import Verdict, VerdictCounts
 
 __all__ = [
     "Bin", "ChangeRow", "Chart", "Content", "Drifted", "Histogram", "Limits", "Point", "Reliability", "ReportData",

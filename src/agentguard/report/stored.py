@@ -11,12 +11,13 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from agentguard.admin.overview import Overview, overview
 from agentguard.stores import Store
 from agentguard.stores.base import Record
 from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification.changes import Change, changes_in
-from agentguard.verification.state import Overview, overview, sayable
-from agentguard.verification.verdict_counts import SEVERITY, VERDICTS, VerdictCounts
+from agentguard.verification.state import sayable
+from agentguard.verification.types import SEVERITY, VERDICTS, VerdictCounts
 
 from .build import MAX_DETAIL, MAX_NAME, tool_rank
 from .records import ChangeRow, ReportData, ToolReport, WorstCall

@@ -10,14 +10,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from agentguard.admin.portrait import Portrait, portrait, restored
 from agentguard.errors import DataError
 from agentguard.stores import Store
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.drift import LIMIT, SIGMA, WARM_UP
-from agentguard.verification.reference.baseline import Baseline
+from agentguard.verification.reference import Baseline
 from agentguard.verification.state import Place, documents_of
-from agentguard.verification.state_checks import restored
-from agentguard.verification.state_words import Portrait, portrait
 
 from .build import LEAST_MS
 from .drift import drifted_of

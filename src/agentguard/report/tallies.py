@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from agentguard.verification.types import Verdict
-from agentguard.verification.verdict_counts import SEVERITY, VerdictCounts
+from agentguard.verification.types import SEVERITY, Verdict, VerdictCounts
 
 from .records import Bin, Histogram, Reliability, Slot, Timeline
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from heapq import heappush, heappushpop
 
-from agentguard.verification.types import SignalResult, Verdict
-from agentguard.verification.verdict_counts import SEVERITY
+from agentguard.verification.types import SEVERITY, SignalResult, Verdict
 
 from .records import Step, WorstCall, log_odds
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from agentguard.verification.census import field, parts, value_of
-from agentguard.verification.field_path import place_of
+from agentguard.verification.profile import place_of
 
 from .draft import Declaration, Draft, is_required
 from .schema_inference import Evidence, schema_declarations

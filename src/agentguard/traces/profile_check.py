@@ -15,10 +15,7 @@ from agentguard.errors import Problem
 from agentguard.verification.arguments import Arguments
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import Document, read
-from agentguard.verification.field_path import place_of
-from agentguard.verification.profile import ToolProfile
-from agentguard.verification.profile_index import ProfileIndex
-from agentguard.verification.profile_loading import in_order, line_of
+from agentguard.verification.profile import ProfileIndex, ToolProfile, in_order, line_of, place_of
 
 from .row import BrokenLine, TraceRow
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from agentguard.verification.field_path import FieldPath
+from agentguard.verification.profile import FieldPath
 
 from .anatomy import CHOICES, EACH, FORMATS, TYPES, UNDER_ANY, name_of
 from .draft import Declaration, at_least, share

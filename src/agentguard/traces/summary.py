@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentguard.verification.types import Verdict
-from agentguard.verification.verdict_counts import SEVERITY, VerdictCounts
+from agentguard.verification.types import SEVERITY, Verdict, VerdictCounts
 
 from .row import BrokenLine
 

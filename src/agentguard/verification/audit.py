@@ -18,8 +18,7 @@ from agentguard.stores.outbox import Outbox
 
 from .calibration import DECLARED
 from .incidents import lead_traits, spoken_traits
-from .types import Verdict, VerificationResult
-from .verdict_counts import VERDICTS
+from .types import VERDICTS, Verdict, VerificationResult
 
 __all__ = ["AUDIT", "Audit", "AuditRecord", "Judged", "audit_record", "is_sampled", "is_share", "judged"]
 
@@ -213,11 +212,9 @@ class Audit:
         if not why:
             return result
         note = f"not on record: {why}"
-        return (
-            result._replace(verdict="block", note=f"{note}; on_error is closed")
-            if closed
-            else result._replace(note=note)
-        )
+        if closed:
+            return result._replace(verdict="block", note=f"{note}; on_error is closed")
+        return result._replace(note=note)
 
     def _keep(self, tool: str, call_id: str, call: Judged) -> None:
         with self._lock:

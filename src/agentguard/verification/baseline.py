@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from math import log, log1p
+from math import log, log1p, sqrt
 from typing import Final
 
 from .arguments import Arguments
 from .canonical import digest
-from .clocks import Clocks, clock_values
 from .decision import new_scores
 from .document import Document
-from .drift import Drift, NumberChart, Stuck
+from .drift import Clocks, Drift, NumberChart, Stuck, clock_values
 from .keys import KeyHistory, Keys, numbers_of
 from .pool import SHORTEST_OWNED, Pool, outermost_form
 from .relations import Relations
 from .sessions import Between
 from .shape import Shape
-from .statistics import Categories, Level, Rate, Ring, Surprises
+from .statistics import Categories, Level, Rate, Ring, Surprises, student_t4_tail
 from .voice import Voice
 
 __all__ = ["ONE_IN", "WELL_KNOWN", "ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
@@ -27,6 +26,7 @@ RECENT_LENGTHS: Final = 128  # of each kind
 MAX_NUMBER_PATHS: Final = 64
 QUIET_STRENGTH: Final = 4.0
 MAX_BETWEEN: Final = 64  # tools that are called between two calls
+WITHIN_VARIANCE: Final = 0.1**2  # of a number under the same arguments, before any has moved
 KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of one key
 SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
 WELL_KNOWN: Final = 256
@@ -258,6 +258,25 @@ class ToolMemory:
         prior = self.pool.after_shared.mean(0.3, 4.0) if tool & 1 else self.pool.after_other.mean(0.1, 4.0)
         rate = self.after.get(tool)
         return prior if rate is None else rate.mean(prior, 2.0)
+
+    def furthest_move(self, history: KeyHistory, numbers: dict[str, float]) -> tuple[float, str]:
+        """``-ln p`` of the number that moved most against its level under the same arguments, and its path.
+
+        The spread of such moves is pooled over all keys of the tool, and starts at 10%.
+        """
+        furthest, where = 0.0, ""
+        moved = history.moves(numbers)
+        if not moved:
+            return 0.0, ""
+        for path, move in moved:
+            moves = self.within.get(path)
+            # Against how such moves usually go: a counter moves up each time.
+            away, variance = (move, WITHIN_VARIANCE) if moves is None else (move - moves.mean, moves.variance)
+            t_squared = away * away / variance
+            if t_squared > furthest:
+                furthest, where = t_squared, path
+        least = student_t4_tail(sqrt(furthest / (1.0 + 1.0 / history.seen)))
+        return -log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), where
 
     def has_form(self, document: Document) -> bool:
         """Results of this tool had these outermost keys before or, of text without keys, this kind."""

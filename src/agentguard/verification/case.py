@@ -9,8 +9,7 @@ from .arguments import Arguments
 from .contract import Contract
 from .document import Document
 from .sessions import Between
-from .settings import Settings
-from .types import ToolCall
+from .types import Settings, ToolCall
 
 __all__ = ["Case"]
 

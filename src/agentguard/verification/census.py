@@ -1,4 +1,4 @@
-"""What can be counted of a tool's calls exactly, in any order and on any number of machines.
+"""What calls are counted by, for any number of machines: counted here, handed over, held to be so, and taken in.
 
 Integers by field, and nothing else: two censuses merge by adding their counts, so that the sum is the same however the
 calls were divided, as far as the bounds below are not reached. This is what workers of one fleet tell each other. What
@@ -25,16 +25,21 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from .baseline import ending
+from agentguard.errors import DataError
+
+from .baseline import ToolMemory, ending
 from .document import Document
-from .layout import Layout
 from .relations import Relation
 from .shape import facts_of
+from .statistics import Rate, Ring
+from .walk import Layout
 
-__all__ = ["Census", "added", "bucket_of", "field", "parts", "value_of"]
+__all__ = [
+    "MAX_COUNT", "Census", "absorb", "added", "bucket_of", "check_counts", "field", "is_count", "parts", "value_of",
+]  # fmt: skip
 
 GROWTH: Final = 1.05
 LEAST: Final = 1e-3
@@ -173,3 +178,153 @@ def added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     for name, times in other.items():
         total[name] = total.get(name, 0) + times
     return total
+
+
+# --- Taking in what other workers counted ---
+
+MOST_VALUES: Final = 64  # taken into a ring at one time, so that a fleet does not push out what is seen here
+
+#: What says, in a field, what it is of.
+_FIELDS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "calls": (), "errors": (), "untimed": (), "left out": (), "latency": (int,), "kind": (str,), "size": (str, int),
+    "fact": (str, str, str), "keys": (str, str, list), "word": (str, str), "ending": (str, str),
+    "relation": (str, str, str, str, int),
+}  # fmt: skip
+_TYPES: Final = {kind.__name__: kind for kind in (float, str, bool, type(None))}
+
+
+def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
+    """Take counts of other workers (see ``Census``) into a tool's memory; used under the tool's lock.
+
+    Fields that are not known here, of a newer version's workers, are passed over.
+    """
+    facts: dict[str, dict[Any, int]] = {}
+    keys: dict[str, list[tuple[str, tuple[str, ...], int]]] = {}
+    kinds: dict[str, int] = {}
+    latencies: list[tuple[float, int]] = []
+    sizes: dict[str, list[tuple[float, int]]] = {}
+    endings: list[tuple[str, str, int]] = []
+    calls = errors = 0
+    for name, times in counts.items():
+        what, *rest = parts(name)
+        if times <= 0 or what not in _FIELDS or len(rest) != len(_FIELDS[what]):
+            continue
+        if what == "calls":
+            calls = times
+        elif what == "errors":
+            errors = times
+        elif what == "kind":
+            kinds[rest[0]] = times
+        elif what == "latency":
+            latencies.append((math.log(value_of(rest[0])), times))
+        elif what == "size":
+            sizes.setdefault(rest[0], []).append((math.log1p(value_of(rest[1])), times))
+        elif what == "fact" and rest[2] in _TYPES:
+            facts.setdefault(rest[0], {})[rest[1], _TYPES[rest[2]]] = times
+        elif what == "word":
+            facts.setdefault(rest[0], {})[rest[1]] = times
+        elif what == "keys":
+            keys.setdefault(rest[0], []).append((rest[1], tuple(rest[2]), times))
+        elif what == "ending":
+            endings.append((rest[0], rest[1], times))
+        elif what == "relation":
+            memory.relations.absorb((rest[0], rest[1], rest[2], rest[3]), bool(rest[4]), times)
+    memory.count += calls
+    _count(memory.errors, errors, calls)
+    _count(memory.empties, kinds.pop("empty", 0), calls - errors)
+    _fill(memory.latency, latencies)
+    for kind, times in kinds.items():
+        memory.kinds.push(kind, times)
+        _count(memory.broken, times if kind == "broken" else 0, times)
+        if kind not in memory.shapes:
+            memory.new_kind(kind)
+        memory.shapes[kind].absorb(times, facts.get(kind, {}), keys.get(kind, ()))
+        _fill(memory.lengths[kind], sizes.get(kind, ()))
+    for kind, end, times in endings:
+        if kind in memory.endings:
+            memory.endings[kind].push(end, times)
+
+
+def _count(rate: Rate, hits: int, total: int) -> None:
+    if hits:
+        rate.push(True, float(hits))
+    if total > hits:
+        rate.push(False, float(total - hits))
+
+
+def _fill(ring: Ring, values: Iterable[tuple[float, int]]) -> None:
+    """The values, each as often as it came; where there are too many, by as many evenly spaced quantiles."""
+    ordered = sorted(values)
+    total = sum(times for _, times in ordered)
+    wanted = min(total, MOST_VALUES)
+    seen, taken = 0, 0
+    for value, times in ordered:
+        seen += times
+        while taken < wanted and (taken + 0.5) * total <= seen * wanted:
+            ring.push(value)
+            taken += 1
+
+
+# --- Whether counts can be so: no part is more than its whole ---
+
+MAX_COUNT: Final = 1 << 53
+_CALLS: Final = field("calls")
+_BUCKETS: Final = range(-1_000, 14_000)  # 1.05 to this power is a float
+
+
+def is_count(name: str, count: Any) -> bool:
+    """A field of a census and how often it was counted; fields of newer versions are let pass.
+
+    >>> is_count('["latency",95]', 3), is_count('["latency"]', 3), is_count('["calls"]', -1)
+    (True, False, False)
+    """
+    if type(count) is not int or not 0 < count <= MAX_COUNT:
+        return False
+    what, *rest = parts(name)
+    forms = _FIELDS.get(what)
+    if forms is None:
+        return bool(what)  # of a newer version, and passed over
+    if len(rest) != len(forms):
+        return False
+    for part, form in zip(rest, forms):
+        if type(part) is not form or (form is list and not all(type(one) is str for one in part)):
+            return False
+    return what not in ("latency", "size") or int(rest[-1]) in _BUCKETS
+
+
+def check_counts(fields: Any) -> None:
+    """The counts of a tool's calls: each is one, and none counts more than there were.
+
+    Raises:
+        DataError: naming the field that is wrong.
+
+    >>> check_counts({'["calls"]': 3, '["errors"]': 1, '["kind","object"]': 2, '["fact","object","id","str"]': 2})
+    """
+    if not isinstance(fields, dict) or not fields:
+        raise DataError("fields must be an object of counts")
+    sums: Counter[tuple[Any, ...]] = Counter()
+    for name, count in fields.items():
+        if not is_count(name, count):
+            raise DataError(f"{name[:60]!r} is no count of calls")
+        what, *rest = parts(name)
+        if what in _FIELDS:
+            sums[_summed(what, rest, name)] += count
+    for (_, kind, name), count in sums.items():
+        of = fields.get(_CALLS, 0) if kind is None else fields.get(field("kind", kind), 0)
+        if count > of:
+            raise DataError(
+                f"{name[:60]!r} is counted {count:,} times in {of:,} {'calls' if kind is None else 'results'}"
+            )
+
+
+def _summed(what: str, rest: Sequence[Any], name: str) -> tuple[Any, ...]:
+    """What a field is added up with, of which kind of result (None: of calls), and by what name it is told of."""
+    if what in ("fact", "keys", "word"):
+        return what, rest[0], name
+    if what == "relation":
+        return (what, *rest[:4]), None, name
+    if what in ("size", "ending"):
+        return what, rest[0], what
+    if what in ("untimed", "latency"):
+        return "time", None, "latency"
+    return ("answer", None, "kind") if what in ("kind", "errors") else (what, None, what)

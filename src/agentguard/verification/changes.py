@@ -36,16 +36,9 @@ from agentguard.stores import Store
 from agentguard.stores.base import Record
 
 __all__ = [
-    "CHANGES",
-    "DECISIONS",
-    "Change",
-    "ChangeEvent",
-    "ChangeLog",
-    "ChangeState",
-    "changes_in",
-    "decide",
+    "CHANGES", "DECISIONS", "Change", "ChangeEvent", "ChangeLog", "ChangeState", "changes_in", "decide",
     "read_change_event",
-]
+]  # fmt: skip
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"
@@ -342,7 +335,7 @@ class ChangeLog:
         #: Lets another thread ``flush`` at once; None: a call writes what it has to tell.
         self.hurry: Callable[[], object] | None = None
         #: Is told of every change whose state moved, in the log's order; set by the engine. It may not use the log.
-        self.apply: Callable[[Change], object] = _nobody
+        self.apply: Callable[[Change], object] = lambda change: None
 
     def listen(self, callback: Callable[[Change], object]) -> None:
         """Call back with each change whose state moves from now on."""
@@ -448,15 +441,6 @@ class ChangeLog:
                 self._failing = True
                 raise
             self._failing = False
-
-    def follow(self) -> None:
-        """Read on what was written, by this engine or another. ``announce`` calls back then.
-
-        Raises:
-            StoreError: where the store cannot be read.
-        """
-        with self._turn:
-            self._read_on()
 
     def announce(self) -> None:
         """Call back with what is new, each once and in order; used where no lock is held."""
@@ -575,7 +559,3 @@ class ChangeLog:
         if self._caught_up and self._listeners:
             self._news.append(life.change)
         return life.change
-
-
-def _nobody(change: Change) -> None:
-    """Nobody is told."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from .settings import Settings
 from .statistics import Surprises
-from .types import Verdict
+from .types import Settings, Verdict
 
 __all__ = ["false_block_p", "verdict_of"]
 

@@ -16,13 +16,10 @@ import orjson
 
 from agentguard.limits import LIMITS as ALL_LIMITS
 
-from .canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised
-from .error_reports import reports_error
-from .keyed_text import keyed_lines
-from .layout import Layout, layout_of, text_layout_of
+from .canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised, weighs_too_much
 from .sides import Side
-from .walk import MAX_KEYS, MAX_LEAVES, Form, Walk
-from .weighing import weighs_too_much
+from .text import keyed_lines, reports_error
+from .walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of
 
 __all__ = ["Document", "Limits", "read", "read_copy"]
 

@@ -25,30 +25,24 @@ from agentguard.stores import MemoryStore, Store
 from .arguments import Arguments
 from .audit import Audit
 from .calibrated import Calibrated
-from .calibration import LabelCounts, adapted
-from .calibration_file import Calibration, load_calibration
+from .calibration import Calibration, LabelCounts, adapted, load_calibration
 from .canonical import as_name, plain, serialise
 from .case import Case
 from .changes import Change, changes_in, find_change
 from .checks.content import CONTENT, at_least, look_through, to_redact
-from .contract import Contract
-from .document import Document, read, read_copy
+from .document import read, read_copy
 from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
-from .least_verdict import least_verdict
 from .method import Check, Decision, Method
 from .own_signals import own_signals, with_own
 from .persistence import Backlog, Persistence, document_name, incident_of
-from .profile import ToolProfile, parse_profile
-from .profile_loading import profiles_in
-from .reasons import SAID, graver, why_not_as_posterior
-from .reference import Reference
-from .reference.baseline import MIN_CALLS
-from .reference.feedback import adapted as adapted_by_the_document
+from .profile import ToolProfile, parse_profile, profiles_in
+from .reference import MIN_CALLS, Reference
+from .reference import adapted as adapted_by_the_document
 from .registry import Registry
-from .settings import Settings, probability
-from .state_reset import reset
-from .types import Feedback, SignalResult, ToolCall, VerificationResult, VerificationTier
+from .state import reset
+from .types import Feedback, Settings, SignalResult, ToolCall, VerificationResult, VerificationTier, probability
+from .verdict import SAID, graver, least_verdict, why_not_as_posterior
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -219,7 +213,8 @@ class VerificationEngine:
             document, arguments = read(result, contract.limits), Arguments(args)
         except Exception as error:  # another thread is changing them
             _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
-            document, arguments = _copied(call, contract)
+            # A copy that is made at one blow is judged.
+            document, arguments = read_copy(call.result, contract.limits), Arguments(plain(call.args))
             unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
         if is_error:
             document.is_error = True
@@ -345,7 +340,7 @@ class VerificationEngine:
 
         In reference mode the three steps are the document's: the tool's rate of hallucinations is an exponential moving
         average, a confirmed hallucination lowers the blocking threshold, and the tool's prior is adapted. The weight of
-        the average, the distance and the bounds are ours (``reference.feedback``), and so is the other direction, by
+        the average, the distance and the bounds are ours (``reference.adapted``), and so is the other direction, by
         which a confirmed genuine result raises the threshold. In calibrated mode the prior and the weight of the
         signals that had fired move by Beta counts (``calibration``), and the thresholds stay. ``thresholds`` tells what
         is in force. ``confidence_score`` is kept with the label; the engine goes by what it had judged itself.
@@ -580,11 +575,6 @@ def _is_true(value: object) -> bool:
         if not raised_by(value, error):
             raise
         return False
-
-
-def _copied(call: ToolCall, contract: Contract) -> tuple[Document, Arguments]:
-    """The call as a copy holds it that is made at one blow."""
-    return read_copy(call.result, contract.limits), Arguments(plain(call.args))
 
 
 def _redacted_call(call: ToolCall) -> Mapping[str, str]:

@@ -189,7 +189,7 @@ class Incidents:
                 continue
             for name, signal in signals.items():
                 learned = signal.p_value is not None or (not self._holds and signal.tier is VerificationTier.TIER_1)
-                if signal.likelihood_ratio > 1.0 and learned and not _strangers(signal.traits, incident.traits):
+                if signal.likelihood_ratio > 1.0 and learned and not set(incident.traits).isdisjoint(signal.traits):
                     said = f"as change {incident.id}, which was taken for genuine"
                     signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
                     if learn and signal.fired and not all(_passes(trait) or is_level(trait) for trait in signal.traits):
@@ -318,7 +318,7 @@ class Incidents:
         if enough is not None and incident.calls >= enough:
             return self.decide(incident, "adopted", reviewed=False)
         sessions = len(incident.sessions - {None}) or incident.calls // UNTOLD_SESSION
-        if sessions >= MAX_SESSIONS and _of_the_arguments(incident):
+        if sessions >= MAX_SESSIONS and all(trait.startswith(OF_THE_ARGUMENTS) for trait in incident.traits):
             return self._as_mode(incident)
         if incident.calls >= RENEWED_AFTER and all(map(is_level, incident.traits)):
             return self.decide(incident, "adopted", reviewed=False)
@@ -407,11 +407,6 @@ def _declared(signals: Mapping[str, SignalResult]) -> bool:
     return any(signal.fired and signal.p_value is None for signal in signals.values())
 
 
-def _strangers(traits: tuple[str, ...], known: tuple[str, ...]) -> bool:
-    """None of the traits is among the known ones."""
-    return not any(trait in known for trait in traits)
-
-
 def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtful: bool) -> bool:
     """A call that would be accepted by itself belongs to the incident all the same.
 
@@ -433,7 +428,3 @@ def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtfu
 def is_level(trait: str) -> bool:
     """The trait says that a number, or its move, lies off its level."""
     return trait.endswith(OF_A_LEVEL) or trait.startswith("moved ")
-
-
-def _of_the_arguments(incident: Incident) -> bool:
-    return all(trait.startswith(OF_THE_ARGUMENTS) for trait in incident.traits)

@@ -9,8 +9,8 @@ from typing import Final
 from zlib import crc32
 
 from .arguments import Arguments
-from .clocks import NO_CLOCKS, ClockValue
 from .document import Document
+from .drift import NO_CLOCKS, ClockValue
 from .statistics import signed_log
 
 __all__ = ["KeyHistory", "Keys", "numbers_of"]

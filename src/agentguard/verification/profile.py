@@ -1,11 +1,15 @@
-"""What a user declares about a tool. Unknown keys are refused; all problems of a profile are reported at once."""
+"""What a user declares about a tool: a profile's fields, the paths in them, profiles from files, and whose they are.
+
+Unknown keys are refused; all problems of a profile, and of all files that are read at once, are reported in one error.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 import re2
 from pydantic import (
@@ -23,17 +27,133 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
+from agentguard import forks
 from agentguard.content.results import KINDS
-from agentguard.errors import Problem, ProfileError
+from agentguard.errors import ConfigurationError, Problem, ProfileError
 
-from .field_path import FieldPath
-from .json_schema import schema_validator
-from .output_schema import compiled
-from .patterns import backtracking
+from .output_schema import backtracking, compiled, schema_validator
+from .walk import child_path
 
-__all__ = ["DeclaredEcho", "ToolProfile", "parse_profile", "schema_validator"]
+if TYPE_CHECKING:
+    from os import PathLike
 
-_SHOWN = 80  # characters of a faulty value in a message
+    from agentguard.yaml_files import RawFile
+
+__all__ = [
+    "EACH", "DeclaredEcho", "FieldPath", "ProfileIndex", "ToolProfile", "in_order", "line_of", "load_profiles",
+    "parse_profile", "place_of", "profiles_in", "read_profiles", "schema_validator",
+]  # fmt: skip
+
+EACH: Final = "[]"
+MAX_STEPS: Final = 64  # deeper than any result is looked into
+_SHOWN: Final = 80  # characters of a faulty value in a message
+
+_PIECE = re.compile(r"([^.\[\]]*)((?:\[\])*)")  # a key and its []
+_POSITION = re.compile(r"\[(?:\*|-?\d*(?::-?\d*)*)\]")  # [0], [*], [1:3], as other languages of paths write them
+_QUOTED_KEY = re.compile(r"""\[(["'])([^"'.\[\]]+)\1\]""")
+_DOTS = re.compile(r"\s*\.(?:\s*\.)*\s*")
+
+
+class FieldPath(NamedTuple):
+    """A path taken apart; ``str`` puts it together again.
+
+    Attributes:
+        steps: keys, and ``"[]"`` for every element of a list.
+
+    >>> FieldPath.parse("orders[].customer.id").steps
+    ('orders', '[]', 'customer', 'id')
+    """
+
+    steps: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> FieldPath:
+        """Take a path apart.
+
+        Raises:
+            ValueError: in words, with what to write instead where that can be told.
+        """
+        steps = _steps(text)
+        if steps is None:
+            mended = _mended(text) if len(text) <= _SHOWN else ""
+            instead = f"write {mended!r}" if _steps(mended) else "write it like 'quote.price' or 'rows[].id'"
+            raise ValueError(f"{_shown(text)!r} {_fault(text)}; {instead}")
+        if len(steps) > MAX_STEPS:
+            raise ValueError(f"{_shown(text)!r} has {len(steps):,} steps; no result is looked into below {MAX_STEPS}")
+        return cls(steps)
+
+    def __str__(self) -> str:
+        return "".join(step if step == EACH or not position else f".{step}" for position, step in enumerate(self.steps))
+
+    @property
+    def place(self) -> str:
+        """The place as a walk over a value names it: digits in keys are ``#`` (see ``walk``).
+
+        >>> FieldPath.parse("cards[].line_1").place
+        'cards[].line_#'
+        """
+        place = ""
+        for step in self.steps:
+            place = place + EACH if step == EACH else child_path(place, step)
+        return place
+
+
+@lru_cache(maxsize=4_096)
+def place_of(path: str) -> str:
+    """``FieldPath.parse(path).place``, remembered.
+
+    Raises:
+        ValueError: where it is no path.
+    """
+    return FieldPath.parse(path).place
+
+
+def _steps(text: str) -> tuple[str, ...] | None:
+    """The steps of a path, or None where it is none."""
+    steps: list[str] = []
+    for position, part in enumerate(text.split(".")):
+        match = _PIECE.fullmatch(part)
+        if match is None:
+            return None
+        key, lists = match.groups()
+        if key != key.strip() or not (key or (lists and position == 0)):
+            return None
+        steps += [key] if key else []
+        steps += [EACH] * (len(lists) // 2)
+    return tuple(steps)
+
+
+def _fault(text: str) -> str:
+    """What is wrong with text that is no path, the first thing first."""
+    if not text.strip():
+        return "is empty"
+    if match := _POSITION.search(text.replace(EACH, "")) or _QUOTED_KEY.search(text):
+        return f"has {_shown(match[0])!r}, where [] stands for every element of a list and a dot for a key"
+    if "[" in text.replace(EACH, "") or "]" in text.replace(EACH, ""):
+        return "has a bracket that is not part of []"
+    parts = text.split(".")
+    if not all(part.strip() for part in parts):
+        return "has a dot with no name beside it"
+    if any(part.startswith(EACH) for part in parts[1:]):
+        return "has a dot before []"
+    if any(EACH in part and not part.endswith(EACH) for part in parts):
+        return "has a name right after [], without a dot"
+    return "has white space around a name"
+
+
+def _mended(text: str) -> str:
+    """The path that is likely to be meant."""
+    mended = _QUOTED_KEY.sub(r".\2", _POSITION.sub(EACH, text))
+    mended = _DOTS.sub(".", mended.strip()).strip(".").replace(f".{EACH}", EACH)
+    return re.sub(r"(\[\])(?=[^.\[\]])", r"\1.", mended).strip()
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+# --- The profile ---
+
 _LONE = re.compile(r"[\ud800-\udfff]")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
@@ -48,8 +168,7 @@ def _quoted(text: str) -> str:
 def _no_bare_text(value: Any) -> Any:
     """One text in place of a list is a slip; other values are left for pydantic to judge."""
     if isinstance(value, str):
-        shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
-        raise ValueError(f"is one text, and must be a list: write [{_quoted(shown)}]")
+        raise ValueError(f"is one text, and must be a list: write [{_quoted(_shown(value))}]")
     return value
 
 
@@ -288,3 +407,191 @@ def _problem(item: Any, source: str, lines: Mapping[tuple[str | int, ...], int])
         known = sorted(ToolProfile.model_fields) if len(where) == 1 else ["path", "rows"]
         return Problem(source, line, field, f"unknown field; known are {', '.join(known)}")
     return Problem(source, line, field, item["msg"].removeprefix("Value error, "))
+
+
+# --- Profiles from files ---
+
+
+def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
+    """Read tool profiles from YAML files, one profile a file.
+
+    A profile without a ``name`` takes its file's. No two profiles may claim the same name or alias, because only one
+    of them could ever be found.
+
+    Args:
+        path: a file, or a folder whose ``*.yaml`` and ``*.yml`` files are read in the order of their names. None: the
+            profiles shipped with agentguard.
+
+    Raises:
+        ConfigurationError: where there is no such path, or nothing in it to read.
+        ProfileError: with every problem of every file, each with its file and line.
+
+    >>> [profile.name for profile in load_profiles() if "tavily_search_results_json" in profile.aliases]
+    ['tavily_search']
+    """
+    return [profile for profile, _ in read_profiles(path)]
+
+
+def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolProfile, RawFile]]:
+    """Profiles as ``load_profiles`` reads them, each with the file that it stands in and the lines of its fields.
+
+    Raises:
+        ConfigurationError: as ``load_profiles``.
+        ProfileError: as ``load_profiles``.
+    """
+    from agentguard.profile_files import read_profile_files  # with the YAML reader, which few imports need
+
+    files, problems = read_profile_files(path)
+    profiles: list[tuple[ToolProfile, RawFile]] = []
+    claimed: dict[str, str] = {}
+    for file in files:
+        try:
+            profile = parse_profile({"name": file.stem, **file.data}, file.source, file.lines)
+        except ProfileError as error:
+            problems += error.problems
+            continue
+        problems += _claim(profile, file, claimed)
+        profiles.append((profile, file))
+    if problems:
+        raise ProfileError(in_order(problems))
+    return profiles
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems by file and line."""
+    return sorted(problems, key=lambda problem: (problem.source, problem.line or 0))
+
+
+def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> list[ToolProfile]:
+    """The profiles that an engine is given: themselves, or the path where they lie.
+
+    Raises:
+        ConfigurationError: for anything else, or a path with nothing to read.
+        ProfileError: as ``load_profiles``.
+    """
+    if given is None:
+        return []
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return load_profiles(given)
+    profiles = list(given)
+    for profile in profiles:
+        if not isinstance(profile, ToolProfile):
+            raise ConfigurationError(f"profiles must be a path or ToolProfiles, not {type(profile).__name__}s")
+    return profiles
+
+
+def line_of(file: RawFile, key: tuple[str | int, ...]) -> int | None:
+    """The line of a key path, or of the nearest above it."""
+    return next((file.lines[key[:k]] for k in range(len(key), -1, -1) if key[:k] in file.lines), None)
+
+
+def _claim(profile: ToolProfile, file: RawFile, claimed: dict[str, str]) -> list[Problem]:
+    """Enter the profile's names as claimed, and report those that another file claimed before."""
+    problems = []
+    for name, key in _names(profile):
+        holder = claimed.setdefault(name, file.source)
+        if holder != file.source:
+            message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
+            problems.append(Problem(file.source, line_of(file, key), ".".join(map(str, key)), message))
+    return problems
+
+
+def _names(profile: ToolProfile) -> list[tuple[str, tuple[str | int, ...]]]:
+    """Each name that the profile claims, with the key path that it stands under."""
+    return [(profile.name, ("name",)), *((alias, ("aliases", k)) for k, alias in enumerate(profile.aliases))]
+
+
+MAX_CACHED = 10_000
+MAX_CACHED_LENGTH = 256  # characters; a longer name is looked up afresh each time, so the cache stays small
+
+_Pattern = tuple[tuple[str, ...], ToolProfile]  # the text between the stars, and whose it is
+
+
+class ProfileIndex:
+    """Finds the profile of a tool by name: exact name first, then alias, then the patterns.
+
+    A name or alias with ``*`` is a pattern, in which ``*`` stands for any run of characters, also an empty one, and
+    every other character for itself. Where several patterns match, the one with the most characters besides ``*``
+    wins; between equals the one added last. Case counts. Safe to share between threads.
+
+    >>> index = ProfileIndex([ToolProfile(name="search", aliases=["search_*", "*_news"])])
+    >>> index.add(ToolProfile(name="search_new*"))
+    >>> [found.name if (found := index.find(tool)) else None for tool in ("search", "search_news", "Search")]
+    ['search', 'search_new*', None]
+    """
+
+    def __init__(self, profiles: Iterable[ToolProfile] = ()) -> None:
+        """Start from these profiles; more can be added."""
+        self._lock = forks.lock(forks.Rank.LEAF)
+        self._profiles: dict[str, ToolProfile] = {}
+        self._aliases: dict[str, ToolProfile] = {}
+        self._patterns: tuple[_Pattern, ...] = ()
+        self._cache: dict[str, ToolProfile | None] = {}
+        for profile in profiles:
+            self.add(profile)
+
+    def add(self, profile: ToolProfile) -> None:
+        """Add a profile; it replaces one of the same name, and takes over the aliases that it shares with others."""
+        with self._lock:
+            if profile.name in self._profiles:
+                kept = [other for other in self._profiles.values() if other.name != profile.name]
+                rebuilt = ProfileIndex([*kept, profile])
+                self._profiles, self._aliases = rebuilt._profiles, rebuilt._aliases
+                self._patterns = rebuilt._patterns
+            else:
+                self._profiles[profile.name] = profile
+                self._aliases.update((alias, profile) for alias in profile.aliases if "*" not in alias)
+                names = [name for name in (profile.name, *profile.aliases) if "*" in name]
+                patterns = [(tuple(name.split("*")), profile) for name in names]
+                # Sorting is stable: of patterns equally long, the ones put in front stay in front.
+                self._patterns = tuple(sorted((*patterns, *self._patterns), key=_specificity))
+            # A new object, last of all: a lookup that began before this line writes into the old one.
+            self._cache = {}
+
+    def find(self, tool: str) -> ToolProfile | None:
+        """The profile of a tool, or None where none matches. Costs one dictionary lookup for a name seen before."""
+        cache = self._cache
+        try:
+            return cache[tool]
+        except KeyError:
+            found = self._profiles.get(tool) or self._aliases.get(tool)
+        if found is None:
+            found = next((profile for pieces, profile in self._patterns if _matches(tool, pieces)), None)
+        if len(tool) <= MAX_CACHED_LENGTH:
+            if len(cache) >= MAX_CACHED:
+                cache.clear()
+            cache[tool] = found
+        return found
+
+    def __iter__(self) -> Iterator[ToolProfile]:
+        """The profiles, in the order of their addition."""
+        return iter(tuple(self._profiles.values()))
+
+    def __len__(self) -> int:
+        """The number of profiles."""
+        return len(self._profiles)
+
+
+def _specificity(pattern: _Pattern) -> int:
+    """Minus the number of characters besides ``*``: the most specific pattern sorts first."""
+    return -sum(map(len, pattern[0]))
+
+
+def _matches(tool: str, pieces: tuple[str, ...]) -> bool:
+    """The text between the stars occurs in order; the first piece at the start, the last at the end.
+
+    Taking the earliest place for each piece is enough, so nothing is ever tried twice.
+
+    >>> _matches("get_weather_now", tuple("get_*_n*".split("*")))
+    True
+    """
+    first, *middle, last = pieces
+    if len(tool) < len(first) + len(last) or not tool.startswith(first) or not tool.endswith(last):
+        return False
+    position, end = len(first), len(tool) - len(last)
+    for piece in middle:
+        found = tool.find(piece, position, end)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return True

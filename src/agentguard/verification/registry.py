@@ -17,9 +17,8 @@ from .contract import Contract
 from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
 from .method import Method
-from .profile import ToolProfile
-from .profile_index import ProfileIndex
-from .settings import Settings
+from .profile import ProfileIndex, ToolProfile
+from .types import Settings
 
 __all__ = ["Registry", "Remembered", "ToolState", "Warden"]
 

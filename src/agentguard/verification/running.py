@@ -15,14 +15,13 @@ class RunningStats:
     """Welford's running mean and variance over all values, with a circular buffer of the last ``keep`` of them.
 
     ``mean_n = mean_(n-1) + (x - mean_(n-1)) / n`` and ``m2_n = m2_(n-1) + (x - mean_(n-1)) * (x - mean_n)``; the
-    variance is the sample variance ``m2 / (n - 1)``. Two statistics merge exactly, by the pairwise formula.
+    variance is the sample variance ``m2 / (n - 1)``.
 
     Values must be finite; up to 1e150 in magnitude their squares are finite too. Any value is accepted, and none
     makes ``push`` raise, but a NaN or an infinity would stay in the mean for good.
 
-    Sources: B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
-    Technometrics 4 (1962); T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance",
-    The American Statistician 37 (1983).
+    Source: B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
+    Technometrics 4 (1962).
 
     >>> stats = RunningStats()
     >>> for x in (2, 4, 4, 4, 5, 5, 7, 9):
@@ -84,29 +83,6 @@ class RunningStats:
         size = len(self._kept)
         start = max(size - count, 0)
         return tuple(self._kept[(self._next + place) % size] for place in range(start, size))
-
-    def merge(self, later: RunningStats) -> RunningStats:
-        """New statistics over these values followed by ``later``'s, as if all had been pushed in that order.
-
-        The buffer is exact where ``later`` keeps as many values as this one.
-
-        >>> first, second = RunningStats(), RunningStats()
-        >>> first.push(1.0)
-        >>> second.push(3.0)
-        >>> both = first.merge(second)
-        >>> both.n, both.mean, both.variance, both.recent()
-        (2, 2.0, 2.0, (1.0, 3.0))
-        """
-        both = RunningStats(self.keep)
-        both.n = self.n + later.n
-        if both.n:
-            apart = later.mean - self.mean
-            share = later.n / both.n
-            both.mean = self.mean + apart * share
-            both._m2 = self._m2 + later._m2 + apart * apart * self.n * share
-        for x in (*self.recent(), *later.recent()):
-            both._keep(x)
-        return both
 
     def _keep(self, x: float) -> None:
         if len(self._kept) < self.keep:

@@ -17,14 +17,193 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Any, Final, cast
 from zlib import crc32
 
-from .conflicts import contradicted
 from .document import Document
-from .formats import formats_of, is_rigid, is_written_alike
-from .layout import Layout
 from .statistics import Categories, Rate
-from .walk import last_name
+from .walk import Fact, Layout, last_name
 
-__all__ = ["Shape", "facts_of"]
+__all__ = [
+    "NOT_FINITE", "Shape", "contradicted", "facts_of", "formats_of", "is_rigid", "is_written_alike", "no_number",
+    "not_finite", "string_format",
+]  # fmt: skip
+
+NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
+
+RIGID: Final = 8  # strings, all of them numbers with marks between
+MAX_RIGID: Final = 4  # formats of these
+FORMATS_READ: Final = 3  # of the values at one path, until one is a string
+_DATA = re.compile(r"[+-]?9+(?:[^9a]{1,3}9+)+A{0,3}")  # the format of a date, a time, a decimal number, an address
+_RUN = re.compile(r"([9aA])\1+")
+_DIGITS_AND_LETTERS = bytes.maketrans(
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", b"9" * 10 + b"a" * 26 + b"A" * 26
+)
+_NONE: Mapping[str, Categories | None] = {}
+
+
+def string_format(value: str) -> str:
+    """The format of a short string: letters as ``a`` and ``A``, digits as ``9``, the rest as it is.
+
+    >>> string_format("HAT069"), string_format("2024-05-20")
+    ('AAA999', '9999-99-99')
+    """
+    # As bytes, by a table of 256, in a third of the time; the bytes of what is not ASCII stand for themselves there.
+    text = value[:32].encode("utf-8", "surrogatepass")
+    return text.translate(_DIGITS_AND_LETTERS).decode("utf-8", "surrogatepass")
+
+
+def not_finite(document: Document) -> dict[str, str]:
+    """The paths at which a number is none, and the name of what it is: ``NaN``, ``Infinity`` or ``-Infinity``.
+
+    >>> from agentguard.verification.document import read
+    >>> not_finite(read({"price": float("nan"), "sold": 7}))
+    {'price': 'NaN'}
+    """
+    if document.not_finite is None:
+        found: dict[str, str] = {}
+        if document.layout is not None and b"null" in document.text:  # as which JSON writes such a number
+            for path in document.layout.numbers:
+                for value in document.leaves[path]:
+                    if type(value) is float and not math.isfinite(value):
+                        found[path] = NOT_FINITE[0] if math.isnan(value) else NOT_FINITE[1 if value > 0.0 else 2]
+                        break
+        document.not_finite = found
+    return document.not_finite
+
+
+def formats_of(document: Document, known: Mapping[str, Categories | None] = _NONE) -> dict[str, str]:
+    """The format of the first string at each path, but for the paths of free text: those for which None is known.
+
+    A number that is none has its name as a format. Worked out once for a document, with what is known then.
+    """
+    if document.formats is None:
+        leaves = document.leaves
+        document.formats = {}
+        strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
+        for path in strings:
+            if path in known and known[path] is None:
+                continue
+            values = leaves[path]
+            value = values[0]
+            if type(value) is not str:
+                value = next((other for other in values[1:FORMATS_READ] if type(other) is str), None)
+            if value is not None:
+                document.formats[path] = string_format(value)
+        document.formats.update(not_finite(document))
+    return document.formats
+
+
+def built(format_: str) -> str:
+    """How a string of this format is built, whatever the lengths of its numbers and words.
+
+    >>> built("9999-99-99A99:99:99A"), built("9-9-9A99:99:99A")
+    ('9-9-9A9:9:9A', '9-9-9A9:9:9A')
+    """
+    return _RUN.sub(r"\1", format_)
+
+
+def is_written_alike(format_: str, known_formats: Iterable[str]) -> bool:
+    """As a known one, or more or less precise: hours added to a date, parts of a second, a time zone."""
+    build = built(format_).rstrip("A")
+    for known in known_formats:
+        other = built(known).rstrip("A")
+        if build == other:
+            return True
+        shorter, longer = (build, other) if len(build) < len(other) else (other, build)
+        if longer.startswith(shorter) and (len(shorter) > 2 or longer == "9.9"):
+            return True
+    return False
+
+
+def is_rigid(formats: Categories) -> bool:
+    """All of these strings, eight or more, are numbers with marks between, in at most four formats."""
+    known = formats.counts
+    return formats.total >= RIGID and len(known) <= MAX_RIGID and all(_DATA.fullmatch(format_) for format_ in known)
+
+
+# --- Contradictions: another type than before, or a value for a structure ---
+#
+# A new field beside the old ones is what interfaces come by. A field that was a number in all of ``n`` results and is a
+# string now is something else: before it happened, its chance in the next genuine result is put at
+# ``(0 + 1/2) / (n + 3/2)``, and how often such things do happen in this tool's genuine calls is left to the signal's
+# recalibration. Null says that there is no value, and contradicts nothing. NaN and the infinities are of the type of
+# numbers and are none: such a value where there were ``n`` numbers, ``k`` of them of that sort, has the chance
+# ``(k + 1/2) / (n + 3/2)``.
+
+_SCALARS: tuple[type, ...] = (float, str, bool)
+
+
+def contradicted(new: Iterable[Fact], missing: Iterable[Fact], known: Mapping[Fact, int]) -> tuple[int, str]:
+    """In how many results a path had what it has not now, and the path; (0, "") without a contradiction.
+
+    Args:
+        new: what was never seen.
+        missing: what most results have and this one has not.
+        known: how many results had what.
+
+    >>> contradicted([("price", str)], [("price", float)], {("price", float): 40})
+    (40, 'price')
+    >>> contradicted([("price.amount", float)], [("price", float)], {("price", float): 40})
+    (40, 'price')
+    >>> contradicted([("currency", str)], [], {("price", float): 40})
+    (0, '')
+    """
+    most, where = 0, ""
+    gone = set(missing)
+    for path, kind in new:
+        seen, at = 0, path
+        for other in _SCALARS:
+            if other is not kind and kind is not type(None):
+                seen = max(seen, known.get((path, other), 0))
+        if not seen:
+            seen, at = _was_scalar(path, gone, known)
+        if not seen and kind is not type(None):
+            seen, at = _was_structure(path, gone, known), path
+        if seen > most or (seen == most and seen and at < where):
+            most, where = seen, at
+    return most, where
+
+
+def no_number(
+    document: Document, known: Mapping[Fact, int], formats: Mapping[str, Categories | None]
+) -> tuple[float, str]:
+    """The chance of the most unusual NaN or infinity among the numbers of a result, and its path; (1, "") without.
+
+    Args:
+        document: the result.
+        known: how many results had what.
+        formats: by path, how values there were written.
+    """
+    least, where = 1.0, ""
+    for path in not_finite(document):
+        numbers, written = known.get((path, float), 0), formats.get(path)
+        such = 0 if written is None else sum(written.counts.get(name, 0) for name in NOT_FINITE)
+        p = min((such + 0.5) / (numbers + 1.5), 1.0)
+        if numbers and p < least:
+            least, where = p, path
+    return least, where
+
+
+def _was_scalar(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> tuple[int, str]:
+    """The new path lies within what used to be a scalar, or an element of a list of scalars."""
+    end = len(path)
+    while end > 0:
+        end = max(path.rfind(".", 0, end), path.rfind("[]", 0, end))
+        if end <= 0:
+            break
+        above = path[:end]
+        for kind in _SCALARS:
+            if (above, kind) in gone or ("[]" in above and (above, kind) in known):
+                return known.get((above, kind), 0), above  # other elements of a list still have it
+    return 0, path
+
+
+def _was_structure(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> int:
+    """A scalar stands where an object or a list used to."""
+    seen, length = 0, len(path)
+    for below, kind in gone:
+        if len(below) > length and below[length] in ".[" and below.startswith(path):
+            seen = max(seen, known.get((below, kind), 0))
+    return seen
+
 
 MAX_FACTS: Final = 600
 MAX_WORDS: Final = 40
@@ -39,7 +218,7 @@ MAX_TRAITS: Final = 6  # of what is new, and of what is missing, by which calls 
 MAX_NAMES: Final = 1_500  # of all orders of keys together
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
-Fact = Hashable
+AnyFact = Hashable  # a path with a type, or a word
 
 
 def _nothing(name: str) -> bool:
@@ -47,7 +226,7 @@ def _nothing(name: str) -> bool:
     return False
 
 
-def facts_of(document: Document) -> Set[Fact]:
+def facts_of(document: Document) -> Set[AnyFact]:
     """What a result says about its own form.
 
     >>> from agentguard.verification.document import read
@@ -99,7 +278,7 @@ class Shape:
         return self._surprise(document, facts_of(document), asked)
 
     def _surprise(
-        self, document: Document, facts: Set[Fact], asked: Callable[[str], bool] = _nothing
+        self, document: Document, facts: Set[AnyFact], asked: Callable[[str], bool] = _nothing
     ) -> tuple[float, float, str, tuple[str, ...]]:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
@@ -169,7 +348,7 @@ class Shape:
                     found.setdefault(above, set()).add(fact)
         return {path: frozenset(facts) for path, facts in found.items()}
 
-    def _is_free(self, fact: Fact) -> bool:
+    def _is_free(self, fact: AnyFact) -> bool:
         """The fact is of a key that is data: a key of a map."""
         if not isinstance(fact, tuple):
             return False
@@ -191,7 +370,7 @@ class Shape:
             return 0.0, "", ""
         return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results", where
 
-    def _nulled(self, new: Iterable[Fact], facts: Set[Fact]) -> tuple[int, str]:
+    def _nulled(self, new: Iterable[AnyFact], facts: Set[AnyFact]) -> tuple[int, str]:
         """In how many results a path had a value that is null now for the first time, and the path; (0, "")."""
         for fact in new:
             if isinstance(fact, tuple) and fact[1] is type(None) and not fact[0].endswith("[]"):
@@ -258,7 +437,9 @@ class Shape:
                 self._as_usual.clear()
             self._as_usual.add(layout)
 
-    def absorb(self, results: int, facts: Mapping[Fact, int], keys: Iterable[tuple[str, tuple[str, ...], int]]) -> None:
+    def absorb(
+        self, results: int, facts: Mapping[AnyFact, int], keys: Iterable[tuple[str, tuple[str, ...], int]]
+    ) -> None:
         """Count results that were seen elsewhere: how many have each fact, and each order of keys at a path."""
         self._add_up()
         for fact, times in facts.items():
@@ -279,7 +460,7 @@ class Shape:
         self._usual_within = self._within()
         self._rigid = tuple(path for path, formats in self.formats.items() if formats and is_rigid(formats))
 
-    def _learn(self, document: Document, facts: Set[Fact]) -> None:
+    def _learn(self, document: Document, facts: Set[AnyFact]) -> None:
         known = self.facts
         if self._added_up:
             self._novel.push(any(fact not in known for fact in facts))
@@ -332,7 +513,7 @@ def _is_map(keys: Categories) -> bool:
     return distinct >= MAP_FORMS and (distinct * 6 >= keys.total or distinct >= 4 * MAP_FORMS)
 
 
-def _lies_below(fact: Fact, emptied: list[str]) -> bool:
+def _lies_below(fact: AnyFact, emptied: list[str]) -> bool:
     """The fact is of the elements of a list that is empty here."""
     return isinstance(fact, tuple) and any(fact[0].startswith(path) for path in emptied if path.endswith("[]"))
 
@@ -342,7 +523,7 @@ def _mark(value: Any) -> str:
     return f"{crc32(repr(value).encode()):08x}"
 
 
-def _say(fact: Fact) -> str:
+def _say(fact: AnyFact) -> str:
     if isinstance(fact, tuple):
         path, kind = fact
         return f"{path or 'the value'} as {kind.__name__}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from zlib import crc32
 
-from .remembered import Remembered
+from .walk import Remembered
 
 __all__ = ["COUNT", "Side", "is_word", "mark_of", "normal"]
 

@@ -1,4 +1,4 @@
-"""What lies in a store, tool by tool: an overview, and how a tool is forgotten.
+"""What lies in a store of a tool, and how it is forgotten.
 
 ========== =============================================================== =========================
 what       named                                                           written by
@@ -15,7 +15,6 @@ Everything is read a few tools at a time: a store of any size is looked through 
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -24,20 +23,17 @@ from agentguard.stores import Counts, Document, Store
 
 from .audit import AUDIT
 from .census import field
-from .fleet import sayable
-from .persistence import FEEDBACK, document_name
+from .persistence import FEEDBACK, document_name, sayable
 
 __all__ = [
-    "DAMAGED", "MODES", "AuditTally", "Calls", "LabelTally", "Learned", "Overview", "Place", "ToolOverview", "audit_of",
-    "batches", "calls_of", "counts_of", "documents_of", "experience_of", "labels_of", "met_tools", "overview",
-    "place_of", "require", "sayable",
+    "DAMAGED", "MODES", "Calls", "LabelTally", "Place", "Reset", "batches", "calls_in", "calls_of", "counts_of",
+    "documents_of", "labels_in", "labels_of", "met_tools", "place_of", "require", "reset", "sayable",
 ]  # fmt: skip
 
 MODES: Final = ("calibrated", "reference")
 DAMAGED: Final = "damaged:"
 AT_ONCE: Final = 20  # tools, of which documents or counts are held at one time
 NEAREST: Final = 3
-_RECORDS: Final = {"~ToolMemory": "count", "~Baseline": "calls", "~Pool": "results"}
 _CALLS, _ERRORS = field("calls"), field("errors")
 
 
@@ -72,19 +68,6 @@ def batches(names: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-class Learned(NamedTuple):
-    """One mode's document of a tool, or (without a tool's name) of all tools together.
-
-    Attributes:
-        results: results that it rests on; None where that cannot be read.
-        size: bytes of JSON.
-    """
-
-    mode: str
-    results: int | None
-    size: int
-
-
 class Calls(NamedTuple):
     """What was counted of a tool: calls, and those with an error, in the hours since the epoch that the store keeps."""
 
@@ -98,93 +81,6 @@ class LabelTally(NamedTuple):
 
     fabricated: int = 0
     genuine: int = 0
-
-
-class AuditTally(NamedTuple):
-    """Records of verdicts on a tool, and when the latest was made, in seconds since the epoch."""
-
-    records: int = 0
-    latest: float = 0.0
-
-
-class ToolOverview(NamedTuple):
-    """What a store holds of one tool."""
-
-    tool: str
-    learned: tuple[Learned, ...]
-    counted: Calls
-    labels: LabelTally
-    audit: AuditTally
-
-
-class Overview(NamedTuple):
-    """What a store holds.
-
-    Attributes:
-        tools: by name.
-        shared: what all tools of a mode have in common.
-        damaged: names of documents that an engine could not read and put aside.
-        others: names of documents that are none of an engine's.
-        unreadable: events of the log of feedback that are neither a label nor a reset.
-    """
-
-    tools: tuple[ToolOverview, ...]
-    shared: tuple[Learned, ...]
-    damaged: tuple[str, ...]
-    others: tuple[str, ...]
-    unreadable: int
-
-
-def overview(store: Store) -> Overview:
-    """What a store holds, tool by tool.
-
-    Raises:
-        StoreError: where it cannot be read.
-
-    >>> from agentguard.stores import MemoryStore
-    >>> store = MemoryStore()
-    >>> _ = store.append("feedback", {"tool": "search", "was_hallucination": True})
-    >>> [(found.tool, found.labels.fabricated) for found in overview(store).tools]
-    [('search', 1)]
-    """
-    names = store.names()
-    places = [(name, place_of(name)) for name in names]
-    learned: dict[str, list[Learned]] = {}
-    shared: list[Learned] = []
-    for batch in batches(name for name, place in places if place is not None):
-        for name, document in store.load(batch).items():
-            place = place_of(name)
-            if place is not None:
-                found = experience_of(place.mode, document)
-                (shared if place.tool is None else learned.setdefault(place.tool, [])).append(found)
-    labels, unreadable = _labels(store)
-    audit = _audit(store)
-    counted = {tool: _calls(hours) for tool, hours in counts_of(store, {*learned, *labels, *audit})}
-    tools = tuple(
-        ToolOverview(
-            tool,
-            tuple(sorted(learned.get(tool, ()))),
-            counted.get(tool, Calls()),
-            labels.get(tool, LabelTally()),
-            audit.get(tool, AuditTally()),
-        )
-        for tool in sorted({*learned, *labels, *audit, *counted})
-    )
-    damaged = tuple(name for name in names if name.startswith(DAMAGED))
-    others = tuple(name for name, place in places if place is None and not name.startswith(DAMAGED))
-    return Overview(tools, tuple(shared), damaged, others, unreadable)
-
-
-def experience_of(mode: str, document: Document) -> Learned:
-    """How much a document rests on, without reading all of it."""
-    learned = document.get("learned")
-    results = None
-    if isinstance(learned, Mapping):
-        for record, counter in _RECORDS.items():
-            body = learned.get(record)
-            if isinstance(body, Mapping) and isinstance(body.get(counter), int):
-                results = body[counter]
-    return Learned(mode, results, len(json.dumps(document, separators=(",", ":"))))
 
 
 def documents_of(store: Store, tool: str) -> dict[str, Document]:
@@ -218,12 +114,14 @@ def _by_tool(hours: Mapping[int, Counts]) -> dict[str, dict[int, Mapping[str, in
     return found
 
 
-def _calls(hours: Mapping[int, Mapping[str, int]]) -> Calls:
+def calls_in(hours: Mapping[int, Mapping[str, int]]) -> Calls:
+    """The calls in a tool's counts by hour."""
     by_hour = {hour: (fields.get(_CALLS, 0), fields.get(_ERRORS, 0)) for hour, fields in sorted(hours.items())}
     return Calls(sum(calls for calls, _ in by_hour.values()), sum(errors for _, errors in by_hour.values()), by_hour)
 
 
-def _labels(store: Store) -> tuple[dict[str, LabelTally], int]:
+def labels_in(store: Store) -> tuple[dict[str, LabelTally], int]:
+    """The labels of each tool since they were last reset, and how many events are neither a label nor a reset."""
     found: dict[str, LabelTally] = {}
     unreadable = 0
     for record in store.events(FEEDBACK):
@@ -240,37 +138,24 @@ def _labels(store: Store) -> tuple[dict[str, LabelTally], int]:
     return found, unreadable
 
 
-def _audit(store: Store) -> dict[str, AuditTally]:
-    found: dict[str, AuditTally] = {}
-    for record in store.events(AUDIT):
-        tool = record.event.get("tool")
-        if isinstance(tool, str):
-            before = found.get(sayable(tool), AuditTally())
-            found[sayable(tool)] = AuditTally(before.records + 1, max(before.latest, record.at))
-    return found
-
-
 def labels_of(store: Store, tool: str) -> LabelTally:
     """A tool's labels since they were last reset."""
-    return _labels(store)[0].get(sayable(tool), LabelTally())
-
-
-def audit_of(store: Store, tool: str) -> AuditTally:
-    """The audit records of a tool."""
-    return _audit(store).get(sayable(tool), AuditTally())
+    return labels_in(store)[0].get(sayable(tool), LabelTally())
 
 
 def calls_of(store: Store, tool: str) -> Calls:
     """What was counted of a tool."""
     name = sayable(tool)
-    return _calls({hour: counts[name] for hour, counts in store.counts([name]).items()})
+    return calls_in({hour: counts[name] for hour, counts in store.counts([name]).items()})
 
 
 def met_tools(store: Store) -> set[str]:
     """The names of all tools of which a store holds anything besides counts."""
     places = map(place_of, store.names())
     learned = {place.tool for place in places if place is not None and place.tool is not None}
-    return learned | _labels(store)[0].keys() | _audit(store).keys()
+    tools = (record.event.get("tool") for record in store.events(AUDIT))
+    audited = {sayable(tool) for tool in tools if isinstance(tool, str)}
+    return learned | labels_in(store)[0].keys() | audited
 
 
 def require(store: Store, tools: Sequence[str]) -> None:
@@ -290,3 +175,44 @@ def require(store: Store, tools: Sequence[str]) -> None:
             near = difflib.get_close_matches(sayable(tool), sorted(known), n=NEAREST)
             hint = f"near it: {', '.join(map(repr, near))}" if near else f"it knows {len(known):,} tools"
             raise DataError(f"the store holds nothing of a tool named {tool!r}; {hint}")
+
+
+class Reset(NamedTuple):
+    """What was forgotten of a tool: documents, calls in its counts, and labels (0 where they were kept)."""
+
+    tool: str
+    documents: int
+    calls: int
+    labels: int
+
+
+def reset(store: Store, tool: str, *, labels: bool = False) -> Reset:
+    """Forget what was learned of a tool, in every mode. Engines on the store drop it at their next flush.
+
+    Audit records stay: they are what happened. So do labels, unless they are to be forgotten too.
+
+    Raises:
+        DataError: where the store holds nothing of the tool.
+        StoreError: where it cannot be written.
+    """
+    require(store, [tool])
+    documents = documents_of(store, tool)
+    written = [str(document["tool"]) for document in documents.values() if isinstance(document.get("tool"), str)]
+    tool = written[0] if written else tool  # as the engine knows it, where the name had to be written otherwise
+    calls = calls_of(store, tool).calls
+    forgotten = labels_of(store, tool) if labels else ()
+    _forget(store, tool)
+    store.append(FEEDBACK, {"reset": tool, "labels": labels})
+    _forget(store, tool)  # an engine that had not yet read of the reset may have saved the tool again
+    return Reset(tool, len(documents), calls, sum(forgotten))
+
+
+def _forget(store: Store, tool: str) -> None:
+    own = [damaged + document_name(mode, tool) for mode in MODES for damaged in ("", DAMAGED)]
+    counted = sayable(tool)
+    # Counts are forgotten by the tool's name, and with them a document of that name: of a tool named "calibrated"
+    # that would be what all tools have in common.
+    namesakes = {} if counted in own else store.load([counted])
+    store.forget([*own, counted])
+    if namesakes:
+        store.save(namesakes)

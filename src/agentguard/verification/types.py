@@ -1,4 +1,4 @@
-"""The records that cross the engine's border: a call goes in, signals and a verdict come out.
+"""The records that cross the engine's border: a call goes in, signals and a verdict come out; and what it is set by.
 
 They are named tuples, not dataclasses: one verdict carries a dozen signals, and a frozen dataclass costs four
 times as much to build. Both are immutable, which is what matters here.
@@ -6,12 +6,19 @@ times as much to build. Both are immutable, which is what matters here.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-__all__ = ["Feedback", "SignalResult", "ToolCall", "Verdict", "VerificationResult", "VerificationTier"]
+from agentguard.errors import ConfigurationError
+
+__all__ = [
+    "SEVERITY", "UNREAD", "VERDICTS", "Feedback", "NotLookedAt", "Settings", "SignalResult", "ToolCall", "Verdict",
+    "VerdictCounts", "VerificationResult", "VerificationTier", "as_written", "is_ratio", "not_looked_at", "probability",
+]  # fmt: skip
 
 Verdict = Literal["accept", "flag", "block"]
 
@@ -177,3 +184,128 @@ class Feedback(NamedTuple):
 
     counted: bool
     note: str = ""
+
+
+VERDICTS: Final[tuple[Verdict, ...]] = ("accept", "flag", "block")
+"""From the mildest on; the fields of ``VerdictCounts``."""
+
+SEVERITY: Final[Mapping[Verdict, int]] = {verdict: place for place, verdict in enumerate(VERDICTS)}
+
+
+class VerdictCounts(NamedTuple):
+    """How many calls got which verdict.
+
+    >>> counts = VerdictCounts(accept=90, flag=4)
+    >>> counts.calls, counts.suspects, counts.worst
+    (94, 4, 'flag')
+    """
+
+    accept: int = 0
+    flag: int = 0
+    block: int = 0
+
+    @property
+    def calls(self) -> int:
+        """All of them."""
+        return self.accept + self.flag + self.block
+
+    @property
+    def suspects(self) -> int:
+        """Flagged and blocked ones."""
+        return self.flag + self.block
+
+    @property
+    def worst(self) -> Verdict:
+        """The gravest verdict that was given at all."""
+        return "block" if self.block else "flag" if self.flag else "accept"
+
+
+#: The trait of a signal of what could not be looked at: a result too large or too deep for it, a search without an end.
+#: The signal does not apply then, for it is no evidence that the result is fabricated, and says what was not looked at.
+#: What becomes of the verdict is for ``verdict.least_verdict`` to say.
+UNREAD: Final = "not looked at"
+
+
+class NotLookedAt(Exception):
+    """A declaration could not be held against a result; the text says why."""
+
+
+def not_looked_at(name: str, tier: VerificationTier, why: str, group: str = "") -> SignalResult:
+    """The signal of a declaration that could not be held against the result.
+
+    >>> not_looked_at("schema_mismatch", VerificationTier.TIER_0, "larger than max_bytes").detail
+    'not looked at: larger than max_bytes'
+    """
+    return SignalResult(name, False, False, 0.0, 1.0, None, tier, f"{UNREAD}: {why}", group, (UNREAD,))
+
+
+_MOST: Final = sys.float_info.max
+_LONG: Final = 1_000  # bits
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The thresholds in force for a tool.
+
+    Probabilities in (0, 1], the prior in (0, 1); likelihood ratios by signal name, in (0, inf).
+    """
+
+    prior: float = 0.15
+    accept_below: float = 0.2
+    block_at: float = 0.5
+    max_false_block_rate: float = 0.01
+    likelihood_ratios: Mapping[str, float] = field(default_factory=dict)
+
+    def changed(self, **changes: Any) -> Settings:
+        """These settings with changes; ratios are added to those that stand.
+
+        Raises:
+            ConfigurationError: naming the setting that is out of range.
+        """
+        for name, value in changes.items():
+            if name != "likelihood_ratios":
+                changes[name] = probability(name, value, high_open=name == "prior")
+        if "likelihood_ratios" in changes:
+            for signal, ratio in changes["likelihood_ratios"].items():
+                if not is_ratio(ratio):
+                    said = f"likelihood_ratios[{as_written(signal)}] must be a positive number, not {as_written(ratio)}"
+                    raise ConfigurationError(said)
+            changes["likelihood_ratios"] = {**self.likelihood_ratios, **changes["likelihood_ratios"]}
+        settings = replace(self, **changes)
+        if settings.accept_below > settings.block_at:
+            raise ConfigurationError(
+                f"accept_below ({settings.accept_below}) must not be above block_at ({settings.block_at})"
+            )
+        return settings
+
+
+def probability(name: str, value: Any, *, low_open: bool = True, high_open: bool = False) -> float:
+    """The value as a float where it is a probability, else a ``ConfigurationError`` that names it."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not usable or not 0 <= value <= 1 or (low_open and value == 0) or (high_open and value == 1):
+        interval = f"{'(' if low_open else '['}0, 1{')' if high_open else ']'}"
+        raise ConfigurationError(f"{name} must be a number in {interval}, not {as_written(value)}")
+    return float(value)
+
+
+def is_ratio(value: Any) -> bool:
+    """A positive number that a float can hold.
+
+    >>> is_ratio(11.3), is_ratio(0), is_ratio(10**400)
+    (True, False, False)
+    """
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= _MOST
+
+
+def as_written(value: Any) -> str:
+    """A faulty value in a message. Python does not write out integers without end, wherever they stand in it.
+
+    >>> as_written("0.1"), as_written(-(10**5000)), as_written([10**5000])
+    ("'0.1'", 'an integer of 16,610 bits', 'a list that cannot be written out')
+    """
+    if isinstance(value, int) and value.bit_length() > _LONG:
+        return f"an integer of {value.bit_length():,} bits"
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be written out"

@@ -1,4 +1,4 @@
-"""A nested value as leaves by path: the one walk over a result that all checks share.
+"""A nested value as leaves by path: the one walk over a result that all checks share; and the layout that it has.
 
 A path names a place in the result's structure, not in one result: list positions are ``[]`` and digits in keys are
 ``#``, so that ``{"rows": [{"id": 1}]}`` has the path ``rows[].id`` and ``{"card_12": 1}`` has ``card_#``.
@@ -8,14 +8,63 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
-from .remembered import Remembered
+from agentguard import forks
 
-__all__ = ["Form", "Typed", "Walk", "child_path", "last_name"]
+from .canonical import digest
+
+__all__ = ["Form", "Layout", "Remembered", "Typed", "Walk", "child_path", "last_name", "layout_of", "text_layout_of"]
+
+Value = TypeVar("Value")
+
+
+class Remembered(Generic[Value]):
+    """Values by key. Thread-safe.
+
+    Args:
+        room: the weight that all values may have together; one that takes more than a hundredth is not remembered.
+
+    >>> squares: Remembered[int] = Remembered(room=300)
+    >>> for n in range(200):
+    ...     squares.put(n, n * n, weight=2)
+    >>> squares.get(199), squares.get(0), len(squares)
+    (39601, None, 150)
+    """
+
+    __slots__ = ("_lock", "_room", "_share", "_values", "_weights")
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._share = room // 100
+        self._values: dict[Any, Value] = {}
+        self._weights: dict[Any, int] = {}
+        self._lock = forks.lock(forks.Rank.LEAF)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Any) -> Value | None:
+        return self._values.get(key)
+
+    def put(self, key: Any, value: Value, weight: int) -> None:
+        """Remember a value, and forget the oldest ones as far as it needs their room."""
+        if weight > self._share:
+            return
+        with self._lock:
+            if key in self._values:
+                return
+            self._values[key] = value
+            self._weights[key] = weight
+            self._room -= weight
+            while self._room < 0:
+                oldest = next(iter(self._values))
+                del self._values[oldest]
+                self._room += self._weights.pop(oldest)
+
 
 MAX_LEAVES: Final = 1_500
 MAX_KEYS: Final = 200
@@ -258,3 +307,93 @@ def last_name(path: str) -> str:
     'items'
     """
     return path[path.rfind(".") + 1 :].removesuffix("[]")
+
+
+# --- Layouts ---
+#
+# A tool's results have one of a few layouts: which objects with which keys, which types at which path. Everything that
+# can be said from the layout alone is said here, once, so that a check goes straight to the values it is about.
+
+MAX_PATHS: Final = 10_000  # of all layouts that are remembered
+DEEPEST_NAMED: Final = 1  # dots in the path of a value that an argument of the same name is held against
+
+_INNER = frozenset({dict, list})
+_PLAIN = frozenset({str, float, bool, type(None), dict, list})
+
+#: A path, and the type of a value there; integers and floats are one type, since JSON does not tell 20 from 20.0.
+Fact = tuple[str, type[Any]]
+
+
+class Layout:
+    """One layout. Equal layouts are, as a rule, one object: compare and hash by identity.
+
+    Attributes:
+        described: what ``layout_of`` was given.
+        forms: each object's path and its keys in order.
+        facts: each path with each type below it.
+        is_plain: all values are of JSON's own types.
+        numbers: the paths with numbers.
+        strings: the paths with strings.
+        singles: the paths of numbers and strings outside of lists.
+        named: the paths of the top two levels by the name they end in.
+        outermost: 64 bits of the first object's place and keys; None where it has fewer than two keys.
+    """
+
+    __slots__ = (
+        "_paths",
+        "described",
+        "facts",
+        "forms",
+        "is_plain",
+        "named",
+        "numbers",
+        "outermost",
+        "singles",
+        "strings",
+    )
+
+    def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
+        self.described: tuple[tuple[Form, ...], Typed] = forms, typed
+        self.forms: tuple[Form, ...] = forms
+        self.outermost: int | None = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
+        facts: dict[Fact, None] = {}
+        for paths, kinds in zip(typed[::2], typed[1::2]):
+            if type(paths) is str:
+                facts.update(dict.fromkeys((paths, kind) for kind in kinds))
+            else:
+                facts.update(dict.fromkeys(zip(paths, kinds)))
+        self._paths: int = len(facts)
+        self.is_plain: bool = all(kind in _PLAIN for _, kind in facts)
+        self.facts: frozenset[Fact] = frozenset(fact for fact in facts if fact[1] not in _INNER)
+        self.numbers: tuple[str, ...] = tuple(path for path, kind in facts if kind is float)
+        self.strings: tuple[str, ...] = tuple(path for path, kind in facts if kind is str)
+        self.singles: tuple[str, ...] = tuple(
+            path for path, kind in facts if (kind is float or kind is str) and "[]" not in path
+        )
+        named: dict[str, dict[str, None]] = {}
+        for path, kind in facts:
+            if kind not in _INNER and path.count(".") <= DEEPEST_NAMED:
+                named.setdefault(last_name(path), {})[path] = None
+        self.named: dict[str, tuple[str, ...]] = {name: tuple(paths) for name, paths in named.items()}
+
+    def __len__(self) -> int:
+        """How many paths, a path with two types counted twice: what the layout takes of memory."""
+        return self._paths
+
+
+def layout_of(forms: Iterable[Form], typed: Sequence[Any]) -> Layout:
+    """The layout of what a walk has met: its forms, then paths and types by turns (see ``Walk.typed``)."""
+    described = tuple(forms), tuple(typed)
+    layout = _known.get(described)
+    if layout is None:
+        layout = Layout(*described)
+        _known.put(described, layout, weight=len(layout) + 1)
+    return layout
+
+
+_known: Remembered[Layout] = Remembered(room=MAX_PATHS)
+
+
+def text_layout_of(forms: Iterable[Form], leaves: Mapping[str, Sequence[Any]]) -> Layout:
+    """The layout of what was read from text, where all values are strings."""
+    return layout_of(forms, (tuple(leaves), (str,) * len(leaves)))

@@ -14,8 +14,7 @@ from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import Document
 from agentguard.verification.evidence import DEFAULT_RATIOS
-from agentguard.verification.types import SignalResult, Verdict, VerificationTier
-from agentguard.verification.unread import not_looked_at
+from agentguard.verification.types import SignalResult, Verdict, VerificationTier, not_looked_at
 
 __all__ = ["CONTENT", "ContentFound", "at_least", "look_through", "to_redact"]
 

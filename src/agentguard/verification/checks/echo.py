@@ -6,9 +6,8 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.declared_echoes import EchoRule, Rows
-from agentguard.verification.types import SignalResult
-from agentguard.verification.unread import not_looked_at
+from agentguard.verification.contract import EchoRule, Rows
+from agentguard.verification.types import SignalResult, not_looked_at
 
 from .base import DeclaredCheck
 

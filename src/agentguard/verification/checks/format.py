@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from agentguard.verification.case import Case
-from agentguard.verification.conflicts import no_number
+from agentguard.verification.shape import no_number
 
 from .base import Finding, LearnedCheck, learned_shape
 

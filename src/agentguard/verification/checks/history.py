@@ -11,7 +11,6 @@ from agentguard.verification.keys import KeyHistory, numbers_of
 from agentguard.verification.types import SignalResult
 
 from .base import Finding, LearnedCheck
-from .moved import furthest_move
 
 __all__ = ["HistoricalInconsistency"]
 
@@ -76,6 +75,6 @@ class HistoricalInconsistency(LearnedCheck):
         traits: tuple[str, ...] = (f"changed {_place(case)}",)
         if document.kind == "empty":
             traits = ("emptied", *traits)
-        _, where = furthest_move(memory, history, numbers_of(document))
+        _, where = memory.furthest_move(history, numbers_of(document))
         said = f"another result than before, most so in {where}" if where else "another result than before"
         return Finding(-math.log(new), said, direct=direct, traits=traits)

@@ -7,36 +7,14 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.clocks import clock_values
-from agentguard.verification.keys import KeyHistory, numbers_of
-from agentguard.verification.statistics import student_t4_tail
+from agentguard.verification.drift import clock_values
+from agentguard.verification.keys import numbers_of
 
 from .base import AS_USUAL, Finding, LearnedCheck
 
-__all__ = ["MovedValue", "furthest_move"]
+__all__ = ["MovedValue"]
 
 WENT_BACK: Final = 0.3  # P(a clock goes back | fabricated or corrupted)
-WITHIN_VARIANCE: Final = 0.1**2
-
-
-def furthest_move(memory: ToolMemory, history: KeyHistory, numbers: dict[str, float]) -> tuple[float, str]:
-    """``-ln p`` of the number that moved most against its level under the same arguments.
-
-    The spread of such moves is pooled over all keys of the tool, and starts at 10%.
-    """
-    furthest, where = 0.0, ""
-    moved = history.moves(numbers)
-    if not moved:
-        return 0.0, ""
-    for path, move in moved:
-        moves = memory.within.get(path)
-        # Against how such moves usually go: a counter moves up each time.
-        away, variance = (move, WITHIN_VARIANCE) if moves is None else (move - moves.mean, moves.variance)
-        t_squared = away * away / variance
-        if t_squared > furthest:
-            furthest, where = t_squared, path
-    least = student_t4_tail(math.sqrt(furthest / (1.0 + 1.0 / history.seen)))
-    return -math.log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), where
 
 
 class MovedValue(LearnedCheck):
@@ -65,7 +43,7 @@ class MovedValue(LearnedCheck):
             traits = (f"clock {case.arguments.key[:6].hex()} {where}",)
             said = f"{where} went back, and has only ever gone forward"
             found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=traits)
-        x, where = furthest_move(memory, history, numbers_of(document))
+        x, where = memory.furthest_move(history, numbers_of(document))
         # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
         x = min(x, 3.0 * math.log(memory.repeats.total + 3.0))
         if x > found.surprise:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from agentguard.verification.case import Case
-from agentguard.verification.types import SignalResult, VerificationTier
-from agentguard.verification.unread import NotLookedAt, not_looked_at
+from agentguard.verification.types import NotLookedAt, SignalResult, VerificationTier, not_looked_at
 
 from .base import DeclaredCheck
 

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.admin import transfer
+from agentguard.admin.overview import overview
+from agentguard.admin.transfer import Export, Imported, contents_of, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Document, MemoryStore
-from agentguard.verification import VerificationEngine, persistence, state_checks
-from agentguard.verification.state import overview
-from agentguard.verification.state_file import Export, Imported, contents_of, import_state
+from agentguard.verification import VerificationEngine, persistence
 
 LABEL = {"tool": "weather", "confidence_score": 0.4, "was_hallucination": True, "call_id": None}
 
@@ -306,7 +307,7 @@ def test_a_faulty_file_is_refused_and_nothing_is_written(name: str) -> None:
 
 
 def test_a_line_beyond_all_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.verification.state_file.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("agentguard.admin.transfer.MAX_LINE_BYTES", 100)
 
     with pytest.raises(DataError, match="line 2: it is longer than 100 bytes"):
         contents_of([LINES[0], b'"' + b"x" * 200 + b'"\n'])
@@ -383,7 +384,7 @@ def test_an_engine_judges_on_whatever_was_taken_in(data: st.DataObject) -> None:
 
 def test_documents_of_an_older_version_are_taken_in_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(persistence, "VERSION", 2)
-    monkeypatch.setattr(state_checks, "VERSION", 2)
+    monkeypatch.setattr(transfer, "VERSION", 2)
     monkeypatch.setitem(persistence.MIGRATIONS, 1, lambda learned: {"~ToolMemory": {"count": learned["results"]}})
     store = MemoryStore()
 

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, exp, expm1
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agentguard.errors import DataError
 from agentguard.stores import Document, Store
+from agentguard.verification.baseline import ToolMemory
+from agentguard.verification.incidents import Incidents
+from agentguard.verification.persistence import FEEDBACK, label_of, learned_in
+from agentguard.verification.pool import Pool
+from agentguard.verification.reference import Baseline
+from agentguard.verification.registry import Registry, Remembered, ToolState
+from agentguard.verification.snapshot import check_record, restore
+from agentguard.verification.state import Place
+from agentguard.verification.statistics import Ring
+from agentguard.verification.types import Settings
 
-from .baseline import ToolMemory
-from .incidents import Incidents
-from .persistence import FEEDBACK, label_of
-from .reference.baseline import Baseline
-from .registry import Registry, Remembered, ToolState
-from .settings import Settings
-from .state import Place
-from .state_checks import restored
-from .statistics import Ring
-
-__all__ = ["FieldShare", "Kind", "Portrait", "RelationShare", "Signal", "feedback_of", "portrait"]
+__all__ = [
+    "FieldShare", "Kind", "Portrait", "RelationShare", "Signal", "feedback_of", "portrait", "restored",
+]  # fmt: skip
 
 QUANTILES: Final = (0.05, 0.5, 0.95, 0.99)
 SURPRISE: Final = 3.0  # nats: p = .05
@@ -104,6 +106,24 @@ class Portrait(NamedTuple):
     kinds: tuple[Kind, ...]
     relations: tuple[RelationShare, ...] = ()
     signals: tuple[Signal, ...] = ()
+
+
+def restored(place: Place, document: Document) -> Any:
+    """The record in a document, anew.
+
+    Raises:
+        DataError: where the document is not of that place, is damaged, or another version's.
+    """
+    learned = learned_in(document)
+    record: Any
+    if place.mode == "reference":
+        if place.tool is None:
+            raise DataError("reference mode learns nothing of all tools together")
+        record = Baseline()
+    else:
+        record = Pool() if place.tool is None else ToolMemory(place.tool, Pool())
+    restore(record, learned, check_record)
+    return record
 
 
 def portrait(mode: str, document: Document) -> Portrait:

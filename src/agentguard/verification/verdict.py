@@ -1,19 +1,50 @@
-"""Why a verdict is not the one that its posterior alone gives, in words for whoever reads the explanation."""
+"""What a verdict is at least, and why it is not the one that its posterior alone gives, in words for its reader.
+
+What nobody could look at is not clean, and a declaration that could not be checked is not kept: the verdict is ``flag``
+at least where fields, a schema, patterns or echoes are declared, or content is to be flagged or redacted; it is
+``block`` where content is to be blocked, and wherever ``on_error`` is ``closed``.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from .calibrated import SURE
 from .case import Case
 from .evidence import breaks_a_declaration
 from .incidents import Settled
 from .method import Decision
-from .types import SignalResult, Verdict
+from .types import SEVERITY, UNREAD, SignalResult, Verdict
 
-__all__ = ["SAID", "graver", "why_not_as_posterior"]
+__all__ = ["SAID", "graver", "least_verdict", "why_not_as_posterior"]
 
-_GRAVITY: Final[dict[Verdict, int]] = {"accept": 0, "flag": 1, "block": 2}
+_DECLARED: Final = ("schema_mismatch", "pattern_mismatch", "echo_mismatch")
+
+
+def least_verdict(case: Case, signals: dict[str, SignalResult]) -> tuple[Verdict, str]:
+    """The mildest verdict that the profile allows, given what could not be looked at; and what that is, in words.
+
+    ``("accept", "")`` where all that is declared was looked at.
+    """
+    least: Verdict = "accept"
+    said: list[str] = []
+    for name in _DECLARED:
+        signal = signals.get(name)
+        if signal is not None and UNREAD in signal.traits:
+            least = "flag"
+            said.append(f"{name} {signal.detail}")
+    actions = case.contract.profile.content
+    if actions and type(case.found) is dict:
+        found: dict[str, Any] = case.found
+        for kind, action in actions.items():
+            if found[kind].unread:
+                least = "block" if action == "block" or least == "block" else "flag"
+                said.append(f"{kind} {found[kind].unread}")
+    if said and case.contract.profile.on_error == "closed":
+        least = "block"
+    return least, "; ".join(said)
+
+
 SAID: Final[dict[Verdict, str]] = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
 
 
@@ -23,7 +54,7 @@ def graver(one: Verdict, other: Verdict) -> Verdict:
     >>> graver("flag", "accept"), graver("flag", "block")
     ('flag', 'block')
     """
-    return one if _GRAVITY[one] >= _GRAVITY[other] else other
+    return one if SEVERITY[one] >= SEVERITY[other] else other
 
 
 def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision: Decision, settled: Settled) -> str:
@@ -55,7 +86,7 @@ def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision:
         usual = "block"
     if verdict == usual:
         return ""
-    if _GRAVITY[verdict] > _GRAVITY[usual]:
+    if SEVERITY[verdict] > SEVERITY[usual]:
         return f"{said}, as the profile asks for what was found in the content"
     but, threshold = (" and not blocked", settings.block_at) if usual == "block" else ("", settings.accept_below)
     return f"{said}{but} although P >= {threshold:g}: {_leniency(case, signals, decision)}"

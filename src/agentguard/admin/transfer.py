@@ -25,16 +25,29 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
+from agentguard.stores.base import Record
+from agentguard.stores.encoding import encode
+from agentguard.verification.audit import AUDIT, MOST_NATS, is_share
+from agentguard.verification.census import MAX_COUNT, added, check_counts, is_count
+from agentguard.verification.changes import CHANGES, read_change_event
+from agentguard.verification.incidents import Incidents
+from agentguard.verification.persistence import FEEDBACK, VERSION, document_name
+from agentguard.verification.snapshot import restore_incidents
+from agentguard.verification.state import batches, counts_of, met_tools, place_of, require, sayable
+from agentguard.verification.types import VERDICTS
 
-from .audit import AUDIT
-from .census import added
-from .changes import CHANGES
-from .count_checks import check_counts, is_count
-from .persistence import FEEDBACK
-from .state import batches, counts_of, met_tools, place_of, require, sayable
-from .state_checks import check_document, check_event
+from .portrait import restored
 
-__all__ = ["MAX_LINE_BYTES", "Contents", "Export", "Imported", "contents_of", "import_state"]
+__all__ = [
+    "MAX_LINE_BYTES",
+    "Contents",
+    "Export",
+    "Imported",
+    "check_document",
+    "check_event",
+    "contents_of",
+    "import_state",
+]
 
 FORMAT: Final = 1
 MAX_LINE_BYTES: Final = (1 << 26) + 4096  # a document has at most 64 MiB
@@ -320,3 +333,79 @@ def _checked(data: Mapping[str, Any]) -> tuple[str, str, Any]:
 
 def _line(data: Mapping[str, Any]) -> bytes:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+
+
+def check_document(name: str, document: Any) -> None:
+    """A document as an engine restores it.
+
+    Raises:
+        DataError: saying what is wrong with it.
+    """
+    place = place_of(name)
+    if place is None or not isinstance(document, Mapping):
+        raise DataError(f"{name[:100]!r} is no document of an engine")
+    version = document.get("version")
+    if type(version) is int and version > VERSION:
+        raise DataError(f"{name!r} has version {version}, this agentguard knows versions up to {VERSION}: upgrade it")
+    tool = document.get("tool")
+    if place.tool is not None and (not isinstance(tool, str) or document_name(place.mode, tool) != name):
+        raise DataError(f"{name!r} is not named by the tool that it is of")
+    try:
+        restored(place, document)
+        if document.get("incidents") is not None:
+            restore_incidents(Incidents(), document["incidents"])
+    except DataError as error:
+        raise DataError(f"{name!r} cannot be used: {error}") from None
+    _check_storable(f"the document {name!r}", document)
+
+
+def check_event(kind: str, event: Any) -> None:
+    """A label, an audit record or an event of a change, as the engine reads it on.
+
+    Raises:
+        DataError: naming the field that is wrong.
+    """
+    if not isinstance(event, Mapping):
+        raise DataError("the content of an event must be an object")
+    if kind == CHANGES:
+        if read_change_event(Record(0, 0.0, event)) is None:
+            raise DataError(f"the content of an event of kind {kind} cannot be used")
+        if event.get("reviews", 0) > MAX_COUNT:
+            raise DataError(f"the field 'reviews' of an event of kind {kind} cannot be used")
+        _check_storable("an event", event)
+        return
+    fired, said, nats = event.get("fired", ()), event.get("said"), event.get("nats")
+    traits, shares = event.get("traits"), ("posterior", "confidence_score", "false_block_p", "prior", "propensity")
+    usable = {
+        "tool": isinstance(event.get("tool"), str),
+        **{
+            name: event.get(name) is None or isinstance(event[name], str)
+            for name in ("call_id", "session_id", "change")
+        },
+        "fired": isinstance(fired, list | tuple) and all(isinstance(name, str) for name in fired),
+        "nats": nats is None or (isinstance(nats, Mapping) and all(map(_is_evidence, nats.values()))),
+        "said": said is None or (isinstance(said, Mapping) and all(isinstance(word, str) for word in said.values())),
+        "traits": traits is None or (isinstance(traits, list | tuple) and all(isinstance(one, str) for one in traits)),
+        **{name: event.get(name) is None or is_share(event[name]) for name in shares},
+    }
+    if kind == FEEDBACK:
+        usable["was_hallucination"] = isinstance(event.get("was_hallucination"), bool)
+    else:
+        for name in ("propensity", "fired", "prior", "nats"):
+            usable[name] = usable[name] and event.get(name) is not None
+        usable["verdict"] = event.get("verdict") in VERDICTS
+    for name, is_usable in usable.items():
+        if not is_usable:
+            raise DataError(f"the field {name!r} of an event of kind {kind} cannot be used")
+    _check_storable("an event", event)
+
+
+def _is_evidence(value: Any) -> bool:
+    return type(value) in (int, float) and bool(-MOST_NATS <= value <= MOST_NATS)
+
+
+def _check_storable(what: str, value: Any) -> None:
+    try:
+        encode(what, value)
+    except StoreError as error:
+        raise DataError(str(error)) from None
