@@ -62,7 +62,7 @@ class Document:
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
         facts, formats, not_finite, numbers, clocks, slotted, bits: worked out on first use, by ``shape.facts_of``,
-            ``formats.formats_of``, ``formats.not_finite``, ``keys.numbers_of``, ``clocks.clock_values``,
+            ``shape.formats_of``, ``shape.not_finite``, ``keys.numbers_of``, ``drift.clock_values``,
             ``Relations.side`` and ``text_anomaly``.
     """
 

@@ -5,7 +5,7 @@ which tool messages are executed results: one without a receipt was never execut
 
 A receipt is text: ``v2.<payload>.<mac>``, the payload base64url JSON of the digests, the mac HMAC-SHA256 (RFC 2104)
 over it. It holds no content: arguments and result stand in it as SHA-256 digests only, of their one text (see
-``signed_form``). All of a value is signed, or none: what JSON cannot say in one way is refused.
+``canonical form`` below). All of a value is signed, or none: what JSON cannot say in one way is refused.
 """
 
 from __future__ import annotations

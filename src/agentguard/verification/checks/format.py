@@ -18,7 +18,7 @@ WARM_UP: Final = 8
 class FormatMismatch(LearnedCheck):
     """What every value at a path had in common, and this one has not.
 
-    See ``conflicts`` for types, NaN and the infinities, and ``formats`` for dates. All are told from what interfaces
+    See ``shape`` for types, NaN, the infinities and dates. All are told from what interfaces
     come by, a new field, and held against how often this tool's genuine calls do such a thing.
     """
 
