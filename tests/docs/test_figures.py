@@ -23,8 +23,8 @@ QUOTED = [
     ("threat-model.md", "and {}% without", r"^\| flagged, templates without \|.*?\|.*?\| (0\.\d+)", "{:.1%}"),
     (
         "threat-model.md",
-        "fell by {} points at worst (agentdojo, cut off)",
-        r"^\| agentdojo \| truncated \| 0\.\d+ \| 0\.\d+ \| -([\d.]+) points",
+        "fell by {} points at worst (agentdojo, another answer)",
+        r"^\| agentdojo \| swapped_args \| 0\.\d+ \| 0\.\d+ \| -([\d.]+) points",
         "{:.1f}",
     ),
 ]
