@@ -57,11 +57,12 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "stale",
-        "An old answer of the same call is told by a clock in it that goes back, by a record that had been replaced, "
-        "or, within a session, by a call in between that nearly always changes it. Without sessions, as the recorded "
-        "rows are asked, most have none of the three. Part of what earlier versions found there were the marks that agents set "
-        "results off with (a third of the agentdojo rows differ in nothing else), which are read over now. A "
-        "majority vote on answers and a fixed ratio for replaced ones raised false alarms more than recall.",
+        "An old answer of the same call is told by a clock in it that goes back, by a record that had been "
+        "replaced, or, within a session, by a call in between that nearly always changes it. Without sessions, as "
+        "the recorded rows are asked, most have none of the three. Part of what earlier versions found there were "
+        "the marks that agents set results off with (a third of the agentdojo rows differ in nothing else), which "
+        "are read over now. A majority vote on answers and a fixed ratio for replaced ones raised false alarms more"
+        " than recall.",
     ),
     (
         "A model pretending to be the tool",
