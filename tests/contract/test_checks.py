@@ -25,6 +25,7 @@ from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
 from agentguard.verification.method import Check, Method
 from agentguard.verification.reference import Reference
+from agentguard.verification.sessions import Between
 from agentguard.verification.types import Settings
 
 METHODS: dict[str, Callable[[], Method]] = {"calibrated": Calibrated, "reference": Reference}
@@ -314,14 +315,16 @@ def test_abstains_aloud_on_an_empty_memory(mode: str, tier: VerificationTier, ch
 def test_applies_once_it_is_declared_or_learned(mode: str, tier: VerificationTier, check: Check) -> None:
     """No check abstains for ever: some call of a warm tool with a full profile is judged by each.
 
-    The last call has a known result and quite other arguments. What is stale is asked after a call in between.
+    The last call but one has a known result and quite other arguments; the last is asked again after a call of another
+    tool in its session.
     """
-    bench = Bench(mode, **EVERYTHING_DECLARED).learn(WARM)
-    if check.name == "stale_result":
-        pytest.skip("needs calls of another tool in between: tests/verification/test_sessions.py")
+    again = GENUINE._replace(session_id="monday")
+    bench = Bench(mode, **EVERYTHING_DECLARED).learn([*WARM, again])
     calls = [*ordinary(40, seed=8), *WARM, GENUINE._replace(args={"city": "Ulaanbaatar"})]
+    cases = [bench.case(call) for call in [*calls, again]]
+    cases[-1].between = Between(True, (2 * 7,), ())
 
-    assert any(check(bench.case(call)).applicable for call in calls)
+    assert any(check(case).applicable for case in cases)
 
 
 def assert_well_formed(signal: SignalResult) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from .blocks import DOCS
+from .blocks import DOCS, ROOT, blocks
 
 MEASUREMENTS = (DOCS / "measurements.md").read_text(encoding="utf-8")
 
@@ -39,3 +39,16 @@ def test_quoted_figure_is_the_measured_one(page: str, said: str, row: str, form:
     text = " ".join((DOCS / page).read_text(encoding="utf-8").split())
 
     assert said.format(figure) in text
+
+
+def test_readme_prints_what_the_engine_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands behind ``print`` in the first block is what it prints, as far as it is quoted."""
+    code = blocks(ROOT / "README.md")[0].code
+    quoted = re.search(r"print\(found\.explanation\)  # (P\(fabricated\) [\d.]+)(: .*) …", code)
+    assert quoted is not None
+
+    exec(compile(code, "README.md", "exec"), {})
+
+    printed = capsys.readouterr().out
+    assert quoted[1] in printed
+    assert quoted[2].removeprefix(": ") in printed

@@ -110,7 +110,14 @@ def test_pictures_have_a_description(site: Path) -> None:
         attributes for tag, attributes in Reader(site / "arithmetic.html").tags if attributes.get("role") == "img"
     ]
 
-    assert "relation_mismatch +3." in str(pictures[0]["aria-label"])
+    # The call of the page: another order's answer after sixty orders.
+    engine = VerificationEngine()
+    for n in range(60):
+        order = {"order_id": f"W{1000 + n}", "status": "shipped", "total": 20.0 + n}
+        engine.verify("get_order", args={"order_id": order["order_id"]}, result=order, execution_time_ms=40.0 + n % 7)
+    wrong = {"order_id": "W1003", "status": "shipped", "total": 23.0}
+    found = engine.verify("get_order", args={"order_id": "W2000"}, result=wrong, execution_time_ms=44.0)
+    assert f"relation_mismatch {found.contributions['relation_mismatch']:+.3f}" in str(pictures[0]["aria-label"])
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:

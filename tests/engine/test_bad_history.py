@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.verification import VerificationEngine
+from agentguard.verification import VerificationEngine, VerificationResult
 
 NAMES = "Ada Bela Cleo Dora Emil Fred Gina Hugo Ines Jona Kim Lena Milo Nora Otto Pia Quin Rosa Sara Theo".split()
 
@@ -68,12 +68,21 @@ def test_bad_results_stand_out_after_a_history_with_a_tenth_of_them(fault: str, 
     assert sum(score > threshold for score in bad) >= 0.9 * len(bad)
 
 
-def test_a_new_answer_alone_may_block_but_not_for_sure() -> None:
-    """Thirty times the same answer, then another of the same form: noticed, with a posterior that leaves it open."""
+def moved_after_thirty() -> VerificationResult:
+    """Thirty times the same answer, then another of the same form."""
     engine = VerificationEngine()
     for _ in range(30):
         for name in NAMES[:4]:
             engine.verify("room_of", args={"name": name}, result={"name": name, "room": f"{len(name)}{name[0]}"})
-    moved = engine.verify("room_of", args={"name": "Ada"}, result={"name": "Ada", "room": "7Q"}, learn=False)
+    return engine.verify("room_of", args={"name": "Ada"}, result={"name": "Ada", "room": "7Q"}, learn=False)
+
+
+def test_a_new_answer_alone_may_block_but_not_for_sure() -> None:
+    moved = moved_after_thirty()
     assert 0.2 < moved.posterior < 0.95
     assert "another result than before" in moved.signals["historical_inconsistency"].detail
+
+
+@pytest.mark.xfail(strict=True, reason="the learned weight of history makes it .9")
+def test_a_new_answer_alone_leaves_it_open() -> None:
+    assert 0.2 < moved_after_thirty().posterior < 0.6

@@ -1,4 +1,4 @@
-"""What a store holds, tool by tool, for people who look after it. Read a few tools at a time, as in ``state``."""
+"""Overview of a store for the people who look after it; a few tools are read at a time, as in ``state``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AuditTally(NamedTuple):
 
 
 class ToolOverview(NamedTuple):
-    """What a store holds of one tool."""
+    """One tool in the overview of a store."""
 
     tool: str
     learned: tuple[Learned, ...]
@@ -56,7 +56,7 @@ class ToolOverview(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What a store holds.
+    """Tools, labels and audit records of a store.
 
     Attributes:
         tools: by name.
@@ -74,7 +74,7 @@ class Overview(NamedTuple):
 
 
 def overview(store: Store) -> Overview:
-    """What a store holds, tool by tool.
+    """Read the overview of a store, tool by tool.
 
     Raises:
         StoreError: where it cannot be read.

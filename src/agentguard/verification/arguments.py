@@ -74,6 +74,11 @@ class Arguments:
         return any(lowered in text and pattern.search(text) is not None for _, text in self.values)
 
     @property
+    def place(self) -> str:
+        """What traits call these arguments, told from others: 12 hexadecimal digits of the key."""
+        return self.key[:6].hex()
+
+    @property
     def side(self) -> Side:
         """The values as relations compare them."""
         if self._side is None:

@@ -1,4 +1,4 @@
-"""What labels make of an engine's settings: feedback as a prior and weights, and the calibration files made from it.
+"""Calibration: the prior and the weights that labels give, and the files that are made from labels.
 
 Feedback counts as Beta counts, shrunk to what is configured and bounded on both sides. A calibration file is what
 ``agentguard calibrate`` writes, and what an engine is set by::

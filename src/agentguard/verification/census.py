@@ -1,4 +1,4 @@
-"""What calls are counted by, for any number of machines: counted here, handed over, held to be so, and taken in.
+"""The census: counts of calls by field, which the workers of one fleet hand over, check and take in.
 
 Integers by field, and nothing else: two censuses merge by adding their counts, so that the sum is the same however the
 calls were divided, as far as the bounds below are not reached. This is what workers of one fleet tell each other. What

@@ -1,4 +1,4 @@
-"""What tools have in common: echo rates by name, whose results are whose, how often genuine results are odd."""
+"""What tools have in common: whose results are whose, the calls of each session, how often genuine results are odd."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.case import Case
-from agentguard.verification.keys import KeyHistory, numbers_of
+from agentguard.verification.keys import numbers_of
 from agentguard.verification.types import SignalResult
 
 from .base import Finding, LearnedCheck
@@ -19,11 +19,7 @@ NEW: Final = 0.2  # P(a result that these arguments never had | fabricated), mor
 STEADY: Final = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
 SET_BACK: Final = 0.5  # P(a call that changes the answer sets it back to an earlier one)
 STRONGEST_AGREEMENT: Final = 0.25
-
-
-def _place(case: Case) -> str:
-    """The arguments, told from others: what is odd here concerns them alone."""
-    return case.arguments.key[:6].hex()
+ANOTHER: Final = "another result than before"
 
 
 class HistoricalInconsistency(LearnedCheck):
@@ -40,20 +36,17 @@ class HistoricalInconsistency(LearnedCheck):
 
     def __call__(self, case: Case, /) -> SignalResult:
         signal = super().__call__(case)
-        if not signal.applicable or signal.score != 0.0:
-            return signal
         memory: ToolMemory = case.memory
-        history = self._agreed(case, memory)
-        if history is not None:
+        history = memory.keys.by_key.get(case.arguments.key)
+        if history is None or not signal.applicable:
+            return signal
+        if signal.score == 0.0 and history.results[-1] == case.document.digest:
             again = 1.0 - memory.change_rate(history, case.between)
             return signal._replace(likelihood_ratio=min(max(BY_CHANCE / again, STRONGEST_AGREEMENT), 1.0))
+        if signal.detail == ANOTHER:  # it fired: a reader is told where to look
+            _, where = memory.furthest_move(history, numbers_of(case.document))
+            return signal._replace(detail=f"{ANOTHER}, most so in {where}") if where else signal
         return signal
-
-    @staticmethod
-    def _agreed(case: Case, memory: ToolMemory) -> KeyHistory | None:
-        """The history of these arguments where the result is the same as before."""
-        history = memory.keys.by_key.get(case.arguments.key)
-        return history if history is not None and history.results[-1] == case.document.digest else None
 
     def examine(self, case: Case) -> Finding | str:
         document = case.document
@@ -69,12 +62,10 @@ class HistoricalInconsistency(LearnedCheck):
         if document.digest in history.results:
             said = "an earlier result that had been replaced since"
             back_again = max(min(change, revert), memory.changed_by(case.between) * SET_BACK)
-            return Finding(-math.log(back_again), said, traits=(f"reverted {_place(case)}",))
+            return Finding(-math.log(back_again), said, traits=(f"reverted {case.arguments.place}",))
         new = change * (1.0 - revert)
         direct = NEW / new if history.count >= STEADY else 0.0
-        traits: tuple[str, ...] = (f"changed {_place(case)}",)
+        traits: tuple[str, ...] = (f"changed {case.arguments.place}",)
         if document.kind == "empty":
             traits = ("emptied", *traits)
-        _, where = memory.furthest_move(history, numbers_of(document))
-        said = f"another result than before, most so in {where}" if where else "another result than before"
-        return Finding(-math.log(new), said, direct=direct, traits=traits)
+        return Finding(-math.log(new), ANOTHER, direct=direct, traits=traits)

@@ -40,7 +40,7 @@ class MovedValue(LearnedCheck):
         found = AS_USUAL
         back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
         if where:
-            traits = (f"clock {case.arguments.key[:6].hex()} {where}",)
+            traits = (f"clock {case.arguments.place} {where}",)
             said = f"{where} went back, and has only ever gone forward"
             found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=traits)
         x, where = memory.furthest_move(history, numbers_of(document))

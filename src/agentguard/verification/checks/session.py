@@ -35,5 +35,5 @@ class SessionInconsistency(LearnedCheck):
         if earlier == case.document.digest:
             return Finding(0.0, "the same result as earlier in this session")
         x = -math.log(max(memory.session_changes.mean(0.3, 2.0), memory.changed_by(case.between)))
-        traits = (f"changed {case.arguments.key[:6].hex()}",)
+        traits = (f"changed {case.arguments.place}",)
         return Finding(x, "another result than earlier in this session", traits=traits)

@@ -37,5 +37,5 @@ class StaleResult(LearnedCheck):
         if earlier != case.document.digest or not changed:
             return "another answer, or no call in between"
         said = "the same result as before a call that changes it"
-        traits = (f"unchanged {case.arguments.key[:6].hex()}",)
+        traits = (f"unchanged {case.arguments.place}",)
         return Finding(-math.log(1.0 - changed), said, direct=UNCHANGED / (1.0 - changed), traits=traits)

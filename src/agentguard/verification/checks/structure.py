@@ -18,7 +18,7 @@ TEXT_KINDS: Final = frozenset({"prose", "keyed", "list", "word"})  # a text may 
 LONGEST_NOTICE: Final = 200  # bytes
 POOLED: Final = 2.0
 A_MODE: Final = 2  # results of a form, from which on it is one that the tool has
-KNOWN_FORM: Final = 0.5
+KNOWN_FORM: Final = 0.5  # of what is odd about its shape
 KNOWN_ERROR: Final = 0.3
 NEW_ERROR: Final = 0.5
 ERROR_NATS: Final = 0.3  # an error speaks for itself: alone it is no suspect
@@ -73,15 +73,15 @@ class StructureMismatch(LearnedCheck):
             if document.layout is None and memory.kinds.counts.keys() & TEXT_KINDS:
                 extent = 0.0
             why = f"a result of kind {document.kind!r}, unusual here"
+        form = outermost_form(document)
         shape = memory.shapes.get(document.kind)
         if shape is not None and shape.count >= WARM_UP:
             x, share, said, odd = shape.surprise(document, case.arguments.names)
-            if memory.forms.counts.get(outermost_form(document), 0) >= A_MODE:
+            if memory.forms.counts.get(form, 0) >= A_MODE:
                 x *= KNOWN_FORM
             traits += odd
             if x > worst:
                 worst, extent, why = x, share, said
-        form = outermost_form(document)
         direct = 0.0 if form is None else memory.swapped_ratio(form)
         if form is not None and direct > 1.0:
             worst, extent = max(worst, -math.log(memory.forms.p(form))), 1.0

@@ -108,12 +108,14 @@ class Relations:
                 if nats > 0.0 and (family not in strongest or nats > strongest[family][0]):
                     said = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} calls"
                     strongest[family] = nats, said, " ".join(filter(None, relation.key))
-        path, where, nats, held, tried = self.deciders.broken(arguments, result)
-        if changed > 0.0:
-            nats = min(nats, -math.log(changed))
-        if nats > 0.0:
-            said = f"{where or 'the result'} is another than it was for this {path}, as in {held:,} of {tried:,} calls"
-            strongest["Decides"] = nats, said, f"decided {path} {where} {arguments.mark(path):x}"
+        if changed < 1.0:
+            path, where, nats, held, tried = self.deciders.broken(arguments, result)
+            if changed > 0.0:
+                nats = min(nats, -math.log(changed))
+            if nats > 0.0:
+                other = f"{where or 'the result'} is another than it was for this {path}"
+                said = f"{other}, as in {held:,} of {tried:,} calls"
+                strongest["Decides"] = nats, said, f"decided {path} {where} {arguments.mark(path):x}"
         if not strongest:
             return NOTHING
         found = sorted(strongest.values(), reverse=True)
