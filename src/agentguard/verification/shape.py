@@ -17,14 +17,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Any, Final, cast
 from zlib import crc32
 
-from .document import Document
-from .statistics import Categories, Rate
-from .walk import Fact, Layout, last_name
+from agentguard.verification.statistics import Categories, Rate
 
-__all__ = [
-    "NOT_FINITE", "Shape", "contradicted", "facts_of", "formats_of", "is_rigid", "is_written_alike", "no_number",
-    "not_finite", "string_format",
-]  # fmt: skip
+from .document import Document
+from .walk import Fact, Layout, last_name
 
 NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 

@@ -17,8 +17,6 @@ from agentguard import forks
 
 from .canonical import digest
 
-__all__ = ["Form", "Layout", "Remembered", "Typed", "Walk", "child_path", "last_name", "layout_of", "text_layout_of"]
-
 Value = TypeVar("Value")
 
 
@@ -340,7 +338,8 @@ class Layout:
     """
 
     __slots__ = (
-        "_hash", "_paths", "described", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles", "strings",
+        "_hash", "_paths", "described", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles",
+        "strings",
     )  # fmt: skip
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
