@@ -28,7 +28,7 @@ from agentguard.convergence import (
 from agentguard.convergence.evaluator import Panel
 from agentguard.convergence.types import Agreement
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda

@@ -18,10 +18,10 @@ from time import perf_counter
 from typing import Any
 from uuid import UUID
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.health import HealthResult, LLMCall, LLMMonitor
 from agentguard.health.reading import read
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler

@@ -10,10 +10,9 @@ from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any, Literal
 
-from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
-from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.integrations.wording import FLAG_TEXT, appended
+from agentguard.integrations._extras import needs
+from agentguard.integrations._wording import FLAG_TEXT, appended
+from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome
 from agentguard.verification import VerificationEngine
 
 try:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from agentguard.errors import ConfigurationError, StoreError
-from agentguard.stores import Delta, DiskStore, disk_folder, disk_rows
-from agentguard.stores.disk_keys import named
+from agentguard.stores import Delta, DiskStore, _disk
+from agentguard.stores._disk import named
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners are of POSIX")
 
@@ -145,8 +145,7 @@ def test_a_newer_format_is_refused(folder: Path) -> None:
 
 
 def next_format(monkeypatch: pytest.MonkeyPatch, format_: int) -> None:
-    monkeypatch.setattr(disk_folder, "FORMAT", format_)
-    monkeypatch.setattr(disk_rows, "FORMAT", format_)
+    monkeypatch.setattr(_disk, "FORMAT", format_)
 
 
 def doubled(connection: sqlite3.Connection) -> None:
@@ -159,7 +158,7 @@ def renamed(connection: sqlite3.Connection) -> None:
 
 def test_an_older_format_is_brought_up_step_by_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     next_format(monkeypatch, 3)
-    monkeypatch.setattr(disk_folder, "MIGRATIONS", {1: doubled, 2: renamed})
+    monkeypatch.setattr(_disk, "MIGRATIONS", {1: doubled, 2: renamed})
     with DiskStore(folder) as store:
         assert store.load() == {"sub": {"n": 2}}
         assert [record.event for record in store.events("audit")] == [{"n": 1}]
@@ -175,7 +174,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(folder: Path, monkeypatch:
 
     with monkeypatch.context() as newer:
         next_format(newer, 3)
-        newer.setattr(disk_folder, "MIGRATIONS", {1: doubled, 2: broken})
+        newer.setattr(_disk, "MIGRATIONS", {1: doubled, 2: broken})
         with pytest.raises(StoreError, match="no_such_column"):
             DiskStore(folder)
 
@@ -185,7 +184,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(folder: Path, monkeypatch:
 
 def test_a_format_that_nothing_leads_from_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     next_format(monkeypatch, 3)
-    monkeypatch.setattr(disk_folder, "MIGRATIONS", {2: renamed})
+    monkeypatch.setattr(_disk, "MIGRATIONS", {2: renamed})
     with pytest.raises(StoreError, match="format 1, which nothing leads from"):
         DiskStore(folder)
 
@@ -207,7 +206,7 @@ def test_a_store_whose_making_was_cut_off_opens(tmp_path: Path, left: str) -> No
     folder.mkdir()
     (folder / "cache.db").touch()
     if left != "empty file":
-        disk_folder.recognise(folder / "cache.db", 1.0, {})
+        _disk.recognise(folder / "cache.db", 1.0, {})
     if left == "half of the tables":
         run(folder, "CREATE TABLE Settings (key TEXT NOT NULL UNIQUE, value)")
     with DiskStore(folder) as store:

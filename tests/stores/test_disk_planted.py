@@ -14,7 +14,7 @@ from diskcache import Cache
 
 from agentguard.errors import StoreError
 from agentguard.stores import Delta, DiskStore
-from agentguard.stores.disk_rows import PlainDisk
+from agentguard.stores._disk import PlainDisk
 
 MODE_TEXT, MODE_PICKLE = 3, 4  # as they stand in diskcache's table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from agentguard import forks
+from agentguard import _forks as forks
 
 from .canonical import digest
 from .decision import new_scores

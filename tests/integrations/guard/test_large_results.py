@@ -17,11 +17,9 @@ from mcp.types import CallToolResult, TextContent
 
 from agentguard.content import results
 from agentguard.integrations import content
-from agentguard.integrations.apart import apart, is_large
-from agentguard.integrations.calls import CallGuard
 from agentguard.integrations.content import ContentGuardMiddleware
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Judgement, Outcome
+from agentguard.integrations.guard import CallGuard, Judgement, Outcome, apart, is_large
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.mcp import MCPGuardInterceptor
 from agentguard.verification import VerificationEngine, VerificationResult
