@@ -144,6 +144,24 @@ def test_a_newer_format_is_refused(folder: Path) -> None:
     assert run(folder, "PRAGMA user_version") == [(2,)]
 
 
+def test_a_store_written_by_0_1_0_is_read_and_written(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    dump = Path(__file__).with_name("format_1.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(folder / "cache.db")) as connection:
+        connection.executescript(dump)
+    with DiskStore(folder, clock=lambda: 1_800_000_100.0) as store:
+        assert [(record.sequence, record.event["n"]) for record in store.events("audit")] == [(1, 1), (2, 2)]
+        assert store.load() == {"add": {"n": 1}, "sub\0": {"n": 2}}
+        assert store.counts() == {500_000: {"add": {"calls": 3}}}
+        assert store.standing(["audit"]) == ("bfdeea507b624599979996a784ec3f2b", {"audit": 2})
+        assert not store.claim("receipt", "c1")
+        assert store.merge(Delta("w", 1, {"add": {"calls": 3}})) == 500_000
+        assert store.counts() == {500_000: {"add": {"calls": 3}}}
+        assert store.append("audit", {"n": 3}) == 3
+        assert store.prune(0.0) == 2 + 1 + 2  # events, the claim, documents
+
+
 def next_format(monkeypatch: pytest.MonkeyPatch, format_: int) -> None:
     monkeypatch.setattr(_disk, "FORMAT", format_)
 
@@ -444,4 +462,4 @@ def test_what_survives_is_one_of_two(tmp_path: Path) -> None:
     for survives, synchronous in (("process", 1), ("power", 2)):
         with DiskStore(tmp_path / "store", survives=survives) as store:  # type: ignore[arg-type]  # a loop variable
             store.append("audit", {"n": 1})
-            assert store._access._rows._con.execute("PRAGMA synchronous").fetchone() == (synchronous,)
+            assert store._access._rows.connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)

@@ -1,8 +1,11 @@
-"""The keys of rows on disk: bytes whose order is the order of what they stand for, and which name nothing twice.
+"""A store in a folder of the local disk: what was acknowledged survives the process, and many share it exactly.
 
-A key is a letter for the kind of row, then names and numbers. A name is its UTF-8 (lone surrogates as they are), with
-a zero byte written as 00 FF, and ends in a zero byte; a number is eight bytes, big end first, the first of them never
-FF. So no name can be taken for the beginning of another, whatever characters are in it.
+The folder holds one SQLite file, ``cache.db``, whose tables diskcache lays, so that a ``diskcache.Cache`` can read it.
+Rows are read and written by SQL of our own, since diskcache's interface has no ranges of keys, no order of writing, no
+transaction that another process may not wait out, and no way to close every connection before a fork.
+
+A row that anyone planted in the file must not become a program: keys are bytes, values bytes or integers, nothing is
+ever pickled or unpickled, and whatever else stands in a row is left out and reported in the log.
 """
 
 from __future__ import annotations
@@ -13,10 +16,11 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
@@ -36,8 +40,22 @@ from agentguard.stores._base import (
     encode,
 )
 
+try:
+    from diskcache import DEFAULT_SETTINGS, Cache
+except ImportError as error:
+    raise ConfigurationError("DiskStore needs diskcache, which agentguard brings: pip install 'diskcache'") from error
+
 _log = logging.getLogger(__name__)
 
+# --- Keys: bytes whose order is the order of what they stand for ---
+#
+# A key is a letter for the kind of row, then names and numbers. A name is its UTF-8 (lone surrogates as they are) with
+# a zero byte written as 00 FF, and ends in a zero byte; a number is eight bytes, big end first, the first of them never
+# FF. So no name can be taken for the beginning of another, whatever characters it has.
+
+# A claim has two rows: by its digest, to be found, and by its number, to be forgotten in turn.
+EVENT, CLAIM, CLAIM_NUMBER, LAST, COUNTS, WORKER, DOCUMENT = b"e", b"c", b"i", b"l", b"n", b"w", b"d"
+EPOCH: Final = b"p"
 LEAST: Final = -(1 << 61)  # hours may lie before the epoch
 MOST: Final = (1 << 61) - 1
 
@@ -88,15 +106,14 @@ def last_name(prefix: bytes, key: bytes) -> str:
     return key[len(prefix) : -1].replace(b"\0\xff", b"\0").decode("utf-8", "surrogatepass")
 
 
-# --- disk_folder ---
-# The folder of a DiskStore: its own, private to one user, and a store of a known format before anything else opens it.
+# --- The folder: private to one user, and of a known format before anything else opens it ---
 #
-# The format stands in the head of the database file, where SQLite keeps two numbers for applications: which application
-# the file belongs to, and the version of its format.
-
+# The format stands in the head of the file, where SQLite keeps two numbers for applications: which application the file
+# belongs to, and the version of its format.
 
 DATABASE: Final = "cache.db"  # as diskcache names it
 APPLICATION: Final = 0x61674744
+LAID_LAST: Final = "Settings_size_delete"  # by diskcache: where this trigger is, all is
 FORMAT: int = 1
 
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
@@ -130,13 +147,16 @@ def private(folder: Path) -> None:
         os.close(os.open(folder / DATABASE, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def recognise(database: Path, timeout: float, settings: Mapping[str, object]) -> None:
+def recognise(database: Path, timeout: float, settings: Collection[str]) -> bool:
     """Make the file a store of the present format: a new one, or an older one by the steps of ``MIGRATIONS``.
 
     Args:
         database: the file, which is there.
         timeout: seconds to wait for another process that writes.
-        settings: what diskcache may find set; it hands other names on to SQLite as they stand in the file.
+        settings: the names that diskcache may find set; it hands other ones on to SQLite as they stand in the file.
+
+    Returns:
+        Whether it has all its tables.
 
     Raises:
         StoreError: where the file is of a newer format, or something else's.
@@ -163,8 +183,21 @@ def recognise(database: Path, timeout: float, settings: Mapping[str, object]) ->
             _check_settings(connection, database, settings)
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
+        laid = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (LAID_LAST,)).fetchone()
+        return laid is not None
     finally:
         connection.close()  # which undoes what was not committed
+
+
+def lay(folder: Path) -> None:
+    """Have diskcache lay the tables of a new store; those that are there already stay."""
+    with ExitStack() as stack:
+        path = str(folder)
+        if os.path.expandvars(path) != path:  # which diskcache would do to a folder named $HOME, say
+            link = Path(stack.enter_context(TemporaryDirectory())) / "store"
+            link.symlink_to(folder)
+            path = str(link)
+        Cache(path, **SETTINGS).close()
 
 
 def _migrate(connection: sqlite3.Connection, database: Path, version: int) -> None:
@@ -175,7 +208,7 @@ def _migrate(connection: sqlite3.Connection, database: Path, version: int) -> No
         _log.info("%s: from format %d to %d", database, step, step + 1)
 
 
-def _check_settings(connection: sqlite3.Connection, database: Path, settings: Mapping[str, object]) -> None:
+def _check_settings(connection: sqlite3.Connection, database: Path, settings: Collection[str]) -> None:
     for name, kind in connection.execute("SELECT key, typeof(value) FROM Settings"):
         if name not in settings or kind not in ("integer", "text"):
             raise StoreError(f"{database} has settings that no store writes; do not use it, or find out who did")
@@ -205,19 +238,7 @@ def _make_private(
         _log.warning("%s was open to other users; it is no more", path)
 
 
-# --- disk_rows ---
-# Rows in one SQLite file: ``diskcache`` without its pickles, its files beside the database, and its evictions.
-#
-# diskcache turns what SQLite cannot hold into pickles, and runs those it finds. A row that anyone planted in the file
-# would be a program. ``PlainDisk`` knows bytes and integers; whatever else stands in a row is left out aloud.
-
-
-try:
-    from diskcache import DEFAULT_SETTINGS, Cache, Disk
-    from diskcache.core import METADATA, MODE_RAW
-except ImportError as error:
-    raise ConfigurationError("DiskStore needs diskcache, which agentguard brings: pip install 'diskcache'") from error
-
+# --- Rows ---
 
 SETTINGS: Final = {
     **DEFAULT_SETTINGS,
@@ -227,16 +248,12 @@ SETTINGS: Final = {
     "sqlite_cache_size": 2_000,  # pages
     "sqlite_mmap_size": 0,  # a file that is cut off is an error; mapped, it kills the process
 }
+KNOWN: Final = SETTINGS.keys() | {"count", "hits", "misses", "size"}  # the latter ones are counted by diskcache
 SYNCHRONOUS: Final = {"process": 1, "power": 2}  # NORMAL and FULL
-
-
+AS_IT_IS: Final = 1  # how diskcache marks a key and a value that are neither a pickle nor a file
 TURN: Final = 0.005  # seconds that SQLite waits by itself, at small intervals, before it is asked anew
 
-_left: Final[list[sqlite3.Connection]] = []
-
-
-class RefusedRowError(StoreError):
-    """A row that no store writes."""
+_left: Final[list[sqlite3.Connection]] = []  # connections of another process
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -248,39 +265,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-class PlainDisk(Disk):  # type: ignore[misc]  # diskcache ships no types
-    """Keys are bytes, values bytes or integers, all inside the database; nothing is ever pickled or unpickled."""
-
-    def put(self, key: object) -> tuple[bytes, bool]:
-        """The key as it is kept."""
-        if type(key) is not bytes:
-            raise RefusedRowError(f"keys are bytes, not {type(key).__name__}")
-        return key, True
-
-    def get(self, key: object, raw: object) -> bytes:
-        """The key as it was put."""
-        if type(key) is not bytes or raw != 1:
-            raise RefusedRowError("its key is a pickle, or not bytes")
-        return key
-
-    def store(self, value: object, read: bool, key: object = None) -> tuple[int, int, None, bytes | int]:
-        """Size, mode, file and value as they are kept."""
-        if read or type(value) not in (bytes, int):
-            raise RefusedRowError(f"values are bytes or integers, not {type(value).__name__}")
-        return 0, MODE_RAW, None, value  # type: ignore[return-value]  # of the two types, as was just seen
-
-    def fetch(self, mode: object, filename: object, value: object, read: bool) -> bytes | int:
-        """The value as it was stored."""
-        if mode != MODE_RAW or filename is not None or read or type(value) not in (bytes, int):
-            raise RefusedRowError("its value is a pickle or a file, or neither bytes nor a number")
-        return value  # type: ignore[return-value]  # of the two types, as was just seen
-
-    def filename(self, key: object = None, value: object = None) -> tuple[str, str]:
-        """No value has a file."""
-        raise RefusedRowError("values are kept in the database, not in files")
-
-    def remove(self, file_path: object) -> None:
-        """No value has a file: a name that stands in a row is somebody else's."""
+class RefusedRowError(StoreError):
+    """A row that no store writes."""
 
 
 class Row(NamedTuple):
@@ -292,7 +278,7 @@ class Row(NamedTuple):
     value: bytes | int
 
 
-class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
+class Rows:
     """One connection, for one thread at a time; errors are SQLite's own, but for rows that are refused.
 
     Args:
@@ -305,21 +291,16 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
         private(folder)
         self._path = folder / DATABASE
         self._wait = timeout
+        self._synchronous = SYNCHRONOUS[survives]
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._seen: set[int] = set()
-        self._pragmas = {**SETTINGS, "sqlite_synchronous": SYNCHRONOUS[survives]}
-        recognise(self._path, timeout, SETTINGS | METADATA)
-        try:
-            # diskcache puts environment variables into the folder it is given; nothing of it uses the folder here.
-            super().__init__(folder.anchor, timeout=timeout, disk=PlainDisk, **self._pragmas)
-        except BaseException:
-            self.close()
-            raise
-        self._directory = str(folder)
+        if not recognise(self._path, timeout, KNOWN):
+            lay(folder)
 
     @property
-    def _con(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
+        """The open connection; a new one where there is none."""
         if self._connection is None:
             self._connection = self._connect()
         return self._connection
@@ -330,37 +311,38 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
             self._file = _identity(self._path)
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             connection.execute("PRAGMA trusted_schema = OFF")
-            for name, value in self._pragmas.items():
-                if name.startswith("sqlite_"):
-                    connection.execute(f"PRAGMA {name[7:]} = {value}").fetchall()
-            connection.execute(f"PRAGMA busy_timeout = {round(1_000 * TURN)}")
+            for pragma, value in (
+                ("journal_mode", SETTINGS["sqlite_journal_mode"]),
+                ("cache_size", SETTINGS["sqlite_cache_size"]),
+                ("mmap_size", SETTINGS["sqlite_mmap_size"]),
+                ("synchronous", self._synchronous),
+                ("busy_timeout", round(1_000 * TURN)),
+            ):
+                connection.execute(f"PRAGMA {pragma} = {value}").fetchall()
         except BaseException:
             connection.close()
             raise
         return connection
 
-    @property
-    def _sql_retry(self) -> Callable[..., sqlite3.Cursor]:
-        return lambda *words: self._patiently(lambda: self._con.execute(*words))
-
     @contextmanager
-    def _transact(self, retry: bool = False, filename: object = None) -> Iterator[tuple[Any, Any]]:
-        connection = self._con
-        self._patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+    def transaction(self) -> Iterator[None]:
+        """All of what is done in it, or nothing."""
+        connection = self.connection
+        self._patiently("BEGIN IMMEDIATE")
         try:
             self.check_format()
-            yield connection.execute, self.disk.remove
+            yield
             connection.execute("COMMIT")
         except BaseException:
             self._undo(connection)
             raise
 
-    def _patiently(self, begin: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
+    def _patiently(self, statement: str) -> sqlite3.Cursor:
         """Wait for other processes. SQLite asks the more rarely the longer it waits, and the newest comer wins."""
         deadline = time.monotonic() + self._wait
         while True:
             try:
-                return begin()
+                return self.connection.execute(statement)
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error) or time.monotonic() >= deadline:
                     raise
@@ -391,7 +373,7 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
 
     def check_format(self) -> None:
         """Another process may have brought the file to a newer format since it was opened."""
-        version = self._patiently(lambda: self._con.execute("PRAGMA user_version")).fetchone()[0]
+        version = self._patiently("PRAGMA user_version").fetchone()[0]
         if version != FORMAT:
             raise StoreError(f"{self._path} was brought to format {version} while it was open; open it again")
 
@@ -407,7 +389,7 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
     def first_key(self, low: bytes, high: bytes) -> bytes | None:
         """The first key from one to before another."""
         select = "SELECT key FROM Cache WHERE key >= ? AND key < ? ORDER BY key LIMIT 1"
-        found: tuple[bytes] | None = self._con.execute(select, (low, high)).fetchone()
+        found: tuple[bytes] | None = self.connection.execute(select, (low, high)).fetchone()
         return None if found is None else found[0]
 
     def scan(self, low: bytes, high: bytes) -> Generator[Row]:
@@ -416,51 +398,54 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
             "SELECT rowid, key, raw, store_time, mode, filename, value FROM Cache"
             " WHERE key >= ? AND key < ? ORDER BY key"
         )
-        with closing(self._con.execute(select, (low, high))) as cursor:
+        with closing(self.connection.execute(select, (low, high))) as cursor:
             for rowid, key, raw, at, mode, filename, value in cursor:
-                try:
-                    if type(at) is not float:
-                        raise RefusedRowError("its time is no number")
-                    row = Row(rowid, self.disk.get(key, raw), at, self.disk.fetch(mode, filename, value, False))
-                except RefusedRowError as reason:
-                    self.refuse(rowid, str(reason))
+                if type(key) is not bytes or raw != AS_IT_IS:
+                    self.refuse(rowid, "its key is a pickle, or not bytes")
+                elif type(at) is not float:
+                    self.refuse(rowid, "its time is no number")
+                elif mode != AS_IT_IS or filename is not None or type(value) not in (bytes, int):
+                    self.refuse(rowid, "its value is a pickle or a file, or neither bytes nor a number")
                 else:
-                    yield row
+                    yield Row(rowid, key, at, value)
 
     def keys(self, low: bytes, high: bytes) -> list[bytes]:
         """The keys from one to before another, in the order in which they were put."""
-        found = self._con.execute("SELECT key FROM Cache WHERE key >= ? AND key < ? ORDER BY rowid", (low, high))
+        found = self.connection.execute("SELECT key FROM Cache WHERE key >= ? AND key < ? ORDER BY rowid", (low, high))
         return [key for (key,) in found if type(key) is bytes]
 
     def number_of(self, low: bytes, high: bytes) -> int:
         """How many rows there are from one key to before another."""
         return int(
-            self._con.execute("SELECT COUNT(*) FROM Cache WHERE key >= ? AND key < ?", (low, high)).fetchone()[0]
+            self.connection.execute("SELECT COUNT(*) FROM Cache WHERE key >= ? AND key < ?", (low, high)).fetchone()[0]
         )
 
     def put(self, key: bytes, value: bytes | int, at: float) -> None:
         """Write a row, the last of all in the order of writing."""
-        size, mode, filename, kept = self.disk.store(value, False)
-        stored_key, raw = self.disk.put(key)
+        if type(key) is not bytes or type(value) not in (bytes, int):
+            raise RefusedRowError(f"a row holds bytes or an integer under bytes, not {type(value).__name__}")
         self.remove(key)
-        self._row_insert(stored_key, raw, float(at), (None, None, size, mode, filename, kept))
+        self.connection.execute(
+            "INSERT INTO Cache (key, raw, store_time, access_time, mode, value) VALUES (?, ?, ?, ?, ?, ?)",
+            (key, AS_IT_IS, float(at), float(at), AS_IT_IS, value),
+        )
 
     def remove(self, key: bytes) -> int:
         """Remove the row of this key; how many there were."""
-        return self._con.execute("DELETE FROM Cache WHERE key = ?", (key,)).rowcount
+        return self.connection.execute("DELETE FROM Cache WHERE key = ?", (key,)).rowcount
 
     def remove_range(self, low: bytes, high: bytes, before: float | None = None) -> int:
         """Remove rows from one key to before another, all or those written before a time; how many there were."""
         delete = "DELETE FROM Cache WHERE key >= ? AND key < ?"
         if before is None:
-            return self._con.execute(delete, (low, high)).rowcount
-        return self._con.execute(f"{delete} AND store_time < ?", (low, high, before)).rowcount
+            return self.connection.execute(delete, (low, high)).rowcount
+        return self.connection.execute(f"{delete} AND store_time < ?", (low, high, before)).rowcount
 
     def remove_oldest(self, low: bytes, high: bytes, more_than: int) -> None:
         """Of the rows from one key to before another, keep so many, those written last."""
         excess = self.number_of(low, high) - more_than
         if excess > 0:
-            self._con.execute(
+            self.connection.execute(
                 "DELETE FROM Cache WHERE rowid IN"
                 " (SELECT rowid FROM Cache WHERE key >= ? AND key < ? ORDER BY rowid LIMIT ?)",
                 (low, high, excess),
@@ -469,7 +454,7 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
     def give_back_room(self) -> None:
         """Give pages that are no longer needed back to the file system."""
         # As a script, which goes on to the end: a statement without columns is not taken further than its first step.
-        self._con.executescript("PRAGMA incremental_vacuum")
+        self.connection.executescript("PRAGMA incremental_vacuum")
 
     def refuse(self, rowid: int, reason: str) -> None:
         """Say, once, that a row is left out."""
@@ -478,8 +463,7 @@ class Rows(Cache):  # type: ignore[misc]  # diskcache ships no types
             _log.error("%s: row %d was not written by a store and is left out: %s", self._path, rowid, reason)
 
 
-# --- disk_access ---
-# Access to the rows of a folder: a thread at a time, in transactions, across forks; errors say what to do.
+# --- Access: a thread at a time, in transactions, across forks; errors say what to do ---
 
 
 class Access:
@@ -507,7 +491,7 @@ class Access:
         """One transaction: all of what is done in it, or nothing."""
         with self._lock, self._told():
             self._make_sure()
-            with self._rows.transact():
+            with self._rows.transaction():
                 yield self._rows
 
     @contextmanager
@@ -587,16 +571,10 @@ _ERRNO: Final = {
 _opening = forks.lock(forks.Rank.OPENING)
 
 
-# --- disk ---
-# A store in a folder of the local disk: what was acknowledged survives the process, and many share it exactly.
-
+# --- The store ---
 
 HOUR: Final = 3600
 PAGE: Final = 1 << 20  # bytes of events that are read at once
-
-# What a key begins with. A claim has two rows: by its digest, to be found, and by its number, to be forgotten in turn.
-EVENT, CLAIM, CLAIM_NUMBER, LAST, COUNTS, WORKER, DOCUMENT = b"e", b"c", b"i", b"l", b"n", b"w", b"d"
-EPOCH = b"p"
 
 
 def _is_object(value: object) -> bool:
