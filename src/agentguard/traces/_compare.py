@@ -10,20 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from heapq import heappush, heappushpop
+from functools import partial
 from typing import Any, NamedTuple
 
 from agentguard.traces._read import BrokenLine, TraceRow
-from agentguard.traces._replay import (
-    GENUINE,
-    MAX_LABELS,
-    MAX_TOOLS,
-    NO_LABEL,
-    OTHER_LABELS,
-    OTHER_TOOLS,
-    Verifier,
-    judge,
-)
+from agentguard.traces._replay import LogCounts, Verifier, judge
 from agentguard.verification.types import SEVERITY, Verdict, VerdictCounts, VerificationResult
 
 PRIOR = "prior"
@@ -178,20 +169,11 @@ def compare(
     ('accept', 'block', 'schema_mismatch')
     """
     counted = Comparing() if comparing is None else comparing
-    left = -1 if limit is None else limit
-    if left == 0:
-        return counted.summary()
-    for row in rows:
-        if isinstance(row, BrokenLine):
-            counted.push_broken(row)
-            continue
+    for row in counted.calls_of(rows, limit):
         before, after = judge(old, row.call), judge(new, row.call)
         counted.push(row, before, after)
         if on_change is not None and before.verdict != after.verdict:
             on_change(row, before, after)
-        left -= 1
-        if left == 0:
-            break
     return counted.summary()
 
 
@@ -209,7 +191,7 @@ class _Cells:
         return VerdictMatrix(*(VerdictCounts(*self.counts[row : row + 3]) for row in (0, 3, 6)))
 
 
-class Comparing:
+class Comparing(LogCounts[_Cells, Change]):
     """Counts pairs of verdicts, in memory bounded by the number of tools (10,000), labels (100) and changes kept.
 
     Args:
@@ -218,71 +200,36 @@ class Comparing:
     """
 
     def __init__(self, worst: int = 10, broken: int = 20) -> None:
-        self.calls = 0
-        self._worst = worst
-        self._named = broken
-        self._tools: dict[str, _Cells] = {}
-        self._labels: dict[str, _Cells] = {}
-        self._labelled = False
-        self._heap: list[tuple[tuple[int, float, int], Change]] = []
-        self._broken = 0
-        self._first_broken: list[BrokenLine] = []
+        super().__init__(_Cells, worst, broken)
 
     def push(self, row: TraceRow, before: VerificationResult, after: VerificationResult) -> None:
         """Count one call, judged twice."""
-        self.calls += 1
         cell = 3 * SEVERITY[before.verdict] + SEVERITY[after.verdict]
-        tool = _found(self._tools, row.call.tool, MAX_TOOLS, OTHER_TOOLS)
+        shift = after.posterior - before.posterior
+        tool, label = self._counts_of(row)
         tool.counts[cell] += 1
-        tool.shift += after.posterior - before.posterior
-        self._labelled = self._labelled or (row.label is not None and row.label != GENUINE)
-        label = NO_LABEL if row.label is None else row.label
-        _found(self._labels, label, MAX_LABELS, OTHER_LABELS).counts[cell] += 1
-        if before.verdict != after.verdict and self._worst:
-            self._push_change(row, before, after)
-
-    def push_broken(self, line: BrokenLine) -> None:
-        """Count one line that held no call."""
-        self._broken += 1
-        if len(self._first_broken) < self._named:
-            self._first_broken.append(line)
-
-    def _push_change(self, row: TraceRow, before: VerificationResult, after: VerificationResult) -> None:
-        # The last part of the rank tells all calls apart, so that a heap never compares changes.
-        step = abs(SEVERITY[after.verdict] - SEVERITY[before.verdict])
-        rank = (step, abs(after.posterior - before.posterior), -self.calls)
-        full = len(self._heap) >= self._worst
-        if full and rank < self._heap[0][0]:
-            return
-        (heappushpop if full else heappush)(self._heap, (rank, _change(row, before, after)))
+        tool.shift += shift
+        label.counts[cell] += 1
+        if before.verdict != after.verdict:
+            step = abs(SEVERITY[after.verdict] - SEVERITY[before.verdict])
+            self._offer(step, abs(shift), partial(_change, row, before, after))
 
     def summary(self) -> Comparison:
         """What was counted so far."""
         total = _Cells()
         for cells in self._tools.values():
             total.counts = [one + other for one, other in zip(total.counts, cells.counts, strict=True)]
-        tools = [
-            ToolComparison(name, matrix, cells.shift / matrix.calls)
-            for name, cells, matrix in ((name, cells, cells.matrix) for name, cells in self._tools.items())
-            if matrix.calls
-        ]
+        matrices = [(name, cells.matrix, cells.shift) for name, cells in self._tools.items()]
+        tools = [ToolComparison(name, matrix, shift / matrix.calls) for name, matrix, shift in matrices]
         tools.sort(key=lambda tool: (-tool.matrix.changed, -tool.matrix.calls, tool.tool))
-        labels = {name: self._labels[name].matrix for name in sorted(self._labels)} if self._labelled else {}
         return Comparison(
             matrix=total.matrix,
             tools=tuple(tools),
-            changes=tuple(change for _, change in sorted(self._heap, reverse=True)),
+            changes=self._ranked(),
             broken=self._broken,
             first_broken=tuple(self._first_broken),
-            labels=labels,
+            labels={name: cells.matrix for name, cells in self._by_label().items()},
         )
-
-
-def _found(records: dict[str, _Cells], name: str, most: int, other: str) -> _Cells:
-    record = records.get(name)
-    if record is None:
-        record = records.setdefault(name if len(records) < most else other, _Cells())
-    return record
 
 
 def _change(row: TraceRow, before: VerificationResult, after: VerificationResult) -> Change:
@@ -297,9 +244,8 @@ def _change(row: TraceRow, before: VerificationResult, after: VerificationResult
     elif signal == PRIOR:
         detail = f"{before.prior:.3f} to {after.prior:.3f}"
     else:
-        said = [side.signals[signal].detail for side in (after, before)
-                if side.contributions.get(signal) and signal in side.signals]  # fmt: skip
-        detail = said[0] if said else ""
+        sides = (side for side in (after, before) if side.contributions.get(signal) and signal in side.signals)
+        detail = next((side.signals[signal].detail for side in sides), "")
     return Change(
         row.source, row.line, row.call.tool, before.verdict, after.verdict, before.posterior, after.posterior,
         signal, nats, detail, row.label,

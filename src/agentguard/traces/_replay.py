@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from heapq import heappush, heappushpop
+from functools import partial
+from heapq import heappush, heapreplace
 from time import perf_counter_ns
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from agentguard.traces._read import BrokenLine, TraceRow
 from agentguard.verification.types import SEVERITY, ToolCall, Verdict, VerdictCounts, VerificationResult
@@ -123,21 +124,12 @@ def replay(
         tally: where to count; whoever holds it can ask it for a summary also when the replay was broken off.
     """
     counted = Tally() if tally is None else tally
-    left = -1 if limit is None else limit
-    if left == 0:
-        return counted.summary()
-    for row in rows:
-        if isinstance(row, BrokenLine):
-            counted.push_broken(row)
-            continue
+    for row in counted.calls_of(rows, limit):
         before = perf_counter_ns()
         verdict = judge(engine, row.call)
         counted.push(row, verdict, perf_counter_ns() - before)
         if on_call is not None:
             on_call(row, verdict)
-        left -= 1
-        if left == 0:
-            break
     return counted.summary()
 
 
@@ -154,8 +146,82 @@ def judge(engine: Verifier, call: ToolCall) -> VerificationResult:
     )
 
 
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+class LogCounts(Generic[C, R]):
+    """Counts by tool and by label, and the worst calls, in bounded memory; what ``Tally`` and ``Comparing`` share.
+
+    Args:
+        new: makes the counts of a tool or a label.
+        worst: how many of the worst calls to keep.
+        broken: how many broken lines to name.
+    """
+
+    def __init__(self, new: Callable[[], C], worst: int, broken: int) -> None:
+        self.calls: int = 0
+        self._new, self._worst, self._named = new, worst, broken
+        self._tools: dict[str, C] = {}
+        self._labels: dict[str, C] = {}
+        self._labelled = False
+        self._heap: list[tuple[tuple[int, float, int], R]] = []
+        self._broken = 0
+        self._first_broken: list[BrokenLine] = []
+
+    def calls_of(self, rows: Iterable[TraceRow | BrokenLine], limit: int | None) -> Iterator[TraceRow]:
+        """The calls among the rows, at most ``limit``, beyond which no row is read; broken lines are counted."""
+        left = -1 if limit is None else limit
+        for row in rows if left else ():
+            if isinstance(row, BrokenLine):
+                self.push_broken(row)
+                continue
+            yield row
+            left -= 1
+            if not left:
+                return
+
+    def push_broken(self, line: BrokenLine) -> None:
+        """Count one line that held no call."""
+        self._broken += 1
+        if len(self._first_broken) < self._named:
+            self._first_broken.append(line)
+
+    def _counts_of(self, row: TraceRow) -> tuple[C, C]:
+        """Count one call; the counts of its tool and of its label."""
+        self.calls += 1
+        self._labelled = self._labelled or (row.label is not None and row.label != GENUINE)
+        label = NO_LABEL if row.label is None else row.label
+        return (
+            self._under(self._tools, row.call.tool, MAX_TOOLS, OTHER_TOOLS),
+            self._under(self._labels, label, MAX_LABELS, OTHER_LABELS),
+        )
+
+    def _under(self, counts: dict[str, C], name: str, most: int, other: str) -> C:
+        known = counts.get(name)
+        return counts.setdefault(name if len(counts) < most else other, self._new()) if known is None else known
+
+    def _offer(self, gravity: int, weight: float, record: Callable[[], R]) -> None:
+        """Keep a call where it is among the worst; its record is made only then."""
+        if not self._worst:
+            return
+        # The last part of the rank tells all calls apart, so that a heap never compares records.
+        rank = (gravity, weight, -self.calls)
+        if len(self._heap) < self._worst:
+            heappush(self._heap, (rank, record()))
+        elif rank > self._heap[0][0]:
+            heapreplace(self._heap, (rank, record()))
+
+    def _ranked(self) -> tuple[R, ...]:
+        return tuple(record for _, record in sorted(self._heap, reverse=True))
+
+    def _by_label(self) -> dict[str, C]:
+        """The counts by label, in order; empty where no call has another label than ``genuine``."""
+        return {name: self._labels[name] for name in sorted(self._labels)} if self._labelled else {}
+
+
 class _Figures:
-    """One tool's running figures."""
+    """Running figures of a tool or a label."""
 
     __slots__ = ("highest", "total", "verdicts")
 
@@ -165,7 +231,7 @@ class _Figures:
         self.highest = 0.0
 
 
-class Tally:
+class Tally(LogCounts[_Figures, Offender]):
     """Counts verdicts, in memory bounded by the number of tools (10,000), labels (100) and offenders kept.
 
     Args:
@@ -174,73 +240,39 @@ class Tally:
     """
 
     def __init__(self, worst: int = 10, broken: int = 20) -> None:
-        self.calls: int = 0
-        self._worst = worst
-        self._named = broken
+        super().__init__(_Figures, worst, broken)
         self._nanoseconds = 0
-        self._tools: dict[str, _Figures] = {}
-        self._labels: dict[str, list[int]] = {}
-        self._labelled = False
-        self._heap: list[tuple[tuple[int, float, int], Offender]] = []
-        self._broken = 0
-        self._first_broken: list[BrokenLine] = []
 
     def push(self, row: TraceRow, result: VerificationResult, nanoseconds: int) -> None:
         """Count one judged call."""
         severity = SEVERITY[result.verdict]
-        self.calls += 1
         self._nanoseconds += nanoseconds
-        figures = self._tools.get(row.call.tool)
-        if figures is None:
-            name = row.call.tool if len(self._tools) < MAX_TOOLS else OTHER_TOOLS
-            figures = self._tools.setdefault(name, _Figures())
-        figures.verdicts[severity] += 1
-        figures.total += result.posterior
-        figures.highest = max(figures.highest, result.posterior)
-        self._push_label(row.label, severity)
-        if severity and self._worst:
-            self._push_offender(row, result, severity)
-
-    def push_broken(self, line: BrokenLine) -> None:
-        """Count one line that held no call."""
-        self._broken += 1
-        if len(self._first_broken) < self._named:
-            self._first_broken.append(line)
-
-    def _push_label(self, label: str | None, severity: int) -> None:
-        self._labelled = self._labelled or (label is not None and label != GENUINE)
-        name = NO_LABEL if label is None else label
-        counts = self._labels.get(name)
-        if counts is None:
-            name = name if len(self._labels) < MAX_LABELS else OTHER_LABELS
-            counts = self._labels.setdefault(name, [0, 0, 0])
-        counts[severity] += 1
-
-    def _push_offender(self, row: TraceRow, result: VerificationResult, severity: int) -> None:
-        # The last part of the rank tells all calls apart, so that a heap never compares offenders.
-        rank = (severity, result.posterior, -self.calls)
-        full = len(self._heap) >= self._worst
-        if full and rank < self._heap[0][0]:
-            return  # the usual case of a long log: no explanation is written for a call that will not be shown
-        explanation = result.explanation[:MAX_EXPLANATION]
-        offender = Offender(row.source, row.line, row.call.tool, result.posterior, result.verdict, explanation)
-        (heappushpop if full else heappush)(self._heap, (rank, offender))
+        tool, label = self._counts_of(row)
+        tool.verdicts[severity] += 1
+        tool.total += result.posterior
+        tool.highest = max(tool.highest, result.posterior)
+        label.verdicts[severity] += 1
+        if severity:
+            self._offer(severity, result.posterior, partial(_offender, row, result))
 
     def summary(self) -> ReplaySummary:
         """What was counted so far."""
         tools = [
             ToolSummary(name, VerdictCounts(*figures.verdicts), figures.total / sum(figures.verdicts), figures.highest)
             for name, figures in self._tools.items()
-            if any(figures.verdicts)
         ]
         tools.sort(key=lambda tool: (-tool.counts.block, -tool.counts.flag, -tool.counts.calls, tool.tool))
-        labels = {name: VerdictCounts(*self._labels[name]) for name in sorted(self._labels)} if self._labelled else {}
         return ReplaySummary(
             counts=VerdictCounts(*(sum(figures.verdicts[k] for figures in self._tools.values()) for k in range(3))),
             tools=tuple(tools),
-            offenders=tuple(offender for _, offender in sorted(self._heap, reverse=True)),
+            offenders=self._ranked(),
             broken=self._broken,
             first_broken=tuple(self._first_broken),
-            labels=labels,
+            labels={name: VerdictCounts(*figures.verdicts) for name, figures in self._by_label().items()},
             us_per_call=self._nanoseconds / self.calls / 1000 if self.calls else None,
         )
+
+
+def _offender(row: TraceRow, result: VerificationResult) -> Offender:
+    explanation = result.explanation[:MAX_EXPLANATION]
+    return Offender(row.source, row.line, row.call.tool, result.posterior, result.verdict, explanation)
