@@ -29,7 +29,7 @@ HELD: dict[str, Any] = {
     "include_package_data": False,
 }
 
-#: The package as a wheel holds it, made of links. An editable installation puts this folder on Python's path, where type
+#: The package as a wheel holds it, made of links. An editable installation has this folder on the path, where type
 #: checkers and editors find agentguard.integrations too: they read paths, and run no import hook.
 LAYOUT = Path(".layout")
 
