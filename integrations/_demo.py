@@ -53,7 +53,7 @@ DECLARED: Mapping[str, Mapping[str, Any]] = {
 
 
 class Answer(NamedTuple):
-    """What a tool gave the agent; ``wrong`` says what is wrong with it, None for a genuine answer."""
+    """A tool's answer to the agent; ``wrong`` names the fault in it, None for a genuine one."""
 
     tool: str
     text: str
@@ -224,7 +224,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class AgentDemoReport:
-    """What happened. ``watched`` genuine calls came before the agent's; ``answer`` is what it told its user."""
+    """The outcome of a run. ``watched`` genuine calls came before the agent's; ``answer`` is what it told its user."""
 
     seed: int
     watched: int
@@ -267,7 +267,7 @@ class Screen:
         )
 
     def question(self, text: str) -> None:
-        """What the user asks."""
+        """The user's question."""
         self._line("user", text)
 
     def model(self, node: str, message: AIMessage) -> None:

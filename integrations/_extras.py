@@ -1,4 +1,4 @@
-"""What to install where a framework is missing."""
+"""Errors that name the extra to install where a framework is missing."""
 
 from __future__ import annotations
 

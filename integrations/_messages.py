@@ -120,7 +120,7 @@ def readable(content: Any) -> Any:
 
 
 def legible(content: Any, *, only_text: bool = False) -> Any:
-    """What a content's blocks say, one value a block: None for pictures and the like.
+    """The readable values of a content, one a block; None for pictures and other media.
 
     Args:
         content: a text, or blocks.
@@ -178,7 +178,7 @@ def without(content: Any, kinds: Collection[Kind], others: Literal["redact", "dr
 
 
 def _written(before: Any, after: Any) -> Any:
-    """What was read of a text as JSON, as a text again."""
+    """Serialise what was parsed from a text, so that it is a text again."""
     return json.dumps(after, ensure_ascii=False) if isinstance(before, str) and not isinstance(after, str) else after
 
 
@@ -231,7 +231,7 @@ def without_redacted(message: ToolMessage, judgement: Judgement) -> ToolMessage:
 
 
 def standing(message: Any) -> Literal["accept", "flag", "block"]:
-    """How a stamped tool message stands after policy and review; one without a stamp was not judged: ``flag``."""
+    """The standing of a tool message after policy and review; ``flag`` where it has no stamp, and so was not judged."""
     stamp = stamp_of(message)
     if stamp is None:
         return "flag"
@@ -296,7 +296,7 @@ def contents_of(result: Any) -> list[Any]:
 
 
 def rewritten(result: Any, change: Change) -> Any:
-    """What a tool or a tool node returned, each tool message in it changed.
+    """Apply a change to each tool message in what a tool or a tool node returned.
 
     It is a message, a command, an update of the state, or a list of these.
     """

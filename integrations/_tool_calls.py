@@ -189,7 +189,7 @@ class GuardedCalls:
         return (result if again or self.guard.policy.shadow else self._acted(call, result, found)), again
 
     def _judged(self, call: _Call, message: ToolMessage | None) -> _Found | None:
-        """What the guard finds of a call's message; None where it is not for it."""
+        """Judge a call's message; None where the guard does not cover it."""
         if message is None:
             return None
         tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
@@ -245,7 +245,7 @@ class GuardedCalls:
 
 
 class _Found(NamedTuple):
-    """What the guard found of a call's message, and what is written of it on the message."""
+    """The judgement on a call's message, and the stamp that the message gets."""
 
     message: ToolMessage
     tool: str
@@ -294,7 +294,7 @@ class _Call:
         return isinstance(last.error, ToolException) and bool(getattr(self.request.tool, "handle_tool_error", False))
 
     def outcome(self, tool: str, message: ToolMessage) -> Outcome:
-        """What is to be judged."""
+        """The outcome to be judged."""
         last = self.attempts[-1] if self.attempts else None
         asked: Any = self.request.tool_call["args"]
         is_error = message.status == "error"

@@ -1,4 +1,4 @@
-"""What the model is told of a verdict: a line after a flagged result, a notice in place of a blocked one.
+"""Texts about a verdict for the model: a line after a flagged result, a notice in place of a blocked one.
 
 The words are the guard's own. A result must not be able to speak through them, for the model trusts the guard more than
 it trusts a tool: so names of fields may be said, phrases of the result are not, and everything stays on one line that
@@ -94,7 +94,7 @@ def unlined(content: Any, line: str) -> Any:
 
 
 def blocked(tool: str, hazard: str, posterior: float) -> str:
-    """That a result was blocked, and why."""
+    """A sentence that a result was blocked, with the reason."""
     return (
         f"The result of {tool!r} was blocked: it is probably not what the tool really returned "
         f"(P = {posterior:.2f}). Why: {hazard}."
@@ -107,7 +107,7 @@ def may_ask(asked: int) -> bool:
 
 
 def notice_of(happened: str, asked: int = 0) -> str:
-    """What the model reads in place of a result: what happened to it, and what to do now.
+    """The notice that the model reads in place of a result: what happened, and what to do now.
 
     Args:
         happened: one sentence or several, which quote no result.
@@ -123,7 +123,7 @@ def notice_of(happened: str, asked: int = 0) -> str:
 
 
 def hazard_of(found: VerificationResult, result: Any) -> str:
-    """What speaks against a result, in one line that repeats no phrase of the result.
+    """The evidence against a result, in one line that repeats no phrase of it.
 
     Args:
         found: the verdict; ``VerificationResult.hazard`` says which fields are odd and how.
@@ -178,7 +178,7 @@ def _texts_in(result: Any) -> list[str] | None:
 
 
 def _read(value: Any) -> Any:
-    """What a text that is JSON says, for its escapes hide words; any other value as it is."""
+    """Parse a text that is JSON, since its escapes hide words; any other value as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     try:

@@ -42,7 +42,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Running(NamedTuple):
-    """What is known of a call between its start and its end."""
+    """A call between its start and its end."""
 
     tool: str
     args: Any

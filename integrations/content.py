@@ -105,7 +105,7 @@ MAX_SCHEMA_DEPTH: Final = 30
 
 
 class Conversation:
-    """What was said and what tools returned so far.
+    """The messages and tool results of a conversation so far.
 
     Args:
         messages: of the conversation.
@@ -125,7 +125,7 @@ class Conversation:
 
     @classmethod
     def before(cls, request: ModelRequest[Any], known: Sequence[str]) -> Conversation:
-        """What stands before the model's reply to a request.
+        """The conversation before the model's reply to a request.
 
         What a middleware further out cleared for the model stays a source; what it added is one too.
         """
@@ -136,7 +136,7 @@ class Conversation:
         return cls(messages, [*known, *system], request.tools)
 
     def unsupported(self, answer: str) -> tuple[Finding, ...]:
-        """What of an answer no tool result supports; nothing where no tool has answered."""
+        """The parts of an answer that no tool result supports; none where no tool has answered."""
         results = [message for message in self._messages if isinstance(message, ToolMessage)]
         if not results:
             return ()

@@ -71,7 +71,7 @@ def merge_issues(known: Sequence[Any], found: Sequence[Any]) -> list[dict[str, A
 
 
 class ConvergenceState(TypedDict, total=False):
-    """What the node reads, and ``convergence``, which it writes. Graphs extend it with keys of their own.
+    """The state that the node reads, and ``convergence``, which it writes. Graphs extend it with keys of their own.
 
     Attributes:
         requirements: what is to be verified, in words.

@@ -113,7 +113,7 @@ Artifacts = Literal["ignore", "judge"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How verdicts become actions.
+    """The rules by which verdicts become actions.
 
     Attributes:
         on_flag: ``annotate`` hands a flagged result on with its verdict, and with a line after it for the model;
@@ -183,7 +183,7 @@ class Outcome(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What is to be done with a result.
+    """The action on a result, with the verdict and the texts that go with it.
 
     Attributes:
         action: see ``Action``; always ``pass`` in shadow mode.
@@ -210,7 +210,7 @@ class Judgement(NamedTuple):
 
     @property
     def asked(self) -> int:
-        """How often this very call had this very result before, where that was not accepted."""
+        """Earlier identical calls with the identical result, where that was not accepted."""
         return 0 if self.verdict is None else self.verdict.asked
 
     def shown(self, value: Any, without: Callable[[Any, Collection[Kind]], Any] = redacted) -> Any:
@@ -348,7 +348,7 @@ class ToolGuard:
 
     @staticmethod
     def notice(tool: str, hazard: str, posterior: float, asked: int = 0) -> str:
-        """What the model is told in place of a blocked result: that it is none, why, and what it may do."""
+        """The notice in place of a blocked result: that there is none, why, and what the model may do."""
         return notice_of(blocked(tool, hazard, posterior), asked)
 
     def may_retry(self, tool: str, attempts: int, asked: int = 0) -> bool:
@@ -366,7 +366,7 @@ class ToolGuard:
         return ResultBlocked(tool, found.posterior, found.explanation, found.call_id)
 
     def action_on(self, verdict: Verdict) -> Action:
-        """What the policy makes of a verdict, also of one that another guard gave."""
+        """The policy's action on a verdict, also on another guard's."""
         if self.policy.shadow or verdict == "accept":
             return "pass"
         if verdict == "block" or self.policy.on_flag == "block":
@@ -375,7 +375,7 @@ class ToolGuard:
 
 
 def _gravity(judgement: Judgement) -> tuple[int, int]:
-    """How grave a judgement is: by what is to be done, then, as in shadow mode nothing is, by its verdict."""
+    """The gravity of a judgement: by its action, then, since shadow mode takes none, by its verdict."""
     verdict = None if judgement.verdict is None else judgement.verdict.verdict
     return ACTIONS.index(judgement.action), VERDICTS.index(verdict)
 

@@ -37,7 +37,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Running:
-    """What is known of a call between its start and its end."""
+    """A call between its start and its end."""
 
     __slots__ = ("expects_json", "first", "model", "started")
 

@@ -161,7 +161,7 @@ class GuardNode:
         return {**stamp, "verdict": "unjudged", "action": "pass", "reason": reason, **_named(answer)}, None
 
     def _of_another(self, answer: ToolAnswer, stamp: dict[str, Any]) -> Found:
-        """What this guard's policy makes of a verdict that another guard gave."""
+        """This guard's policy applied to another guard's verdict."""
         hazard, posterior = str(stamp.get("hazard") or stamp.get("reason")), float(stamp["posterior"])
         if stamp["action"] == "replace":
             stamp.pop("line", None)

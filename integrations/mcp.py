@@ -167,7 +167,7 @@ def _without_redacted(block: Any, judgement: Judgement) -> Any:
 
 
 def _result_of(answer: CallToolResult) -> Any:
-    """What the tool returned: its structured form where the server gives one."""
+    """The tool's result: its structured form where the server gives one."""
     blocks = [_plain_block(block) for block in answer.content]
     said = blocks[0] if len(blocks) == 1 else blocks
     structured = answer.structuredContent

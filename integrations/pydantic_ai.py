@@ -31,7 +31,7 @@ _KEY = "agentguard"
 
 @dataclass
 class _Run:
-    """What one attempt at a call did.
+    """One attempt at a call.
 
     ``finished`` stays False where the tool raised; ``reported`` is the failure that it reported by the framework's
     means.
@@ -249,7 +249,7 @@ def _value_of(returned: Any) -> Any:
 
 
 async def _handed_on(give: Callable[[], Any], judgement: Judgement) -> Any:
-    """What the tool gave, by return or by exception, with its verdict and the line for the model."""
+    """Hand on a tool's result, by return or by exception, with its verdict and the line for the model."""
     try:
         returned = give()
     except SkipToolExecution as skipped:

@@ -147,7 +147,7 @@ def _description(answer: ToolAnswer) -> str:
 
 
 def _fault_in(answered: Any, flagged: Sequence[ToolAnswer]) -> str | None:
-    """What is wrong with an answer to the request, in words for whoever gave it; None where it can be carried out."""
+    """The fault in a reviewer's answer, in words for the reviewer; None where it can be carried out."""
     decisions = answered.get("decisions") if isinstance(answered, Mapping) else None
     wanted = "resume with {'decisions': [...]}, one decision for each flagged result in their order"
     if not isinstance(decisions, (list, tuple)):

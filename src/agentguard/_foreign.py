@@ -9,7 +9,7 @@ _BUILT_IN: Final = frozenset({dict, list, tuple, set, frozenset, str, bytes, int
 
 
 def raised_by(value: Any, error: BaseException) -> bool:
-    """Whether an exception is the doing of the value that was being read, and not the user's or a signal handler's.
+    """Tell an exception raised by the value being read from one of the user or a signal handler.
 
     An object's own code may raise anything, ``SystemExit`` too. In reading a built-in value only a signal's handler
     does that, and what it raises ends the process as its writer meant it to.

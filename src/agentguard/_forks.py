@@ -43,7 +43,7 @@ class Rank(IntEnum):
 
 
 class ForkAware(Protocol):
-    """Who has to do something when the process is copied. Neither method may raise."""
+    """An object that acts when the process is copied. Neither method may raise."""
 
     def forking(self) -> None:
         """The process is about to be copied; all locks are held, but those that could not be had in time."""
@@ -70,7 +70,7 @@ def undivided() -> RLock:
 
 
 def has(lock: object) -> bool:
-    """Whether a lock could be had for the fork that is under way."""
+    """Tell whether the fork under way holds a lock."""
     return any(one is lock for one in _held)
 
 

@@ -1,4 +1,4 @@
-"""How much is looked at before an answer is given, in one record.
+"""Limits on how much is read before an answer is given, in one record.
 
 Whoever reaches a limit says so: what was not looked at is never called clean. A signal does not apply then, and says
 "looked at the first 16 MiB"; a function that was asked to do all of it raises or tells what it left.

@@ -42,7 +42,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\
 
 
 class Subject(NamedTuple):
-    """What a file ought to be, as messages call it, with one line of it as an example."""
+    """The kind of a file, as messages call it, with one line of it as an example."""
 
     noun: str
     example: str

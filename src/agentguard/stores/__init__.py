@@ -1,4 +1,4 @@
-"""Where what must outlive a call, a process or a machine is kept."""
+"""Stores of what must outlive a call, a process or a machine: in memory, on disk, on a Redis server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the guard asks of a store: four kinds of memory, each with the one way of writing that is safe to share.
+"""The protocol of a store: four kinds of memory, each with the one way of writing that is safe to share.
 
 ========== ====================================== ==========================================================
 what       written by                             when it is kept
@@ -46,7 +46,7 @@ class Record(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """What one worker has counted since its last delta; ``sequence`` is 1, 2, 3, … in the order of sending."""
+    """The counts of one worker since its last delta; ``sequence`` is 1, 2, 3, … in the order of sending."""
 
     worker: str
     sequence: int
@@ -54,7 +54,7 @@ class Delta(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What tells that a store has lost something: another epoch, or a lower number than there was.
+    """The state by which a loss shows: another epoch, or a lower number than before.
 
     Attributes:
         epoch: made at random when the store was empty; as long as it holds what it was given, the same.
@@ -66,7 +66,7 @@ class Standing(NamedTuple):
 
 
 class Store(Protocol):
-    """Where what must outlive a call is kept. All methods may be called from several threads.
+    """A store of what must outlive a call. All methods may be called from several threads.
 
     Every method raises ``StoreError`` where the store cannot do what was asked; nothing of it is done then, or, where
     that cannot be known (a connection broke), the same call may be made again: ``merge``, ``save`` and ``claim`` with
@@ -77,7 +77,7 @@ class Store(Protocol):
 
     @property
     def flush_seconds(self) -> float | None:
-        """How often an engine should hand over what it learned; None: never, for it would not outlive the engine."""
+        """Seconds between two flushes of what an engine learned; None: never, as it would not outlive the engine."""
 
     @property
     def is_near(self) -> bool:
@@ -115,7 +115,7 @@ class Store(Protocol):
         """
 
     def counts(self, names: Iterable[str] | None = None, /, since: int = 0) -> dict[int, dict[str, dict[str, int]]]:
-        """What was added up, by hour since the epoch, name and field: of these names or of all, from an hour on.
+        """The sums by hour since the epoch, name and field: of these names or of all, from an hour on.
 
         Names without counts and hours without names are left out. Hours beyond the store's bound are gone.
         """
@@ -210,14 +210,14 @@ def decode(data: bytes) -> Any:
 
 
 def checked_name(what: str, name: object) -> str:
-    """Any text is a name (of a kind, a tool, a document, a worker, a claim), and nothing else."""
+    """Check a name (of a kind, a tool, a document, a worker, a claim): any text, and nothing else."""
     if not isinstance(name, str):
         raise StoreError(f"{what} must be text, not {type(name).__name__}")
     return name
 
 
 def checked_age(seconds: float) -> None:
-    """What may be pruned: older than a finite number of seconds, 0 or more."""
+    """Check an age for pruning: a finite number of seconds, 0 or more."""
     if not 0 <= seconds < math.inf:
         raise StoreError(f"an age is a number of seconds, 0 or more, not {seconds!r}")
 

@@ -190,7 +190,7 @@ def recognise(database: Path, timeout: float, settings: Collection[str]) -> bool
 
 
 def lay(folder: Path) -> None:
-    """Have diskcache lay the tables of a new store; those that are there already stay."""
+    """Let diskcache lay the tables of a new store; those that are there already stay."""
     with ExitStack() as stack:
         path = str(folder)
         if os.path.expandvars(path) != path:  # which diskcache would do to a folder named $HOME, say
@@ -415,7 +415,7 @@ class Rows:
         return [key for (key,) in found if type(key) is bytes]
 
     def number_of(self, low: bytes, high: bytes) -> int:
-        """How many rows there are from one key to before another."""
+        """Count the rows from one key to before another."""
         return int(
             self.connection.execute("SELECT COUNT(*) FROM Cache WHERE key >= ? AND key < ?", (low, high)).fetchone()[0]
         )
@@ -457,7 +457,7 @@ class Rows:
         self.connection.executescript("PRAGMA incremental_vacuum")
 
     def refuse(self, rowid: int, reason: str) -> None:
-        """Say, once, that a row is left out."""
+        """Log, once, that a row is left out."""
         if rowid not in self._seen and len(self._seen) < 1_000:
             self._seen.add(rowid)
             _log.error("%s: row %d was not written by a store and is left out: %s", self._path, rowid, reason)
@@ -496,7 +496,7 @@ class Access:
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
-        """What was written until now."""
+        """The rows as they stand now."""
         with self._lock, self._told():
             self._make_sure()
             self._rows.check_format()
@@ -509,7 +509,7 @@ class Access:
             self._rows.close()
 
     def refuse(self, rowid: int, reason: str) -> None:
-        """Say in the log that a row is left out."""
+        """Log that a row is left out."""
         self._rows.refuse(rowid, reason)
 
     def forking(self) -> None:
@@ -523,7 +523,7 @@ class Access:
         self._rows.leave()
 
     def _make_sure(self) -> None:
-        """That the store is open, and that its file is the one in the folder."""
+        """Make sure that the store is open, and that its file is the one in the folder."""
         if not self._open:
             raise StoreError("the store is closed; open a new one")
         if self._rows.is_gone():
@@ -840,7 +840,7 @@ class DiskStore:
                 yield last_name(prefix, row.key), value
 
     def _value(self, row: Row | None, fits: Callable[[Any], bool]) -> Any:
-        """What a row holds; None where there is no row, or none that a store wrote."""
+        """Decode a row; None where there is no row, or none that a store wrote."""
         if row is None:
             return None
         try:

@@ -19,7 +19,7 @@ from agentguard.stores._base import Event, Store
 
 
 class Flushed(Protocol):
-    """What a flusher looks after."""
+    """An object that a flusher flushes."""
 
     def flush_quietly(self) -> None:
         """Hand over what was learned; raises nothing."""
@@ -103,7 +103,7 @@ class Flusher:
         return True
 
     def forking(self) -> None:
-        """Nothing: whoever forks holds the lock of the flush."""
+        """Do nothing: whoever forks holds the lock of the flush."""
 
     def forked(self) -> None:
         """In a child process, which has none of its parent's threads."""

@@ -127,7 +127,7 @@ class RedisConnection:
         self.where = getattr(pool, "service_name", None) or _place(pool.connection_kwargs)
 
     def run(self, name: str, root: bytes, *arguments: bytes | str | int) -> Any:
-        """What the script returns, texts in it as bytes.
+        """Run a script and return its answer, texts in it as bytes.
 
         Raises:
             StoreError: where the server cannot be reached or refuses; whether the script ran may not be known then.
@@ -179,7 +179,7 @@ def _client(url: str, timeout: float) -> Redis:
 
 
 def _settings(url: str) -> dict[str, Any]:
-    """What the URL says; messages name its parts and quote none, for any of them may be a misplaced password."""
+    """Parse the URL; messages name its parts and quote none, since any may be a misplaced password."""
     scheme, separator, rest = url.partition("://")
     url = scheme.lower() + separator + rest
     try:
@@ -226,7 +226,7 @@ LAST: Final = 1 << 62
 
 
 class RedisStore:
-    """What a fleet of workers knows, on one Redis server (5 or later; tested on 7).
+    """A store that many processes and machines share, on one Redis server (5 or later; tested on 7).
 
     The server does each thing in one step, by its own clock. What it has acknowledged is as safe as Redis is set up to
     keep it: with ``appendonly yes`` it survives the death of the server's process, with ``appendfsync always`` a power

@@ -1,4 +1,4 @@
-"""What holds a store of your own to the ``Store`` protocol. Needs pytest."""
+"""Conformance tests for a store of your own. Needs pytest."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How the conformance suite gets at the store that it tests."""
+"""The ``Store`` protocol as tests: one class to subclass, in parts by kind of memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Opener(Protocol):
 
 
 class StoreOpening:
-    """What a subclass says of its store."""
+    """The settings and fixtures by which a subclass opens its store."""
 
     survives: ClassVar[bool] = True
     """What is kept in a place is there for the store that is opened in it next, also while the first is open."""
@@ -55,7 +55,7 @@ class StoreOpening:
 
     @pytest.fixture
     def place(self, tmp_path: Path) -> Any:
-        """Where a test's store is: a new folder, unless a subclass has another fixture of this name."""
+        """The place of a test's store: a new folder, unless a subclass has another fixture of this name."""
         return tmp_path / "store"
 
     @pytest.fixture
@@ -105,7 +105,7 @@ def in_threads(work: Callable[[int], None], threads: int = 8) -> None:
 
 
 def numbers(records: Iterator[Record]) -> list[int]:
-    """What the events of a test hold, in their order."""
+    """The numbers in the events of a test, in their order."""
     return [record.event["n"] for record in records]
 
 

@@ -22,7 +22,7 @@ BOUND = "false-block bound"
 
 
 class VerdictMatrix(NamedTuple):
-    """How many calls went from which verdict (the field) to which (the field of ``VerdictCounts``).
+    """Calls by their verdict before (the field) and after (the field of ``VerdictCounts``).
 
     >>> moved = VerdictMatrix(accept=VerdictCounts(90, 4, 1), block=VerdictCounts(2, 0, 3))
     >>> moved.calls, moved.changed, moved.stricter, moved.looser
@@ -96,7 +96,7 @@ class ToolComparison(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changes between two engines over one log.
+    """The differences between two engines over one log.
 
     Attributes:
         matrix: all calls.
@@ -215,7 +215,7 @@ class Comparing(LogCounts[_Cells, Change]):
             self._offer(step, abs(shift), partial(_change, row, before, after))
 
     def summary(self) -> Comparison:
-        """What was counted so far."""
+        """Summarise the counts so far."""
         total = _Cells()
         for cells in self._tools.values():
             total.counts = [one + other for one, other in zip(total.counts, cells.counts, strict=True)]

@@ -194,7 +194,7 @@ def parent_of(place: str) -> str:
 
 
 class Place:
-    """What stands at one place of one result.
+    """The values at one place of one result.
 
     Attributes:
         nodes: how many values.
@@ -320,8 +320,8 @@ class PlaceCounts:
     Attributes:
         results: with a value here.
         always: with a value here in each object that stands above.
-        types: with a value of this type here, in the order of ``anatomy.TYPES``.
-        formats: whose strings here all have this format, in the order of ``anatomy.FORMATS``.
+        types: with a value of this type here, in the order of ``TYPES``.
+        formats: whose strings here all have this format, in the order of ``FORMATS``.
         values: results by value here, as JSON; None where there are more than ``CHOICES`` or they are no labels.
         given: with a value here that an argument of the call has too.
     """
@@ -357,9 +357,10 @@ class PlaceCounts:
         if len(self.values) > CHOICES:
             self.values = None
 
-    def add(self, numbers: list[Any]) -> None:
-        """Add what ``numbers`` gave."""
-        results, always, given, types, formats, values = numbers
+    def add(
+        self, results: int, always: int, given: int, types: list[int], formats: list[int], values: dict[str, int] | None
+    ) -> None:
+        """Add the ``numbers`` of other results."""
         self.results += results
         self.always += always
         self.given += given
@@ -388,6 +389,10 @@ class KeyCounts:
         self.instant += instant
         self.slower += slower
         self.answers = sorted({*self.answers, *answers})[:ANSWERS_KEPT]
+
+    def numbers(self) -> list[Any]:
+        """All counts in a row."""
+        return [self.calls, self.instant, self.slower, self.answers]
 
 
 class EchoCounts:
@@ -446,7 +451,7 @@ class ToolState:
     Attributes:
         counts: by field (see ``verification.census``), and ``("large",)`` and ``("cut",)``: answers that were not
             read, and not to their end.
-        places: what stands where in answers, by place as in ``anatomy``.
+        places: what stands where in answers, by place.
         results: the digests of distinct answers, a sample of them.
         keys: the calls by key of arguments, a sample of them.
         echoes: by argument path and result path, where both end in the same name.
@@ -470,6 +475,10 @@ class ToolState:
 
     def _kept(self) -> tuple[Kept[Any, Any], ...]:
         return self.places, self.results, self.keys, self.echoes, self.renamed, self.leaves
+
+    def _rows(self) -> dict[str, Kept[str, Any]]:
+        """The counts that are written as rows of numbers, by the names that they have there."""
+        return {"places": self.places, "keys": self.keys, "echoes": self.echoes, "renamed": self.renamed}
 
     def push(self, call: ToolCall) -> None:
         """Count one call."""
@@ -544,14 +553,11 @@ class ToolState:
             "counts": dict(sorted((field(*name), times) for name, times in self.counts.items())),
             "extremes": list(self.extremes),
             "is_cut": [kept.is_cut for kept in self._kept()],
-            "places": {where: place.numbers() for where, place in sorted(self.places.entries.items())},
             "results": sorted(self.results.entries),
-            "keys": {
-                name: [key.calls, key.instant, key.slower, key.answers]
-                for name, key in sorted(self.keys.entries.items())
+            **{
+                kind: {name: counts.numbers() for name, counts in sorted(kept.entries.items())}
+                for kind, kept in self._rows().items()
             },
-            "echoes": {name: echo.numbers() for name, echo in sorted(self.echoes.entries.items())},
-            "renamed": {name: echo.numbers() for name, echo in sorted(self.renamed.entries.items())},
             "leaves": {where: results[0] for where, results in sorted(self.leaves.entries.items())},
         }
 
@@ -565,21 +571,13 @@ class ToolState:
                     self._stretch(place, value)
         for kept, is_cut in zip(self._kept(), data["is_cut"], strict=True):
             kept.is_cut |= is_cut
-        for where, numbers in data["places"].items():
-            known = self.places.at(where)
-            if known is not None:
-                known.add(numbers)
         for digest in data["results"]:
             self.results.at(digest)
-        for name, numbers in data["keys"].items():
-            key = self.keys.at(name)
-            if key is not None:
-                key.add(*numbers)
-        for echoes, counted in ((self.echoes, data["echoes"]), (self.renamed, data["renamed"])):
-            for name, numbers in counted.items():
-                echo = echoes.at(name)
-                if echo is not None:
-                    echo.add(*numbers)
+        for kind, rows in self._rows().items():
+            for name, numbers in data[kind].items():
+                counts = rows.at(name)
+                if counts is not None:
+                    counts.add(*numbers)
         for where, times in data["leaves"].items():
             results = self.leaves.at(where)
             if results is not None:
@@ -587,7 +585,7 @@ class ToolState:
 
 
 def _depth_and_rank(where: str) -> tuple[int, int]:
-    """What is near the top stays, and with each place all above it."""
+    """Rank places near the top first, so that with each place all above it stay."""
     return where.count("/"), rank_of(where)
 
 

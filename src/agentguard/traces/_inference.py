@@ -102,7 +102,7 @@ class Declaration:
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
+        """The name in a report."""
         return ": ".join((self.field, ".".join(self.path))) if self.path else self.field
 
     def against(self, broken: int, held_out: int, instead: Declaration | None = None) -> Declaration:
@@ -112,7 +112,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is to be declared of one tool.
+    """The declarations for one tool, with the evidence behind them.
 
     Attributes:
         tool: its name.
@@ -214,7 +214,7 @@ _INTEGER, _NUMBER = TYPES.index("integer"), TYPES.index("number")
 
 
 class Evidence:
-    """What counts of one tool bear.
+    """The evidence in the counts of one tool.
 
     Answers that are the same are one piece of evidence: a share counts as if it came of the distinct ones only. Where
     n of them have no exception, at most 3/n of all answers are one, at 95% confidence (the rule of three).
@@ -248,7 +248,7 @@ class Evidence:
         return max(self.enough * factor - self.distinct(total), 0)
 
     def distinct(self, total: int) -> int:
-        """How many of so many answers are distinct, about."""
+        """Estimate how many of so many answers are distinct."""
         return int(total * self.distinct_share + 1e-9)
 
     def say(self, hits: int, total: int) -> str:
@@ -262,7 +262,7 @@ class Evidence:
         return f"{hits:,} of {total:,}{which}: at least {share(at_least(distinct - (total - hits), distinct))}"
 
     def varied(self, total: int) -> int:
-        """How many of so many answers are distinct, and come of distinct arguments."""
+        """Estimate how many of so many answers are distinct and come of distinct arguments."""
         distinct = self.distinct(total)
         return distinct if self.arguments <= 1 else min(distinct, self.arguments)
 
@@ -270,7 +270,7 @@ class Evidence:
 def schema_declarations(
     places: Mapping[str, PlaceCounts], answers: int, evidence: Evidence
 ) -> tuple[list[Declaration], list[Declaration]]:
-    """What the schema can say, and which fields are required at the top.
+    """The declarations of a schema, and of the fields required at the top.
 
     Args:
         places: by place, as ``ToolState`` counts them.
@@ -322,7 +322,7 @@ class _Tree:
         self.evidence = evidence
 
     def describe(self, group: tuple[str, ...], results: int, path: tuple[str, ...]) -> Iterator[Declaration]:
-        """What can be said of the values at these places, which so many results have."""
+        """Declarations on the values at these places, which so many results have."""
         if not self.evidence.shows(results, results):
             return
         counts = [sum(self.places[where].types[bit] for where in group) for bit in range(len(TYPES))]
@@ -365,7 +365,7 @@ class _Tree:
     def _fixed(
         self, group: tuple[str, ...], counts: list[int], results: int, path: tuple[str, ...]
     ) -> Iterator[Declaration]:
-        """That the values here are always one of a few, as far as arguments do not choose them."""
+        """Declare values that are always one of a few, as far as arguments do not choose them."""
         if not path:
             return  # a result that is a word may be another one
         places = [self.places[where] for where in group]
@@ -452,7 +452,7 @@ LOCAL_SHARE: Final = 0.9  # of the calls, which a local tool answers at once
 
 
 def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Draft | str:
-    """What can be declared of a tool, or the reason why nothing can.
+    """Draft a tool's profile, or give the reason why nothing can be declared.
 
     Args:
         tool: its name.
@@ -489,7 +489,7 @@ def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Dr
 
 
 def _interest(one: Declaration) -> int:
-    """What a reviewer is told first: what an answer says, then which fields it has, then their form."""
+    """The order of notes for a reviewer: content of answers first, then their fields, then their form."""
     if one.field == "echoes":
         return 0
     if one.path[-1] in ("const", "enum"):
@@ -562,7 +562,7 @@ def _rounded(value: float, *, up: bool) -> float:
 
 
 def _repeats(state: ToolState) -> Iterator[Declaration]:
-    """What repeated arguments tell: other answers, instant answers."""
+    """Declarations from repeated arguments: stateful, cacheable."""
     keys = state.keys.entries.values()
     repeated = [key for key in keys if key.calls > 1]
     instant = [key for key in keys if key.instant]

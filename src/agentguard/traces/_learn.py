@@ -236,7 +236,7 @@ class Learner:
             yield row
 
     def _count(self) -> None:
-        """How many calls of each tool to learn from: all but the last."""
+        """Count the calls of each tool to learn from: all but the last share."""
         calls: Kept[str, list[int]] = Kept(MAX_TOOLS, lambda: [0], rank_of)
         for row in self._rows("count"):
             if isinstance(row, TraceRow) and (counted := calls.at(as_name(row.call.tool))) is not None:
@@ -302,7 +302,7 @@ class Learner:
                 self.changed[before.verdict, after.verdict] += 1
 
     def as_dict(self) -> dict[str, Any]:
-        """What was learned, as plain data, ready for JSON."""
+        """The drafts and their trial as plain data, ready for JSON."""
         return {
             "calls": self.state.calls,
             "broken": self.state.broken,

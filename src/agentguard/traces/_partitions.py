@@ -66,7 +66,7 @@ PARTITIONS = 16
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """What every worker builds its engines from."""
+    """The settings from which every worker builds its engines."""
 
     mode: Literal["calibrated", "reference"] = "calibrated"
     profiles: tuple[ToolProfile, ...] = ()
@@ -98,7 +98,7 @@ def tool_of(line: Line) -> str:
 
 
 class Part(NamedTuple):
-    """What one partition's engine said.
+    """The summary of one partition.
 
     ``plain`` counts the calls labelled ``genuine`` and those without a label, which a summary leaves out where no other
     label is in it.
@@ -115,7 +115,7 @@ class Part(NamedTuple):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Part:
-        """What ``as_dict`` gave."""
+        """Read the data of ``as_dict``."""
         summary = data["summary"]
         return cls(
             data["number"],
@@ -158,7 +158,7 @@ class Partition:
             counts[SEVERITY[result.verdict]] += 1
 
     def part(self) -> Part:
-        """What was said so far."""
+        """The summary so far."""
         plain = {label: VerdictCounts(*counts) for label, counts in self._plain.items()}
         return Part(self.number, self._tally.summary(), plain)
 

@@ -78,7 +78,7 @@ class Worker:
 
     @property
     def under_way(self) -> list[Future[Any]]:
-        """What was sent and is not done; raises what went wrong in what is done."""
+        """The work that was sent and is not done; raises the errors of work that is done."""
         with _one_clear_error():
             while self._under_way and self._under_way[0].done():
                 self._under_way.popleft().result()
@@ -148,7 +148,7 @@ class Workers:
             wait([futures[0] for futures in under_way], return_when=FIRST_COMPLETED)
 
     def ask(self, function: Callable[[], T]) -> list[T]:
-        """What each answers, after all that it was sent."""
+        """Call a function in each process after all work sent to it; the answers."""
         answers = [worker.ask(function) for worker in self.all]
         return [answer() for answer in answers]
 
@@ -234,7 +234,7 @@ class CountingProcesses:
             self.calls += len(batch)
 
     def summary(self) -> State:
-        """What was counted of all lines handed over so far; waits until they are.
+        """The counts of all lines handed over so far; waits until they are counted.
 
         Raises:
             AgentGuardError: where a worker process ended before its work was done.
@@ -296,7 +296,7 @@ class JudgingProcesses:
                 self._send(number)
 
     def summary(self) -> ReplaySummary:
-        """What was said of all lines handed over so far; waits until they are judged.
+        """The summary of all lines handed over so far; waits until they are judged.
 
         Raises:
             AgentGuardError: where a worker process ended before its work was done.

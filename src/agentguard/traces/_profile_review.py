@@ -60,7 +60,7 @@ class LogCheck:
 
 
 class _Found:
-    """What was found of one profile's paths."""
+    """The paths of one profile that calls had."""
 
     def __init__(self, profile: ToolProfile, file: RawFile) -> None:
         self.profile = profile
@@ -111,7 +111,7 @@ def _counted(calls: int) -> str:
 
 
 def _near(path: str, known: set[str]) -> str:
-    """What is there instead, the likeliest first."""
+    """Similar paths that calls have, the likeliest first."""
     near = difflib.get_close_matches(path, sorted(known), n=SHOWN, cutoff=0.5) or sorted(known)[:SHOWN]
     return f"; there {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
 
@@ -176,7 +176,7 @@ class Change(NamedTuple):
 
 
 class ProfileDiff(NamedTuple):
-    """What became of a set of profiles: tools by name, and of those that are in both what changed."""
+    """The difference between two sets of profiles: tools by name, and the changed fields of those in both."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -282,7 +282,7 @@ def _mapping(field: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
 
 
 def _effect_of_rule(old: Any, new: Any) -> Effect:
-    """What another reply to a finding does, or another number of rows that have to repeat an argument."""
+    """The effect of another reply to a finding, or of another number of rows that must repeat an argument."""
     if (old, new) in (("flag", "block"), ("block", "flag")):
         return "stricter" if new == "block" else "looser"
     (path, rows), (new_path, new_rows) = (

@@ -368,7 +368,7 @@ def read_traces(
 
 
 def parse(lines: Iterable[Line]) -> Iterator[TraceRow | BrokenLine]:
-    """What the lines say.
+    """Parse lines into calls.
 
     >>> [row.call.result for row in parse([("calls.jsonl", 1, b'{"tool": "add", "result": 3}')])]
     [3]

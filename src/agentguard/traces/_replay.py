@@ -89,7 +89,7 @@ GENUINE = "genuine"
 
 
 class Verifier(Protocol):
-    """What a replay needs of an engine."""
+    """The part of an engine that a replay uses."""
 
     def verify(
         self,
@@ -256,7 +256,7 @@ class Tally(LogCounts[_Figures, Offender]):
             self._offer(severity, result.posterior, partial(_offender, row, result))
 
     def summary(self) -> ReplaySummary:
-        """What was counted so far."""
+        """Summarise the counts so far."""
         tools = [
             ToolSummary(name, VerdictCounts(*figures.verdicts), figures.total / sum(figures.verdicts), figures.highest)
             for name, figures in self._tools.items()

@@ -303,7 +303,7 @@ _RAISED = re.compile(r"[\w.]+(Error|Exception|Exit|Interrupt)\b")
 
 
 def count_on_spark(source: str | PathLike[str], session: SparkSession) -> State:
-    """What can be counted of a log; equal to ``partial`` of it all.
+    """Count a log on Spark; equal to ``partial`` of all of it.
 
     Args:
         source: a file or a folder, see ``log_of``.
