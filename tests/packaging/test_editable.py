@@ -87,6 +87,6 @@ def test_pyright_knows_its_types(installed: Path, elsewhere: Path) -> None:
     done = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, check=False)
 
     assert "could not be resolved" not in done.stdout
-    assert '"no such word"' in done.stdout
+    assert "no such word" in done.stdout
     assert "1 error, " in done.stdout
     assert 'Type of "engine.verify("add", result=3).posterior" is "float"' in done.stdout
