@@ -15,13 +15,13 @@ STAMP := $(VENV)/.agentguard-installed
 LOWEST_STAMP := $(LOWEST)/.agentguard-installed
 COMPILED_STAMP := $(COMPILED)/.agentguard-installed
 DEMO_STAMP := $(DEMO)/.agentguard-installed
-WHEEL_SOURCES := $(shell find src/agentguard integrations profiles -name '*.py' -o -name '*.yaml')
+WHEEL_SOURCES := $(shell find src/agentguard integrations profiles -type f -not -path '*/__pycache__/*')
 # The suites that reach into what is installed: the frameworks, and the libraries under engine and command line.
 LOWEST_SUITES := $(addprefix tests/,integrations convergence engine golden cli calibration stores traces gate)
 # The suites that call compiled code. No folder of sources is among them: its modules would stand before the wheel's.
 COMPILED_SUITES := $(addprefix tests/,packaging/test_installed.py verification engine contract property golden reference \
   traces integrations)
-# The package as a wheel holds it, by links: where mypy finds agentguard.integrations, which is a folder at the top.
+# The package as a wheel holds it, by links; what .venv has installed (setup.py).
 LAYOUT := .layout/agentguard
 # What mypy checks; tests/typing is the public API as its users' type checkers see it.
 TYPED := $(LAYOUT) $(wildcard tests/typing docs/generate)
@@ -37,7 +37,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout test test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -46,7 +46,7 @@ help: ## Show the targets
 demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among them
 	@$(DEMO)/bin/agentguard demo
 
-test: $(STAMP) ## Run all tests, the doctests and the code blocks of the documents
+test: layout ## Run all tests, the doctests and the code blocks of the documents
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
 	@tests/ensure_browser.sh
@@ -58,13 +58,14 @@ test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lo
 test-compiled: $(COMPILED_STAMP) ## Run the engine's and the integrations' tests on a compiled wheel, in .venv-compiled
 	$(COMPILED)/bin/python -m pytest -q $(COMPILED_SUITES)
 
-lint: $(STAMP) ## Check style, format, types and the rules of who may import whom
+lint: layout ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@rm -rf $(LAYOUT) && mkdir -p $(LAYOUT)
-	@ln -s $(CURDIR)/src/agentguard/* $(CURDIR)/integrations $(CURDIR)/profiles $(LAYOUT)/
 	$(BIN)/mypy $(TYPED) $$(test -d $(VENV)/lib/python3.10 && echo --exclude=$(UNTYPED_ON_310))
 	$(BIN)/lint-imports --no-logo
+
+layout: $(STAMP)  # links to what is new at the top of the package
+	@$(BIN)/python -c 'import setup; setup.lay_out()'
 
 format: $(STAMP) ## Bring the code into the one format
 	$(BIN)/ruff check --fix .

@@ -17,10 +17,21 @@ from typing import Any
 
 from setuptools import find_packages, setup
 
-PACKAGES = [*find_packages("src"), "agentguard.integrations", "agentguard.profiles"]
+#: Two folders at the top are subpackages of agentguard.
+TOP = ("integrations", "profiles")
+
+PACKAGES = [*find_packages("src"), *(f"agentguard.{name}" for name in TOP)]
 
 #: Of files that are no modules, those that pyproject.toml names. MANIFEST.in is for the source distribution alone.
-HELD: dict[str, Any] = {"packages": PACKAGES, "include_package_data": False}
+HELD: dict[str, Any] = {
+    "packages": PACKAGES,
+    "package_dir": {"": "src", **{f"agentguard.{name}": name for name in TOP}},
+    "include_package_data": False,
+}
+
+#: The package as a wheel holds it, made of links. An editable installation has this folder on the path, where type
+#: checkers and editors find agentguard.integrations too: they read paths, and run no import hook.
+LAYOUT = Path(".layout")
 
 #: Every module below, the packages' faces aside, is compiled,
 COMPILED = Path("src/agentguard/verification")
@@ -106,8 +117,39 @@ def build_wheel() -> None:
         setup(**HELD, options={"build": {"build_base": folder}})
 
 
+def lay_out() -> None:
+    """Link what lies in ``src/agentguard``, and the folders at the top, into ``LAYOUT``; drop links to what is gone.
+
+    Raises:
+        OSError: where links cannot be made, as on Windows without the right to.
+    """
+    package = LAYOUT / "agentguard"
+    package.mkdir(parents=True, exist_ok=True)
+    wanted = {path.name: path.resolve() for path in Path("src/agentguard").iterdir() if path.name != "__pycache__"}
+    wanted |= {name: Path(name).resolve() for name in TOP}
+    for link in package.iterdir():
+        if link.is_symlink() and wanted.get(link.name) != link.resolve():
+            link.unlink()
+    for name, target in wanted.items():
+        if not (package / name).exists():
+            (package / name).symlink_to(target, target_is_directory=target.is_dir())
+
+
+def install_editable() -> None:
+    """Install links on the path, or where there are none an import hook, which type checkers do not see through."""
+    try:
+        lay_out()
+    except OSError as error:
+        print(f"agentguard: type checkers will not find the editable installation: {error}", file=sys.stderr)
+        setup(**HELD)
+    else:
+        setup(**{**HELD, "package_dir": {"": str(LAYOUT)}})
+
+
 if __name__ == "__main__":
     if "bdist_wheel" in sys.argv:  # what installers ask for but of an editable installation or a source distribution
         build_wheel()
+    elif "editable_wheel" in sys.argv:
+        install_editable()
     else:
         setup(**HELD)

@@ -214,9 +214,8 @@ def _recorded(data: Path) -> Iterator[tuple[str, Path]]:
 
 def _differing(logs: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, int, int]]:
     """Of each log: its calls, and those with another verdict where tools are divided."""
-    from agentguard.traces.engines.partitions import EngineSpec, partition_of
-    from agentguard.traces.read import read_traces
-    from agentguard.traces.row import TraceRow
+    from agentguard.traces._partitions import EngineSpec, partition_of
+    from agentguard.traces._read import TraceRow, read_traces
 
     for name, path in logs:
         whole, parts = EngineSpec().build(), {number: EngineSpec().build() for number in range(PARTITIONS)}

@@ -22,8 +22,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from agentguard import forks
-from agentguard.integrations.extras import needs
+from agentguard import _forks as forks
+from agentguard.integrations._extras import needs
 from agentguard.integrations.guard import Outcome, Policy, ToolGuard
 from agentguard.verification import VerificationEngine, VerificationResult
 
@@ -42,7 +42,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Running(NamedTuple):
-    """What is known of a call between its start and its end."""
+    """A call between its start and its end."""
 
     tool: str
     args: Any

@@ -28,7 +28,7 @@ from agentguard.convergence import (
 from agentguard.convergence.evaluator import Panel
 from agentguard.convergence.types import Agreement
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -71,7 +71,7 @@ def merge_issues(known: Sequence[Any], found: Sequence[Any]) -> list[dict[str, A
 
 
 class ConvergenceState(TypedDict, total=False):
-    """What the node reads, and ``convergence``, which it writes. Graphs extend it with keys of their own.
+    """The state that the node reads, and ``convergence``, which it writes. Graphs extend it with keys of their own.
 
     Attributes:
         requirements: what is to be verified, in words.

@@ -12,9 +12,8 @@ from uuid import uuid4
 import orjson
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
-from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.integrations.wording import FLAG_TEXT, appended
+from agentguard.integrations._wording import FLAG_TEXT, appended
+from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome
 from agentguard.verification import VerificationEngine
 
 __all__ = ["guarded"]

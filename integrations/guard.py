@@ -1,4 +1,4 @@
-"""The one translation that all integrations share: from an executed call to what is to be done with its result.
+"""Verdicts turned into actions by a policy: what every integration shares.
 
 An integration gathers what its framework knows of a call (``Outcome``), asks ``ToolGuard.judge`` and acts on the
 ``Judgement``. No framework is imported here.
@@ -6,15 +6,15 @@ An integration gathers what its framework knows of a call (``Outcome``), asks ``
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 
 from agentguard.content.results import Kind, redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
-from agentguard.integrations.apart import apart
-from agentguard.integrations.wording import (
+from agentguard.integrations._wording import (
     FLAG_TEXT,
     blocked,
     check_flag_text,
@@ -40,6 +40,65 @@ __all__ = [
 
 _log = logging.getLogger("agentguard")
 
+# --- Large results are worked on in a thread ---
+
+
+LARGE: Final = 1 << 17  # characters: some milliseconds' work
+MOST_LOOKED: Final = 2_000  # values that are looked at to know; what has more of them is large
+
+T = TypeVar("T")
+
+
+async def apart(work: Callable[..., T], *args: Any, about: Any) -> T:
+    """Do some work: at once, or in a thread where what it is about is large.
+
+    Args:
+        work: a function; it must not call back into the loop.
+        args: what it is called with.
+        about: the value whose size decides.
+    """
+    return await asyncio.to_thread(work, *args) if is_large(about) else work(*args)
+
+
+def is_large(value: Any) -> bool:
+    """A value holds more than 128 KiB of text, or 2,000 values.
+
+    >>> is_large({"rows": [1, 2, 3]}), is_large(["x" * 100_000, "y" * 100_000]), is_large([[]] * 3_000)
+    (False, True, True)
+    """
+    characters, looked = 0, 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        looked += 1
+        if isinstance(item, (str, bytes, bytearray)):
+            characters += len(item)
+        elif isinstance(item, dict):
+            looked += len(item)
+            if looked <= MOST_LOOKED:
+                pending += item.values()
+        elif isinstance(item, (list, tuple)):
+            if looked + len(item) > MOST_LOOKED:
+                return True
+            pending += item
+        elif item is not None and not isinstance(item, (bool, int, float)):
+            pending += _fields_of(item)
+        if characters > LARGE or looked > MOST_LOOKED:
+            return True
+    return False
+
+
+def _fields_of(value: Any) -> list[Any]:
+    """Return the values that an object of a foreign class holds; none where it does not say."""
+    try:
+        return [each for each in vars(value).values() if isinstance(each, (str, bytes, dict, list, tuple))]
+    except Exception:  # a foreign object's own code may fail at any question
+        return []
+
+
+# --- Policy, judgement and guard ---
+
+
 #: What to do with a result: hand it on; hand it on with its verdict beside it, where no model reads it; with a line for
 #: the model too; ask a person; or put a notice in its place. The later ones are the graver.
 Action = Literal["pass", "observe", "annotate", "review", "replace"]
@@ -54,7 +113,7 @@ Artifacts = Literal["ignore", "judge"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How verdicts become actions.
+    """The rules by which verdicts become actions.
 
     Attributes:
         on_flag: ``annotate`` hands a flagged result on with its verdict, and with a line after it for the model;
@@ -124,7 +183,7 @@ class Outcome(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What is to be done with a result.
+    """The action on a result, with the verdict and the texts that go with it.
 
     Attributes:
         action: see ``Action``; always ``pass`` in shadow mode.
@@ -151,7 +210,7 @@ class Judgement(NamedTuple):
 
     @property
     def asked(self) -> int:
-        """How often this very call had this very result before, where that was not accepted."""
+        """Earlier identical calls with the identical result, where that was not accepted."""
         return 0 if self.verdict is None else self.verdict.asked
 
     def shown(self, value: Any, without: Callable[[Any, Collection[Kind]], Any] = redacted) -> Any:
@@ -289,7 +348,7 @@ class ToolGuard:
 
     @staticmethod
     def notice(tool: str, hazard: str, posterior: float, asked: int = 0) -> str:
-        """What the model is told in place of a blocked result: that it is none, why, and what it may do."""
+        """The notice in place of a blocked result: that there is none, why, and what the model may do."""
         return notice_of(blocked(tool, hazard, posterior), asked)
 
     def may_retry(self, tool: str, attempts: int, asked: int = 0) -> bool:
@@ -307,7 +366,7 @@ class ToolGuard:
         return ResultBlocked(tool, found.posterior, found.explanation, found.call_id)
 
     def action_on(self, verdict: Verdict) -> Action:
-        """What the policy makes of a verdict, also of one that another guard gave."""
+        """The policy's action on a verdict, also on another guard's."""
         if self.policy.shadow or verdict == "accept":
             return "pass"
         if verdict == "block" or self.policy.on_flag == "block":
@@ -316,7 +375,7 @@ class ToolGuard:
 
 
 def _gravity(judgement: Judgement) -> tuple[int, int]:
-    """How grave a judgement is: by what is to be done, then, as in shadow mode nothing is, by its verdict."""
+    """The gravity of a judgement: by its action, then, since shadow mode takes none, by its verdict."""
     verdict = None if judgement.verdict is None else judgement.verdict.verdict
     return ACTIONS.index(judgement.action), VERDICTS.index(verdict)
 
@@ -330,3 +389,101 @@ def _unverified(tool: str, *, withheld: bool) -> str:
     if not withheld:
         return f"The result of {tool!r} could not be verified."
     return notice_of(f"The result of {tool!r} could not be verified and was withheld.")
+
+
+# --- Guards that make the calls themselves ---
+
+
+Shown = TypeVar("Shown")
+#: What an attempt gives the caller, with what the engine is to judge of it; None: there is nothing to judge.
+Attempt = tuple[Shown, Outcome | None]
+#: Is told of every judgement, in shadow mode too.
+OnJudgement = Callable[[Outcome, Judgement], None]
+
+
+class CallGuard(ToolGuard):
+    """A guard that makes the calls itself, so that it can make a blocked one again.
+
+    Args:
+        engine: judges the calls.
+        tools: names of the tools to guard; None: all.
+        on_flag: ``annotate`` hands a flagged result on, with a line after it for the model; ``observe`` hands it on as
+            it is; ``block`` treats it as blocked.
+        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by an exception.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing.
+        max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, as in ``Policy``.
+
+    Raises:
+        ConfigurationError: for a policy that needs a graph to pause (``review``, ``end``) or does not exist.
+    """
+
+    def __init__(
+        self,
+        engine: VerificationEngine,
+        *,
+        tools: Collection[str] | None = None,
+        on_flag: OnFlagUnasked = "annotate",
+        on_block: Literal["replace", "raise"] = "replace",
+        on_guard_error: Literal["open", "closed"] = "open",
+        shadow: bool = False,
+        max_retries: int = 0,
+        on_judgement: OnJudgement | None = None,
+        flag_text: str = FLAG_TEXT,
+    ) -> None:
+        for name, value, allowed in (
+            ("on_flag", on_flag, get_args(OnFlagUnasked)),
+            ("on_block", on_block, ("replace", "raise")),
+        ):
+            if value not in allowed:
+                raise ConfigurationError(f"{name} must be {' or '.join(map(repr, allowed))} here, not {value!r}")
+        policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text)
+        super().__init__(engine, policy, tools)
+        self._on_judgement = on_judgement
+
+    def judge(self, outcome: Outcome) -> Judgement:
+        """Judge a result, say what to do with it, and tell whoever asked to be told. Never raises."""
+        judgement = super().judge(outcome)
+        self._tell(outcome, judgement)
+        return judgement
+
+    async def judge_async(self, outcome: Outcome) -> Judgement:
+        """``judge``, of a large result in a thread; whoever asked to be told is told where he asked."""
+        judgement = await super().judge_async(outcome)
+        self._tell(outcome, judgement)
+        return judgement
+
+    def _tell(self, outcome: Outcome, judgement: Judgement) -> None:
+        if self._on_judgement is not None and self.covers(outcome.tool):
+            try:
+                self._on_judgement(outcome, judgement)
+            except Exception as error:
+                _log.error("on_judgement failed on a result of %r: %s", outcome.tool, type(error).__name__)
+
+    def settle(self, attempt: Callable[[], Attempt[Shown]]) -> tuple[Shown, Judgement | None]:
+        """Make a call, again where the policy allows it, and judge each result; the last one counts."""
+        attempts = 0
+        while True:
+            shown, outcome = attempt()
+            attempts += 1
+            judgement = None if outcome is None else self.judge(outcome)
+            if not self._again(outcome, judgement, attempts):
+                return shown, judgement
+
+    async def settle_async(self, attempt: Callable[[], Awaitable[Attempt[Shown]]]) -> tuple[Shown, Judgement | None]:
+        """As ``settle``, for calls that are awaited."""
+        attempts = 0
+        while True:
+            shown, outcome = await attempt()
+            attempts += 1
+            judgement = None if outcome is None else await self.judge_async(outcome)
+            if not self._again(outcome, judgement, attempts):
+                return shown, judgement
+
+    def _again(self, outcome: Outcome | None, judgement: Judgement | None, attempts: int) -> bool:
+        if outcome is None or judgement is None or judgement.action != "replace":
+            return False
+        # Without a verdict it was the guard that failed: another call would not mend that.
+        return judgement.verdict is not None and self.may_retry(outcome.tool, attempts, judgement.asked)

@@ -18,10 +18,10 @@ from time import perf_counter
 from typing import Any
 from uuid import UUID
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.health import HealthResult, LLMCall, LLMMonitor
 from agentguard.health.reading import read
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler
@@ -37,7 +37,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Running:
-    """What is known of a call between its start and its end."""
+    """A call between its start and its end."""
 
     __slots__ = ("expects_json", "first", "model", "started")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Literal
 
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, hook_config
@@ -16,12 +16,12 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
+from agentguard.integrations._messages import blocked_in, messages_of
+from agentguard.integrations._tool_calls import GuardedCalls
+from agentguard.integrations._wording import FLAG_TEXT
 from agentguard.integrations.guard import Artifacts, OnFlag, Policy, ToolGuard
-from agentguard.integrations.messages import blocked_in, messages_of
 from agentguard.integrations.receipts import receipt_signer
 from agentguard.integrations.review import ReviewNode
-from agentguard.integrations.tool_calls import GuardedCalls
-from agentguard.integrations.wording import FLAG_TEXT
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
 

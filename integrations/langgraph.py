@@ -1,34 +1,228 @@
-"""LangGraph: wrappers for any tool node, a tool node with them built in; the guard and the review as nodes."""
+"""LangGraph: wrappers for any tool node, a tool node with them built in, and the guard as a node of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from math import inf
+from time import time
+from typing import Annotated, Any, Literal
 
-from agentguard.integrations.extras import needs
+from agentguard.errors import ConfigurationError
+from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.messages import ToolMessage
     from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool
+    from langgraph.graph import MessagesState
     from langgraph.prebuilt import ToolNode
     from langgraph.prebuilt.tool_node import ToolCallRequest
-    from langgraph.types import Command
+    from langgraph.types import Command, StreamWriter
 except ImportError as error:
     raise needs("langgraph", error) from error
 
-from agentguard.errors import ConfigurationError
-from agentguard.integrations.guard import Artifacts, OnFlagUnasked, Policy, ToolGuard
-from agentguard.integrations.guard_node import GuardNode, GuardState, route_by_verdict
-from agentguard.integrations.messages import blocked_in, rewritten
-from agentguard.integrations.receipts import receipt_signer
+from agentguard.integrations._messages import (
+    blocked_in,
+    content_value,
+    messages_of,
+    rewritten,
+    stamped,
+    standing,
+    this_turn,
+    withheld,
+    without_redacted,
+)
+from agentguard.integrations._tool_calls import GuardedCalls, event_of, session_of
+from agentguard.integrations._wording import FLAG_TEXT, lined, notice_of
+from agentguard.integrations.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
+from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of, tool_answers
 from agentguard.integrations.review import ReviewNode
-from agentguard.integrations.tool_calls import GuardedCalls
-from agentguard.integrations.wording import FLAG_TEXT
 from agentguard.verification import VerificationEngine
-from agentguard.verification.receipts import ReceiptSigner
+from agentguard.verification.receipts import ReceiptLedger, ReceiptSigner, ReceiptStatus
 
 __all__ = ["GuardNode", "GuardState", "GuardedToolNode", "ReviewNode", "guard_wrappers", "route_by_verdict"]
+
+# --- Verification as a node of its own ---
+
+
+#: A stamp, and the notice that takes the message's place, if one does.
+Found = tuple[dict[str, Any], str | None]
+
+
+def _merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return {**(old or {}), **(new or {})}
+
+
+class GuardState(MessagesState):
+    """``MessagesState`` with what ``GuardNode`` found: the verdicts, as plain JSON, by call id."""
+
+    verdicts: Annotated[dict[str, dict[str, Any]], _merged]
+
+
+class GuardNode:
+    """Judges the tool messages after the model's last message.
+
+    Behind guarded tools (``guard_wrappers``, ``GuardedToolNode``) it takes their verdicts, which their receipts prove;
+    behind a plain ``ToolNode`` it verifies what the messages show, without times or raw values. A message whose
+    receipt is forged, altered, replayed, expired, from the future or from another session is blocked; one that could
+    not be signed has none, and is verified here. Each verdict is emitted as an event of ``stream_mode="custom"`` and
+    put into the message and, where the state has it (``GuardState``), into ``verdicts``. Let ``route_by_verdict``
+    choose the next node.
+
+    Args:
+        engine: judges what was not judged.
+        tools: names of the tools to guard; None: all.
+        on_flag: ``annotate`` puts a line after a flagged result, for the model, and leaves it to the routing (to a
+            ``ReviewNode``, say, whose approval takes the line away); ``observe`` adds none; ``block`` blocks it.
+        on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the run.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` withholds it.
+        shadow: judge, learn, emit events and stamp; change no content, and let what was judged here pass as accepted.
+        require_receipts: block also what no guard saw executed, and what could not be signed. For graphs in which all
+            tools are guarded.
+        max_age: receipts older than so many seconds have expired, and those of a later time than now, but for a minute,
+            are from the future; None: when they were issued is not looked at.
+        signer: as the guard's that executed the calls; None: ``receipt_signer()``.
+        messages_key: the state's messages, whose reducer must replace by id, as ``add_messages`` does.
+        flag_text: the line of ``annotate``, as in ``Policy``.
+        artifacts: ``judge`` judges the artifact of a message too, as the result of a tool ``<tool>#artifact``, and the
+            worse verdict acts on both; ``ignore`` leaves it unjudged, and the verdict says so.
+
+    Raises:
+        ConfigurationError: for a value that is not one of these; on a call, for messages without an id.
+    """
+
+    def __init__(
+        self,
+        engine: VerificationEngine,
+        *,
+        tools: Collection[str] | None = None,
+        on_flag: OnFlagUnasked = "annotate",
+        on_block: Literal["replace", "raise"] = "replace",
+        on_guard_error: Literal["open", "closed"] = "open",
+        shadow: bool = False,
+        require_receipts: bool = False,
+        max_age: float | None = None,
+        signer: ReceiptSigner | None = None,
+        messages_key: str = "messages",
+        flag_text: str = FLAG_TEXT,
+        artifacts: Artifacts = "ignore",
+    ) -> None:
+        policy = Policy(on_flag, on_block, on_guard_error, shadow, flag_text=flag_text, artifacts=artifacts)
+        if policy.on_flag == "review":
+            raise ConfigurationError("on_flag='review' is not for GuardNode: route 'flag' to a ReviewNode")
+        if policy.on_block == "end":
+            raise ConfigurationError("on_block='end' is not for GuardNode: route 'block' to END by route_by_verdict")
+        self.guard: ToolGuard = ToolGuard(engine, policy, tools)
+        if max_age is not None and not (isinstance(max_age, (int, float)) and -inf < max_age < inf):
+            raise ConfigurationError(f"max_age must be a finite number of seconds, or None, not {max_age!r}")
+        self.require_receipts = require_receipts
+        self.max_age = max_age
+        self.signer: ReceiptSigner = receipt_signer() if signer is None else signer
+        self.messages_key = messages_key
+
+    def __call__(self, state: Any, config: RunnableConfig, writer: StreamWriter) -> dict[str, Any] | None:
+        """The messages with their verdicts, and the verdicts by call id; None where no tool has answered."""
+        messages = messages_of(state, self.messages_key)
+        turn = [answer for answer in this_turn(messages) if self.guard.covers(answer.tool)]
+        if not turn:
+            return None
+        session, ledger = session_of(config), ReceiptLedger()
+        for earlier in tool_answers(messages[: turn[0].position]):
+            if (receipt := self.signer.read(receipt_of(earlier.message))) is not None:
+                ledger.first(receipt)
+        shown, verdicts = [], {}
+        for answer in turn:
+            if answer.message.id is None:
+                key = self.messages_key
+                raise ConfigurationError(f"a message in {key!r} has no id: the reducer must be add_messages")
+            stamp, notice = self._found(answer, session, ledger)
+            writer(event_of(stamp))
+            verdicts[answer.call_id] = {key: value for key, value in stamp.items() if key != "receipt"}
+            shown.append(self._shown(answer, stamp, notice, session))
+        stops = self.guard.policy.on_block == "raise" and not self.guard.policy.shadow
+        if stops and (blocked := blocked_in(shown)) is not None:
+            raise blocked
+        return {self.messages_key: shown, "verdicts": verdicts}
+
+    def _found(self, answer: ToolAnswer, session: str | None, ledger: ReceiptLedger) -> Found:
+        status = check(answer, self.signer, session_id=session, now=time(), max_age=self.max_age, ledger=ledger)
+        stamp: dict[str, Any] = (stamp_of(answer.message) or {}) if status.is_genuine else {"executed": False}
+        if stamp.get("action") == "replace" or "review" in stamp:
+            return stamp, None  # settled: by the guard that executed the call, or by a person
+        verdict = stamp.get("verdict")
+        unseen = stamp.get("executed") is False and verdict != "unjudged"
+        if status not in (ReceiptStatus.EXECUTED, ReceiptStatus.MISSING) or (unseen and self.require_receipts):
+            return self._refused(answer, stamp, ReceiptStatus.MISSING if status.is_genuine else status)
+        if verdict in ("accept", "flag", "block"):
+            return self._of_another(answer, {**stamp, "action": self.guard.action_on(verdict)})
+        if verdict != "unjudged" and answer.message.status != "error":
+            return self._judged(answer, stamp, session)
+        reason = "the call failed and says so"
+        return {**stamp, "verdict": "unjudged", "action": "pass", "reason": reason, **_named(answer)}, None
+
+    def _of_another(self, answer: ToolAnswer, stamp: dict[str, Any]) -> Found:
+        """This guard's policy applied to another guard's verdict."""
+        hazard, posterior = str(stamp.get("hazard") or stamp.get("reason")), float(stamp["posterior"])
+        if stamp["action"] == "replace":
+            stamp.pop("line", None)
+            return stamp, self.guard.notice(answer.tool, hazard, posterior, int(stamp.get("asked", 0)))
+        if stamp["action"] == "annotate" and "line" not in stamp:
+            stamp["line"] = self.guard.policy.line(answer.tool, hazard, posterior)
+        return stamp, None
+
+    def _judged(self, answer: ToolAnswer, stamp: Mapping[str, Any], session: str | None) -> Found:
+        value, took = content_value(answer.message.content), stamp.get("execution_time_ms")
+        outcome = Outcome(answer.tool, answer.args, value, took, session, answer.call_id)
+        judgement = self.guard.judge_with_artifact(outcome, answer.message.artifact)
+        found = {**stamp, **judgement.as_dict(), **_named(answer)}
+        return found, judgement.notice if judgement.action == "replace" else None
+
+    def _refused(self, answer: ToolAnswer, stamp: Mapping[str, Any], status: ReceiptStatus) -> Found:
+        reason = "it has no receipt" if receipt_of(answer.message) is None else f"its receipt says: {status.value}"
+        action = self.guard.action_on("block")
+        found = {**stamp, "verdict": "block", "posterior": 1.0, "action": action, "fired": ["receipt"]}
+        happened = f"The result of {answer.tool!r} was blocked: {reason}."
+        notice = notice_of(happened) if action == "replace" else None
+        return {**found, "reason": reason, **_named(answer)}, notice
+
+    def _shown(
+        self, answer: ToolAnswer, stamp: Mapping[str, Any], notice: str | None, session: str | None
+    ) -> ToolMessage:
+        message = answer.message if notice is None else withheld(answer.message, notice)
+        if notice is None:
+            redact, of_artifact = (tuple(stamp.get(name, ())) for name in ("redacted", "redacted_artifact"))
+            message = without_redacted(message, Judgement("pass", None, "", redact, redact_artifact=of_artifact))
+        if stamp.get("action") == "annotate":
+            message = message.model_copy(update={"content": lined(message.content, stamp["line"])})
+        receipt = self.signer.read(stamp.get("receipt"))
+        sealed = seal(
+            stamp,
+            message,
+            self.signer,
+            tool=answer.tool,
+            args=answer.args,
+            call_id=answer.call_id,
+            session_id=session,
+            issued_at=None if receipt is None else receipt.issued_at,
+        )
+        return stamped(message, sealed)
+
+
+def route_by_verdict(state: Any, messages_key: str = "messages") -> Literal["accept", "flag", "block"]:
+    """The worst standing of the tool messages after the model's last message, for conditional edges.
+
+    A result that a person approved, or gave, is accepted; one that no guard has judged is flagged.
+    """
+    found = {standing(answer.message) for answer in this_turn(messages_of(state, messages_key))}
+    return "block" if "block" in found else "flag" if "flag" in found else "accept"
+
+
+def _named(answer: ToolAnswer) -> dict[str, Any]:
+    return {"tool": answer.tool, "call_id": answer.call_id}
+
+
+# --- Wrappers and the tool node ---
+
 
 OnError = Literal["open", "closed"]
 ToolResult = ToolMessage | Command[Any]

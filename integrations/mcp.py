@@ -10,11 +10,9 @@ from typing import Any, Literal
 import orjson
 from pydantic import ValidationError
 
-from agentguard.integrations.apart import apart
-from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
-from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.integrations.wording import FLAG_TEXT, lined
+from agentguard.integrations._extras import needs
+from agentguard.integrations._wording import FLAG_TEXT, lined
+from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome, apart
 from agentguard.verification import VerificationEngine
 
 try:
@@ -169,7 +167,7 @@ def _without_redacted(block: Any, judgement: Judgement) -> Any:
 
 
 def _result_of(answer: CallToolResult) -> Any:
-    """What the tool returned: its structured form where the server gives one."""
+    """The tool's result: its structured form where the server gives one."""
     blocks = [_plain_block(block) for block in answer.content]
     said = blocks[0] if len(blocks) == 1 else blocks
     structured = answer.structuredContent

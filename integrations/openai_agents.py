@@ -13,10 +13,9 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from agentguard.errors import ConfigurationError
-from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
-from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import OnFlagUnasked, Outcome
-from agentguard.integrations.wording import FLAG_TEXT, appended
+from agentguard.integrations._extras import needs
+from agentguard.integrations._wording import FLAG_TEXT, appended
+from agentguard.integrations.guard import Attempt, CallGuard, OnFlagUnasked, OnJudgement, Outcome
 from agentguard.verification import VerificationEngine
 
 try:

@@ -10,10 +10,9 @@ from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any, Literal
 
-from agentguard.integrations.calls import Attempt, CallGuard, OnJudgement
-from agentguard.integrations.extras import needs
-from agentguard.integrations.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.integrations.wording import FLAG_TEXT, appended
+from agentguard.integrations._extras import needs
+from agentguard.integrations._wording import FLAG_TEXT, appended
+from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome
 from agentguard.verification import VerificationEngine
 
 try:
@@ -32,7 +31,7 @@ _KEY = "agentguard"
 
 @dataclass
 class _Run:
-    """What one attempt at a call did.
+    """One attempt at a call.
 
     ``finished`` stays False where the tool raised; ``reported`` is the failure that it reported by the framework's
     means.
@@ -250,7 +249,7 @@ def _value_of(returned: Any) -> Any:
 
 
 async def _handed_on(give: Callable[[], Any], judgement: Judgement) -> Any:
-    """What the tool gave, by return or by exception, with its verdict and the line for the model."""
+    """Hand on a tool's result, by return or by exception, with its verdict and the line for the model."""
     try:
         returned = give()
     except SkipToolExecution as skipped:

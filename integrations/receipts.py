@@ -32,7 +32,7 @@ _KINDS = {
 
 
 class TranscriptFinding(NamedTuple):
-    """What is known of one tool message of a transcript.
+    """The findings on one tool message of a transcript.
 
     Attributes:
         position: its place in the transcript, from 0.
@@ -132,7 +132,7 @@ def _receipts(answers: Iterable[ToolAnswer], signer: ReceiptSigner) -> Iterator[
 
 @contextmanager
 def _reading(position: int) -> Iterator[None]:
-    """What a message's own code raises, as one error that says which message it is."""
+    """Turn what a message's own code raises into one error that names the message."""
     try:
         yield
     except Exception as error:
@@ -268,7 +268,7 @@ def _shown(message: Any, stamp: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readings(message: Any) -> list[Any]:
-    """What a message is: itself, or the dict that is in it where LangChain has dumped it, in one way or the other.
+    """The message, and the dicts inside it where LangChain has dumped it, in one way or the other.
 
     It is more than one thing only where somebody made it so: what is checked must be all that anybody may show.
     """

@@ -7,12 +7,12 @@ from reprlib import repr as short
 from time import time
 from typing import Any
 
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
+from agentguard.integrations._messages import messages_of, stamped, standing, this_turn, withheld
+from agentguard.integrations._tool_calls import session_of
+from agentguard.integrations._wording import notice_of, unlined
 from agentguard.integrations.guard import artifact_of
-from agentguard.integrations.messages import messages_of, stamped, standing, this_turn, withheld
 from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of
-from agentguard.integrations.tool_calls import session_of
-from agentguard.integrations.wording import notice_of, unlined
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner
 
@@ -147,7 +147,7 @@ def _description(answer: ToolAnswer) -> str:
 
 
 def _fault_in(answered: Any, flagged: Sequence[ToolAnswer]) -> str | None:
-    """What is wrong with an answer to the request, in words for whoever gave it; None where it can be carried out."""
+    """The fault in a reviewer's answer, in words for the reviewer; None where it can be carried out."""
     decisions = answered.get("decisions") if isinstance(answered, Mapping) else None
     wanted = "resume with {'decisions': [...]}, one decision for each flagged result in their order"
     if not isinstance(decisions, (list, tuple)):

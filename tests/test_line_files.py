@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard._limits import LIMITS
+from agentguard._line_files import ALWAYS_UNPACKED, Bloated, Damaged, lines_of, unpacked
 from agentguard.errors import DataError
-from agentguard.limits import LIMITS
-from agentguard.line_files import ALWAYS_UNPACKED, Bloated, Damaged, lines_of, unpacked
 
 
 class Generated(io.RawIOBase):

@@ -28,7 +28,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError
 
 from agentguard.stores import Delta
-from agentguard.stores.redis import HOUR, RedisStore
+from agentguard.stores._redis import HOUR, RedisStore
 
 __all__ = ["GOAL", "RedisLoad", "measure_redis_load", "redis_server"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from agentguard.admin.transfer import Export, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, DiskStore, MemoryStore
-from agentguard.stores.encoding import decode, encode
+from agentguard.stores._base import decode, encode
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import CHANGES, changes_in, decide
 from agentguard.verification.snapshot import decode as decode_state

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine, TraceRow, read_traces
-from agentguard.traces.parquet import line_of
+from agentguard.traces._read import line_of
 from fuzz import grammar
 from fuzz.harness import Harness, written
 from fuzz.source import Source

@@ -14,6 +14,8 @@ FACES = [
     "agentguard.live",
     "agentguard.report",
     "agentguard.telemetry",
+    "agentguard.testing",
+    "agentguard.traces",
     "agentguard.verification",
 ]
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 runner = CliRunner()
-MODULE = "agentguard.integrations.demo_agent"
+MODULE = "agentguard.integrations._demo"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.traces.profile_diff import diff_profiles
+from agentguard.traces._profile_review import diff_profiles
 from agentguard.verification import ToolProfile
 from agentguard.verification.profile import schema_validator
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentguard.cli.app import app
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 

@@ -11,10 +11,8 @@ from rich.console import Console
 
 from agentguard.demo.toolbox import Toolbox
 from agentguard.errors import ConfigurationError
-from agentguard.integrations import demo_agent
-from agentguard.integrations.demo_agent import run_agent_demo
-from agentguard.integrations.demo_report import AgentDemoReport
-from agentguard.integrations.demo_stage import MORNING, PLAN, ScriptedModel, Stage
+from agentguard.integrations import _demo
+from agentguard.integrations._demo import MORNING, PLAN, AgentDemoReport, ScriptedModel, Stage, run_agent_demo
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.types import Verdict
 
@@ -99,7 +97,7 @@ def engine_that_says(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
         def verify(self, tool: str, **call: Any) -> VerificationResult:
             return super().verify(tool, **call)._replace(verdict=verdict)
 
-    monkeypatch.setattr(demo_agent, "VerificationEngine", Stubborn)
+    monkeypatch.setattr(_demo, "VerificationEngine", Stubborn)
 
 
 def test_a_guard_that_sees_nothing_is_not_praised(monkeypatch: pytest.MonkeyPatch) -> None:

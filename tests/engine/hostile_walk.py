@@ -17,6 +17,7 @@ from functools import partial
 from importlib.abc import Traversable
 from typing import Any, cast
 
+from agentguard._yaml_files import Subject, read_yaml
 from agentguard.content import (
     compliance,
     compression,
@@ -33,11 +34,10 @@ from agentguard.content.results import KINDS, found_in, redacted
 from agentguard.convergence.parsing import parse_reply
 from agentguard.errors import AgentGuardError
 from agentguard.health import LLMCall, LLMMonitor
-from agentguard.testing.corpus import OBJECTS, TEXTS
+from agentguard.testing._corpus import OBJECTS, TEXTS
 from agentguard.verification import VerificationEngine
 from agentguard.verification.profile import parse_profile
 from agentguard.verification.receipts import ReceiptSigner
-from agentguard.yaml_files import Subject, read_yaml
 
 MEMORY = 6 << 30  # bytes of address space
 PATIENCE = 600  # seconds; what takes longer hangs

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentguard.errors import StoreError
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 from agentguard.verification.census import field
 
@@ -20,7 +20,7 @@ KILLS = 20
 
 WRITER = """
 import sys
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 folder, name = sys.argv[1:]
@@ -69,7 +69,7 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_missing(tmp_path:
 READ_ONLY = """
 import os, sys
 from agentguard.errors import StoreError
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 folder = sys.argv[1]
@@ -107,7 +107,7 @@ def limited(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 FULL = """
 import logging, resource, signal, sys
 from agentguard.errors import StoreError
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 folder, policy = sys.argv[1:]
@@ -155,7 +155,7 @@ def test_a_full_disk(policy: str, blocked: str, tmp_path: Path) -> None:
 def test_eight_processes_on_one_folder_count_every_call(tmp_path: Path) -> None:
     code = """
 import sys
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 with VerificationEngine(store=DiskStore(sys.argv[1], flush_seconds=0.01), audit_rate=0.0) as engine:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentguard import forks
+from agentguard import _forks as forks
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentguard.testing.corpus import OBJECTS, TEXTS
+from agentguard.testing._corpus import OBJECTS, TEXTS
 
 from .hostile_walk import ON_TEXTS, ON_VALUES
 

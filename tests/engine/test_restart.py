@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pytest
 
 from agentguard.stores import MemoryStore
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.traces import TraceRow, read_traces
 from agentguard.verification import VerificationEngine
 
@@ -108,7 +108,7 @@ def test_with_labels_among_the_calls() -> None:
 
 SEGMENT = """
 import hashlib, importlib.util, sys
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 source, folder, begin, end = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

@@ -427,7 +427,7 @@ def test_a_forked_worker_counts_its_own_calls_only() -> None:
     """The parent has calls that it has not handed over when it forks; the child does not hand them over again."""
     import tempfile
 
-    from agentguard.stores.disk import DiskStore
+    from agentguard.stores._disk import DiskStore
 
     with tempfile.TemporaryDirectory() as folder:
         store = DiskStore(folder, flush_seconds=KEPT)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.health import HealthResult, LLMCall, LLMMonitor
 from agentguard.stores import MemoryStore
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 
 USUAL = LLMCall("m", "It is mild in Oslo.", 100.0, tokens=50)
 
@@ -238,7 +238,7 @@ def test_the_end_of_the_interpreter_flushes(tmp_path: Path) -> None:
     code = """
 import sys
 from agentguard.health import LLMCall, LLMMonitor
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 
 monitor = LLMMonitor(DiskStore(sys.argv[1]))
 monitor.record(LLMCall("m", "It is mild.", 100.0))

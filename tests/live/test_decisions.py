@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from agentguard.errors import StoreError
 from agentguard.stores import DiskStore, MemoryStore
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.changes import CHANGES, change_event, changes_in
 
 CALL = {

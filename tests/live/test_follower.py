@@ -12,7 +12,7 @@ from agentguard.live.board import Board
 from agentguard.live.calls import CallCounts
 from agentguard.live.follower import Follower
 from agentguard.stores import DiskStore, MemoryStore
-from agentguard.stores.base import Delta, Record
+from agentguard.stores._base import Delta, Record
 from agentguard.verification.census import field
 
 

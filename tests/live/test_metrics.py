@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from agentguard.live.board import Board
 from agentguard.live.metrics import store_metrics
 from agentguard.live.records import RecordedCall
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AuditRecord, Judged
 from agentguard.verification.changes import change_event
 

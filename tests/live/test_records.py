@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agentguard.live.records import KeptCall, label_event, read_kept, read_label, read_record, shown
 from agentguard.stores import MemoryStore
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification import VerificationEngine
 
 GOOD: dict[str, Any] = {

@@ -19,7 +19,7 @@ from agentguard.live.audience import Audience, Seat
 from agentguard.live.stream import EventStream, event
 from agentguard.serving.problems import ProblemError
 from agentguard.stores import MemoryStore
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 
 SOON = 60.0  # seconds, after which a test gives up
 

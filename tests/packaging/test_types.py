@@ -31,10 +31,7 @@ PACKAGES = [
             *("calibration", "convergence", "demo", "errors", "gate", "health", "report", "stores", "telemetry"),
             *("testing", "traces", "verification", "verification.receipts"),
             *(f"integrations.{name}" for name in ("callbacks", "content", "convergence", "functions", "guard")),
-            *(
-                f"integrations.{name}"
-                for name in ("guard_node", "health", "langchain", "langgraph", "langsmith", "mcp")
-            ),
+            *(f"integrations.{name}" for name in ("health", "langchain", "langgraph", "langsmith", "mcp")),
             *(f"integrations.{name}" for name in ("openai_agents", "pydantic_ai", "receipts", "review")),
         )
     ),
@@ -42,7 +39,7 @@ PACKAGES = [
 
 #: What pyright cannot tell because of what a framework declares, which is not ours to annotate.
 THEIRS = {
-    "agentguard.integrations.guard_node.GuardState": "langgraph's MessagesState",
+    "agentguard.integrations.langgraph.GuardState": "langgraph's MessagesState",
     "agentguard.integrations.langgraph.GuardedToolNode": "langgraph's ToolNode",
     "agentguard.integrations.mcp.MCPGuardInterceptor": "its __call__",
     "agentguard.integrations.mcp.MCPGuardInterceptor.__call__": "MCPToolCallResult is a variable, and no alias",

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from agentguard._yaml_files import MAX_BYTES, read_profile_files
 from agentguard.errors import ConfigurationError
-from agentguard.profile_files import read_profile_files
-from agentguard.yaml_files import MAX_BYTES
 
 LOADERS = [name for name in ("CSafeLoader", "SafeLoader") if hasattr(yaml, name)]
 

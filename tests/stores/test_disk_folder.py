@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from agentguard.errors import ConfigurationError, StoreError
-from agentguard.stores import Delta, DiskStore, disk_folder, disk_rows
-from agentguard.stores.disk_keys import named
+from agentguard.stores import Delta, DiskStore, _disk
+from agentguard.stores._disk import named
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners are of POSIX")
 
@@ -144,9 +144,26 @@ def test_a_newer_format_is_refused(folder: Path) -> None:
     assert run(folder, "PRAGMA user_version") == [(2,)]
 
 
+def test_a_store_written_by_0_1_0_is_read_and_written(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    dump = Path(__file__).with_name("format_1.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(folder / "cache.db")) as connection:
+        connection.executescript(dump)
+    with DiskStore(folder, clock=lambda: 1_800_000_100.0) as store:
+        assert [(record.sequence, record.event["n"]) for record in store.events("audit")] == [(1, 1), (2, 2)]
+        assert store.load() == {"add": {"n": 1}, "sub\0": {"n": 2}}
+        assert store.counts() == {500_000: {"add": {"calls": 3}}}
+        assert store.standing(["audit"]) == ("bfdeea507b624599979996a784ec3f2b", {"audit": 2})
+        assert not store.claim("receipt", "c1")
+        assert store.merge(Delta("w", 1, {"add": {"calls": 3}})) == 500_000
+        assert store.counts() == {500_000: {"add": {"calls": 3}}}
+        assert store.append("audit", {"n": 3}) == 3
+        assert store.prune(0.0) == 2 + 1 + 2  # events, the claim, documents
+
+
 def next_format(monkeypatch: pytest.MonkeyPatch, format_: int) -> None:
-    monkeypatch.setattr(disk_folder, "FORMAT", format_)
-    monkeypatch.setattr(disk_rows, "FORMAT", format_)
+    monkeypatch.setattr(_disk, "FORMAT", format_)
 
 
 def doubled(connection: sqlite3.Connection) -> None:
@@ -159,7 +176,7 @@ def renamed(connection: sqlite3.Connection) -> None:
 
 def test_an_older_format_is_brought_up_step_by_step(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     next_format(monkeypatch, 3)
-    monkeypatch.setattr(disk_folder, "MIGRATIONS", {1: doubled, 2: renamed})
+    monkeypatch.setattr(_disk, "MIGRATIONS", {1: doubled, 2: renamed})
     with DiskStore(folder) as store:
         assert store.load() == {"sub": {"n": 2}}
         assert [record.event for record in store.events("audit")] == [{"n": 1}]
@@ -175,7 +192,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(folder: Path, monkeypatch:
 
     with monkeypatch.context() as newer:
         next_format(newer, 3)
-        newer.setattr(disk_folder, "MIGRATIONS", {1: doubled, 2: broken})
+        newer.setattr(_disk, "MIGRATIONS", {1: doubled, 2: broken})
         with pytest.raises(StoreError, match="no_such_column"):
             DiskStore(folder)
 
@@ -185,7 +202,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(folder: Path, monkeypatch:
 
 def test_a_format_that_nothing_leads_from_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     next_format(monkeypatch, 3)
-    monkeypatch.setattr(disk_folder, "MIGRATIONS", {2: renamed})
+    monkeypatch.setattr(_disk, "MIGRATIONS", {2: renamed})
     with pytest.raises(StoreError, match="format 1, which nothing leads from"):
         DiskStore(folder)
 
@@ -207,7 +224,7 @@ def test_a_store_whose_making_was_cut_off_opens(tmp_path: Path, left: str) -> No
     folder.mkdir()
     (folder / "cache.db").touch()
     if left != "empty file":
-        disk_folder.recognise(folder / "cache.db", 1.0, {})
+        _disk.recognise(folder / "cache.db", 1.0, {})
     if left == "half of the tables":
         run(folder, "CREATE TABLE Settings (key TEXT NOT NULL UNIQUE, value)")
     with DiskStore(folder) as store:
@@ -445,4 +462,4 @@ def test_what_survives_is_one_of_two(tmp_path: Path) -> None:
     for survives, synchronous in (("process", 1), ("power", 2)):
         with DiskStore(tmp_path / "store", survives=survives) as store:  # type: ignore[arg-type]  # a loop variable
             store.append("audit", {"n": 1})
-            assert store._access._rows._con.execute("PRAGMA synchronous").fetchone() == (synchronous,)
+            assert store._access._rows.connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)

@@ -14,7 +14,7 @@ from diskcache import Cache
 
 from agentguard.errors import StoreError
 from agentguard.stores import Delta, DiskStore
-from agentguard.stores.disk_rows import PlainDisk
+from agentguard.stores._disk import Rows, named
 
 MODE_TEXT, MODE_PICKLE = 3, 4  # as they stand in diskcache's table
 
@@ -218,28 +218,32 @@ def test_planted_settings_of_known_names_do_not_hold(folder: Path) -> None:
         for n in range(50):
             store.append("audit", {"n": n, "text": "x" * 5000})
         assert len(list(store.events("audit"))) == 52
-        assert store._access._rows._con.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert store._access._rows.connection.execute("PRAGMA synchronous").fetchone() == (2,)
     assert [path.name for path in folder.iterdir()] == ["cache.db"]
 
 
 @pytest.mark.parametrize("value", [("a", 1), {"a": 1}, None, object(), 1.5, "text", True, bytearray(b"x")], ids=repr)
-def test_the_disk_pickles_nothing(value: Any, tmp_path: Path) -> None:
-    """Whatever of diskcache is called on it, as by those who come upon the folder with diskcache itself."""
-    disk = PlainDisk(str(tmp_path), min_file_size=0, pickle_protocol=5)
+def test_nothing_is_pickled(value: Any, tmp_path: Path) -> None:
+    """Not even by a slip of the store's own."""
+    rows = Rows(tmp_path / "store", 1.0, "process")
+    for key, other in ((value, b"{}"), (b"d", value)):
+        with pytest.raises(StoreError, match="bytes or an integer under bytes"), rows.transaction():
+            rows.put(key, other, 1.0)
+    with rows.transaction():
+        rows.put(b"d", b"x" * 100_000, 1.0)
+    assert change(tmp_path / "store", "UPDATE Cache SET mode = mode WHERE raw = 1 AND mode = 1") == 1
+    rows.close()
 
-    for call in (
-        lambda: disk.put(value),
-        lambda: disk.store(value, False),
-        lambda: disk.store(value, True),
-        lambda: disk.hash(value),
-        lambda: disk.get(value, 0),
-        lambda: disk.fetch(MODE_PICKLE, None, value, False),
-        lambda: disk.filename(),
-    ):
-        with pytest.raises(StoreError):
-            call()
-    assert disk.store(b"x" * 100_000, False) == (0, 1, None, b"x" * 100_000)
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in (tmp_path / "store").iterdir()] == ["cache.db"]
+
+
+def test_diskcache_reads_what_a_store_wrote(folder: Path) -> None:
+    """By its public interface alone, and without a pickle or a file."""
+    with Cache(str(folder)) as cache:
+        assert cache[named(b"d", "first")] == b'{"n":1}'
+        assert len(cache) == len(list(cache)) == change(folder, "UPDATE Cache SET mode = 1 WHERE raw = 1 AND mode = 1")
+    with DiskStore(folder) as store:
+        assert store.load() == {"first": {"n": 1}, "second": {"n": 1}}
 
 
 def test_a_cache_of_diskcache_is_not_a_store(tmp_path: Path) -> None:

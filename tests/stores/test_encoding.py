@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import StoreError
-from agentguard.stores.disk_keys import after, digest, last_name, last_number, named, numbered
-from agentguard.stores.encoding import decode, encode
+from agentguard.stores._base import decode, encode
+from agentguard.stores._disk import after, digest, last_name, last_number, named, numbered
 
 TEXT = st.text(st.characters(codec=None, exclude_categories=()))  # lone surrogates too
 JSON = st.recursive(

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from agentguard.stores.flusher import Flusher, new_worker
+from agentguard.stores._flusher import Flusher, new_worker
 
 
 class Counted:
@@ -50,7 +50,7 @@ def test_it_does_not_keep_alive_what_it_flushes() -> None:
 
 def test_the_last_flush_is_at_the_end_of_the_interpreter() -> None:
     code = """
-from agentguard.stores.flusher import Flusher
+from agentguard.stores._flusher import Flusher
 
 class Said:
     def flush_quietly(self): print("flushed")
@@ -68,7 +68,7 @@ print("ends")
 def test_a_child_goes_on_with_a_thread_of_its_own() -> None:
     code = """
 import os, threading
-from agentguard.stores.flusher import Flusher
+from agentguard.stores._flusher import Flusher
 
 class Said:
     def __init__(self): self.event, self.forks = threading.Event(), 0

@@ -9,7 +9,7 @@ import pytest
 
 from agentguard.errors import StoreError
 from agentguard.stores import MemoryStore
-from agentguard.stores.outbox import Outbox
+from agentguard.stores._flusher import Outbox
 
 
 class Failing(MemoryStore):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentguard.telemetry import CallLog, observe
 from agentguard.traces import read_traces
-from agentguard.traces.row import TraceRow
+from agentguard.traces._read import TraceRow
 from agentguard.verification import VerificationEngine
 
 

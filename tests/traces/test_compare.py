@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.traces import BrokenLine, TraceRow, VerdictCounts
-from agentguard.traces.compare import Change, Comparing, ToolComparison, VerdictMatrix, compare
-from agentguard.traces.replay import MAX_TOOLS, OTHER_TOOLS
-from agentguard.traces.row import parse_line
+from agentguard.traces._compare import Change, Comparing, ToolComparison, VerdictMatrix, compare
+from agentguard.traces._read import parse_line
+from agentguard.traces._replay import MAX_TOOLS, OTHER_TOOLS
 from agentguard.verification import SignalResult, ToolCall, VerificationEngine, VerificationResult, VerificationTier
 from agentguard.verification.types import Verdict
 

@@ -18,12 +18,19 @@ from hypothesis import strategies as st
 
 from agentguard.errors import AgentGuardError, ConfigurationError
 from agentguard.traces import BrokenLine, Offender, ReplaySummary, ToolSummary, VerdictCounts, read_traces, replay
-from agentguard.traces.engines.lines import batches, first_calls
-from agentguard.traces.engines.partitions import EngineSpec, Part, Partition, merged, partition_of, tool_of
-from agentguard.traces.engines.processes import CountingProcesses, JudgingProcesses
-from agentguard.traces.engines.workers import AHEAD, Worker
-from agentguard.traces.read import Line, parse, read_lines
-from agentguard.traces.state import State, merge, partial
+from agentguard.traces._counts import State, merge, partial
+from agentguard.traces._partitions import (
+    EngineSpec,
+    Part,
+    Partition,
+    batches,
+    first_calls,
+    merged,
+    partition_of,
+    tool_of,
+)
+from agentguard.traces._processes import AHEAD, CountingProcesses, JudgingProcesses, Worker
+from agentguard.traces._read import Line, parse, read_lines
 from agentguard.verification import VerificationEngine
 from agentguard.verification.profile import parse_profile
 
@@ -269,7 +276,7 @@ def test_a_worker_that_dies_is_one_clear_error() -> None:
 
 HOLDING = """
 import os, sys
-from agentguard.traces.engines.workers import Workers
+from agentguard.traces._processes import Workers
 
 if __name__ == "__main__":
     workers = Workers(2, os.getpid)

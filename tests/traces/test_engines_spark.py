@@ -17,13 +17,11 @@ import pytest
 
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError
 from agentguard.traces import ReplaySummary, read_traces
-from agentguard.traces.engines.partitions import EngineSpec, merged
-from agentguard.traces.engines.processes import JudgingProcesses
-from agentguard.traces.engines.spark import count_on_spark, judge_on_spark
-from agentguard.traces.engines.spark_reading import log_of
-from agentguard.traces.engines.spark_session import spark_session
-from agentguard.traces.read import parse, read_lines
-from agentguard.traces.state import partial
+from agentguard.traces._counts import partial
+from agentguard.traces._partitions import EngineSpec, merged
+from agentguard.traces._processes import JudgingProcesses
+from agentguard.traces._read import parse, read_lines
+from agentguard.traces._spark import count_on_spark, judge_on_spark, log_of, spark_session
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, and there is none on this machine"),

@@ -11,11 +11,9 @@ from scipy.stats import beta
 
 from agentguard.errors import ConfigurationError
 from agentguard.traces import BrokenLine, TraceRow
-from agentguard.traces.draft import Draft, at_least, share
-from agentguard.traces.holdout import Trial
-from agentguard.traces.inference import draft_profile
-from agentguard.traces.learn import Learner
-from agentguard.traces.state import partial
+from agentguard.traces._counts import partial
+from agentguard.traces._inference import Draft, at_least, draft_profile, share
+from agentguard.traces._learn import Learner, Trial
 from agentguard.verification import ToolCall, VerificationEngine
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read

@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine, TraceRow
-from agentguard.traces.kept import Kept
-from agentguard.traces.state import MAX_TOOLS, State, merge, partial
-from agentguard.traces.tool_state import MAX_ECHOES, MAX_KEYS, MAX_PLACES, MAX_RESULTS
+from agentguard.traces._counts import (
+    MAX_ECHOES,
+    MAX_KEYS,
+    MAX_PLACES,
+    MAX_RESULTS,
+    MAX_TOOLS,
+    Kept,
+    State,
+    merge,
+    partial,
+)
 from agentguard.verification import ToolCall
 
 scalars = st.none() | st.booleans() | st.integers(-5, 2**70) | st.floats() | st.text(max_size=6) | st.just("2024-05-01")

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
 from agentguard.traces import TraceRow
-from agentguard.traces.draft import Declaration, Draft
-from agentguard.traces.inference import draft_profile
-from agentguard.traces.profile_yaml import file_name, profile_yaml, write_profiles
-from agentguard.traces.state import partial
+from agentguard.traces._counts import partial
+from agentguard.traces._inference import Declaration, Draft, draft_profile
+from agentguard.traces._profile_yaml import file_name, profile_yaml, write_profiles
 from agentguard.verification import ToolCall, load_profiles
 
 AWKWARD = ["yes", "null", "~", "1e3", "0x1F", "a: b", "- a", "#x", "{a}", "'", '"\\', "../x", "é", "=", "<<"]

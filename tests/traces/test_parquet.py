@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces import BrokenLine, TraceRow, find_traces
-from agentguard.traces.parquet import is_parquet, line_of, parquet_lines
-from agentguard.traces.read import parse, read_lines
+from agentguard.traces._read import is_parquet, line_of, parquet_lines, parse, read_lines
 
 
 def write(path: Path, columns: dict[str, Any], **options: Any) -> Path:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine, TraceRow, find_traces, read_traces
-from agentguard.traces.read import MAX_LINE_BYTES
+from agentguard.traces._read import MAX_LINE_BYTES
 
 
 def line(tool: str = "t", **fields: object) -> bytes:

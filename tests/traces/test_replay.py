@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.traces import BrokenLine, Offender, Tally, TraceRow, VerdictCounts, read_traces, replay
-from agentguard.traces.replay import MAX_TOOLS, OTHER_TOOLS
+from agentguard.traces._replay import MAX_TOOLS, OTHER_TOOLS
 from agentguard.verification import ToolCall, VerificationEngine, VerificationResult, VerificationTier
 from agentguard.verification.types import Verdict
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.traces.row import FIELDS, BrokenLine, TraceRow, parse_line
+from agentguard.traces._read import FIELDS, BrokenLine, TraceRow, parse_line
 from agentguard.verification import ToolCall
 
 SECRET = "hunter2-do-not-repeat"

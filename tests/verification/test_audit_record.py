@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.stores import MemoryStore
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification import VerificationEngine
 from agentguard.verification.audit import audit_record
 

@@ -21,8 +21,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
+from agentguard._limits import LIMITS, Limits
 from agentguard.errors import DataError, ReceiptError
-from agentguard.limits import LIMITS, Limits
 from agentguard.verification import receipts as module
 from agentguard.verification.receipts import signed_form
 

@@ -25,8 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
-from agentguard.stores.base import Record
-from agentguard.stores.encoding import encode
+from agentguard.stores._base import Record, encode
 from agentguard.verification.audit import AUDIT, MOST_NATS, is_share
 from agentguard.verification.census import MAX_COUNT, added, check_counts, is_count
 from agentguard.verification.changes import CHANGES, read_change_event

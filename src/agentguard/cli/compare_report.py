@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.padding import Padding
 
-from agentguard.traces.compare import Comparison, VerdictMatrix
+from agentguard.traces._compare import Comparison, VerdictMatrix
 
 from .output import VERDICT_STYLES, console, show, table
 from .replay_report import TOOLS_SHOWN, broken_lines

@@ -45,6 +45,6 @@ def demo(
 def _agent_demo() -> Any:
     """The module, loaded by name: nothing in the package depends on its integrations."""
     try:
-        return import_module("agentguard.integrations.demo_agent")
+        return import_module("agentguard.integrations._demo")
     except ImportError as error:
         raise ConfigurationError(f"--agent shows a real agent, whose framework is missing: {error}") from error

@@ -17,11 +17,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces import BrokenLine, ReplaySummary, TraceRow, find_traces, read_traces
-from agentguard.traces.draft import Draft
-from agentguard.traces.inference import MIN_CALLS
-from agentguard.traces.learn import HOLDOUT, Learner
-from agentguard.traces.profile_yaml import file_name, write_profiles
-from agentguard.traces.read import STDIN
+from agentguard.traces._inference import MIN_CALLS, Draft
+from agentguard.traces._learn import HOLDOUT, Learner
+from agentguard.traces._profile_yaml import file_name, write_profiles
+from agentguard.traces._read import STDIN
 
 from .exits import Exit
 from .options import JsonOption

@@ -10,8 +10,7 @@ import typer
 
 from agentguard.errors import DataError, ProfileError
 from agentguard.traces import read_traces
-from agentguard.traces.profile_check import LogCheck
-from agentguard.traces.profile_diff import Change, ProfileDiff, diff_profiles
+from agentguard.traces._profile_review import Change, LogCheck, ProfileDiff, diff_profiles
 from agentguard.verification import ToolProfile, load_profiles
 from agentguard.verification.profile import ProfileIndex, read_profiles
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agentguard.traces import find_traces
-from agentguard.traces.read import STDIN
+from agentguard.traces._read import STDIN
 
 from .output import console
 

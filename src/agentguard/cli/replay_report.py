@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from agentguard.traces import BrokenLine, ReplaySummary, VerdictCounts
-from agentguard.traces.state import State
-from agentguard.traces.tool_state import ToolState
+from agentguard.traces._counts import State, ToolState
 from agentguard.verification.census import value_of
 
 from .output import VERDICT_STYLES, console, counted, show, table

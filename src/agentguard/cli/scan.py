@@ -19,7 +19,7 @@ from agentguard.calibration import write_file
 from agentguard.content.results import Kind as KindName
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError
 from agentguard.traces import BrokenLine
-from agentguard.traces.read import STDIN
+from agentguard.traces._read import STDIN
 
 from .exits import VERDICT_EXITS, Exit
 from .options import JsonOption

@@ -11,7 +11,7 @@ import re
 from typing import Final, Literal, NamedTuple, NoReturn
 
 from agentguard.errors import DataError
-from agentguard.traces.row import parse_json
+from agentguard.traces._read import parse_json
 
 __all__ = ["Outline", "outline_of", "string_end"]
 

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
+from agentguard._limits import LIMITS
 from agentguard.content.findings import Finding
 from agentguard.content.redaction import Vault
 from agentguard.content.results import Kind
 from agentguard.content.scanner import Scanner
 from agentguard.errors import DataError
-from agentguard.limits import LIMITS
 
 from .output import printable
 from .scan_json import outline_of

@@ -14,9 +14,8 @@ from enum import Enum
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from agentguard.errors import DataError
-from agentguard.limits import LIMITS
-from agentguard.line_files import (
+from agentguard._limits import LIMITS
+from agentguard._line_files import (
     BLANK_SAID,
     BYTE_ORDER_MARK,
     DAMAGED,
@@ -27,10 +26,9 @@ from agentguard.line_files import (
     blank_blocks,
     unpacked,
 )
+from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
-from agentguard.traces.files import find_files, reason_of
-from agentguard.traces.parquet import is_parquet, parquet_lines
-from agentguard.traces.read import MAX_LINE_BYTES, STDIN
+from agentguard.traces._read import MAX_LINE_BYTES, STDIN, find_files, is_parquet, parquet_lines, reason_of
 
 from .scan_json import outline_of
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from agentguard._line_files import DAMAGED, Bloated, unpacked
 from agentguard.admin.transfer import MAX_LINE_BYTES
 from agentguard.errors import DataError
-from agentguard.line_files import DAMAGED, Bloated, unpacked
 
 from .output import printable
 

@@ -68,7 +68,7 @@ def opened(where: str | None, *, create: bool = False) -> Iterator[Store]:
 
 def _require(place: str) -> None:
     """A folder without a store is left as it is: opening would make one."""
-    from agentguard.stores.disk_folder import DATABASE
+    from agentguard.stores._disk import DATABASE
 
     folder = place[len("disk:") :] if place.lower().startswith("disk:") else place
     if folder == place and _SCHEME.match(place) and not os.path.exists(place):

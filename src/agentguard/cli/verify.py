@@ -12,8 +12,7 @@ from rich.console import Console
 
 from agentguard.errors import DataError
 from agentguard.traces import ReplaySummary, Tally, read_traces, replay
-from agentguard.traces.read import MAX_LINE_BYTES, STDIN
-from agentguard.traces.row import FIELDS, parse_call, parse_json
+from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json
 from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
 
 from .exits import VERDICT_EXITS

@@ -12,7 +12,7 @@ from math import log2
 
 import orjson
 
-from agentguard.linear_patterns import LinearPattern
+from agentguard._linear_patterns import LinearPattern
 
 __all__ = [
     "assigned_part",

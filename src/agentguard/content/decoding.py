@@ -15,8 +15,8 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from agentguard._linear_patterns import LinearPattern
 from agentguard.content.patterns import Catalogue, Occurrences, Pattern
-from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["PATTERNS", "Decoded", "decode"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from agentguard._limits import LIMITS
 from agentguard.content.findings import Finding
 from agentguard.content.nearby import distance_to_name, stands_alone
 from agentguard.content.overlaps import UNNAMED, Candidate, best
 from agentguard.content.patterns import Catalogue, Occurrences, Pattern
 from agentguard.errors import ConfigurationError
-from agentguard.limits import LIMITS
 
 __all__ = ["AT_LEAST", "BARE_9", "BARE_10", "BARE_11", "BARE_13", "Form", "Forms", "Kept"]
 

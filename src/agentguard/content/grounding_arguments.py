@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from agentguard.foreign import raised_by
+from agentguard._foreign import raised_by
 
 from .findings import Finding
 from .grounding_answer import Trace, nearest_token

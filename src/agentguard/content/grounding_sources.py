@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from agentguard.foreign import raised_by
-from agentguard.limits import LIMITS
+from agentguard._foreign import raised_by
+from agentguard._limits import LIMITS
 
 from .grounding_dates import Moment, of_epoch
 from .grounding_index import NumberIndex

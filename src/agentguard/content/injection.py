@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from agentguard._limits import LIMITS
 from agentguard.content.findings import Finding
 from agentguard.content.injection_reading import CATALOGUE, PATTERNS, Context, Evidence, probability, read
 from agentguard.content.injection_triggers import CATEGORIES
 from agentguard.content.injection_turns import read_turns
 from agentguard.content.patterns import Occurrences
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.limits import LIMITS
 
 __all__ = ["BLOCK_AT", "FLAG_AT", "PATTERNS", "InjectionResult", "judge", "scan"]
 

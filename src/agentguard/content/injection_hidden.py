@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from agentguard._linear_patterns import LinearPattern
 from agentguard.content.patterns import Occurrences, Pattern
-from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["PATTERNS", "HiddenPlace", "hidden_places"]
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from agentguard._linear_patterns import LinearPattern
 from agentguard.content.injection_signs import ASKS, KINDS_OF_LEAD, KINDS_OF_VERB, LEADS, SENTENCE_SIGNS
 from agentguard.content.matching import PatternSet
 from agentguard.content.patterns import Pattern
-from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["PROBES", "Request", "requests", "wrapped"]
 

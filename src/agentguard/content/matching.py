@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import re2
 
+from agentguard._linear_patterns import LinearPattern, LinearSet
 from agentguard.errors import ConfigurationError
-from agentguard.linear_patterns import LinearPattern, LinearSet
 
 __all__ = ["PatternSet"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.content.matching import PatternSet
 from agentguard.errors import ConfigurationError
 

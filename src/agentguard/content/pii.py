@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from agentguard._limits import LIMITS
 from agentguard.content.findings import Finding
 from agentguard.content.forms import AT_LEAST, Forms
 from agentguard.content.patterns import Catalogue, Occurrences
 from agentguard.content.pii_kinds import FORMS, KINDS, OPTIONAL_KINDS
 from agentguard.content.redaction import Redaction, Vault, complete, replace
-from agentguard.limits import LIMITS
 
 __all__ = ["PATTERNS", "PiiResult", "judge", "redact", "scan"]
 

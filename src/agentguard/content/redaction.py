@@ -14,9 +14,9 @@ from itertools import count
 from string import Formatter
 from typing import Any
 
+from agentguard._limits import LIMITS
 from agentguard.content.findings import LABEL, Finding
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.limits import LIMITS
 
 __all__ = ["Redaction", "ValueRedaction", "Vault", "complete", "redact_value", "replace"]
 

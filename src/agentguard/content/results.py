@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
+from agentguard._limits import LIMITS
 from agentguard.errors import DataError
-from agentguard.limits import LIMITS
 
 from .findings import KINDS, LABEL, Finding, Kind
 from .words import written

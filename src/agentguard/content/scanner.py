@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from types import MappingProxyType
 
+from agentguard._limits import LIMITS
 from agentguard.content import injection, pii, secrets
 from agentguard.content.findings import KINDS
 from agentguard.content.forms import AT_LEAST
@@ -13,7 +14,6 @@ from agentguard.content.patterns import Catalogue
 from agentguard.content.pii import PiiResult
 from agentguard.content.secrets import SecretsResult
 from agentguard.errors import ConfigurationError
-from agentguard.limits import LIMITS
 
 __all__ = ["KINDS", "Scanner", "scan_all"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+from agentguard._limits import LIMITS
 from agentguard.content.findings import Finding
 from agentguard.content.forms import AT_LEAST, Forms
 from agentguard.content.patterns import Catalogue, Occurrences
 from agentguard.content.redaction import Redaction, Vault, complete, replace
 from agentguard.content.secret_kinds import FORMS, KINDS
-from agentguard.limits import LIMITS
 
 __all__ = ["PATTERNS", "SecretsResult", "judge", "redact", "scan"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from agentguard.foreign import raised_by
+from agentguard._foreign import raised_by
 
 __all__ = [
     "STOPWORDS",

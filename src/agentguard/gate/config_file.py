@@ -9,9 +9,9 @@ from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from agentguard._yaml_files import Subject, read_yaml_file
 from agentguard.errors import FileProblems, Problem
 from agentguard.gate.config import GateConfig
-from agentguard.yaml_files import Subject, read_yaml_file
 
 __all__ = ["CONFIG_NAME", "load_config", "parse_config"]
 

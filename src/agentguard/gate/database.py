@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, StoreError
 
 __all__ = ["Database", "Format"]

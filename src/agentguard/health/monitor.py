@@ -17,10 +17,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.stores import Store
-from agentguard.stores.flusher import Flusher
+from agentguard.stores._flusher import Flusher
 
 from .assessment import Settings, judge
 from .baseline import Levels, summary

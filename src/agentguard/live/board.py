@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, Final, NamedTuple
 
-from agentguard import forks
-from agentguard.stores.base import Record
+from agentguard import _forks as forks
+from agentguard.stores._base import Record
 from agentguard.verification.persistence import sayable
 from agentguard.verification.types import SEVERITY
 

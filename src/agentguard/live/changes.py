@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from agentguard.stores import MemoryStore
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.changes import CHANGES, Change, ChangeState, changes_in, read_change_event
 from agentguard.verification.persistence import sayable
 

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import StoreError
 from agentguard.stores import Store
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AUDIT
 from agentguard.verification.changes import CHANGES
 from agentguard.verification.persistence import FEEDBACK

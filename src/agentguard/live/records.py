@@ -11,7 +11,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AuditRecord, audit_record, is_share
 from agentguard.verification.calibration import DECLARED
 from agentguard.verification.persistence import sayable

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
 from agentguard.serving.problems import ProblemError
 from agentguard.stores import Store

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.serving.problems import ProblemError
 
 __all__ = ["COOKIE", "CSRF_HEADER", "Session", "Sessions", "cookie_name", "is_same_origin"]

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.admin.overview import Overview, overview
 from agentguard.stores import Store
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification.changes import Change, changes_in
 from agentguard.verification.state import sayable

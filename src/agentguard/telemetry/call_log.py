@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, cast
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.content.findings import Kind
 from agentguard.content.results import redacted
 from agentguard.verification.canonical import serialise

@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from datetime import datetime, timezone
 from typing import Final
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import AgentGuardError
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import Change

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.verification import VerificationEngine
 
 __all__ = ["Lag", "StoreLag"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError
 
 from .disclosing import safe_label, warm_up

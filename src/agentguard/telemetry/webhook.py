@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores import Store
 from agentguard.verification import VerificationEngine

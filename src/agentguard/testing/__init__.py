@@ -1,12 +1,10 @@
-"""What holds a store of your own to the ``Store`` protocol. Needs pytest."""
+"""Conformance tests for a store of your own. Needs pytest."""
 
 import pytest
 
 # Only what is registered before it is imported shows the values of a failed assert.
-pytest.register_assert_rewrite(
-    *(f"{__name__}.{part}" for part in ("claims", "counts", "documents", "events", "hostile", "lifetime"))
-)
+pytest.register_assert_rewrite(f"{__name__}._conformance")
 
-from agentguard.testing.conformance import StoreConformance  # noqa: E402  # after the registration
+from agentguard.testing._conformance import StoreConformance  # noqa: E402  # after the registration
 
 __all__ = ["StoreConformance"]

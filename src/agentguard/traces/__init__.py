@@ -1,9 +1,8 @@
 """Logs of tool calls: read from files, replayed through an engine."""
 
-from agentguard.traces.read import find_traces, read_traces
-from agentguard.traces.replay import Tally, replay
-from agentguard.traces.row import BrokenLine, TraceRow
-from agentguard.traces.summary import Offender, ReplaySummary, ToolSummary, VerdictCounts
+from agentguard.traces._read import BrokenLine, TraceRow, find_traces, read_traces
+from agentguard.traces._replay import Offender, ReplaySummary, Tally, ToolSummary, replay
+from agentguard.verification.types import VerdictCounts
 
 __all__ = [
     "BrokenLine",

@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeGuard
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.stores import Store
-from agentguard.stores.base import Record
-from agentguard.stores.outbox import Outbox
+from agentguard.stores._base import Record
+from agentguard.stores._flusher import Outbox
 
 from .calibration import DECLARED
 from .incidents import lead_traits, spoken_traits

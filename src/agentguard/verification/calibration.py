@@ -240,7 +240,7 @@ def load_calibration(path: str | PathLike[str]) -> Calibration:
         ConfigurationError: where there is no such file.
         ProfileError: with every problem of the file, each with its line.
     """
-    from agentguard.yaml_files import Subject, read_yaml_file  # with the YAML reader, which few imports need
+    from agentguard._yaml_files import Subject, read_yaml_file  # with the YAML reader, which few imports need
 
     try:
         given, problems = read_yaml_file(path, Subject("calibration file", f"version: {CALIBRATION_VERSION}"))

@@ -18,8 +18,8 @@ from zlib import crc32
 
 import orjson
 
-from agentguard.foreign import raised_by
-from agentguard.limits import LIMITS
+from agentguard._foreign import raised_by
+from agentguard._limits import LIMITS
 
 MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values

@@ -30,10 +30,10 @@ from contextlib import suppress
 from math import inf
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from agentguard.linear_patterns import LinearPattern
+from agentguard._linear_patterns import LinearPattern
 
 from .arguments import Arguments
 from .canonical import plain

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from agentguard.limits import LIMITS as ALL_LIMITS
+from agentguard._limits import LIMITS as ALL_LIMITS
 
 from .canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised, weighs_too_much
 from .sides import Side

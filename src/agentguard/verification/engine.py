@@ -18,8 +18,8 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentguard._foreign import raised_by
 from agentguard.errors import ConfigurationError, StoreError
-from agentguard.foreign import raised_by
 from agentguard.stores import MemoryStore, Store
 from agentguard.verification.verdict import SAID, graver, least_verdict, why_not_as_posterior
 

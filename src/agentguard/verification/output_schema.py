@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import orjson
 
-from agentguard.limits import LIMITS
+from agentguard._limits import LIMITS
 
 from .types import NotLookedAt
 

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
-from agentguard.stores.flusher import Flusher, new_worker
+from agentguard.stores._flusher import Flusher, new_worker
 
 from .audit import Audit
 from .baseline import ToolMemory

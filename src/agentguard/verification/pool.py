@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.verification.canonical import digest
 from agentguard.verification.decision import new_scores
 from agentguard.verification.document import Document

@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.content.results import KINDS
 from agentguard.errors import ConfigurationError, Problem, ProfileError
 
@@ -37,7 +37,7 @@ from .walk import child_path
 if TYPE_CHECKING:
     from os import PathLike
 
-    from agentguard.yaml_files import RawFile
+    from agentguard._yaml_files import RawFile
 
 __all__ = [
     "EACH", "DeclaredEcho", "FieldPath", "ProfileIndex", "ToolProfile", "in_order", "line_of", "load_profiles",
@@ -439,7 +439,7 @@ def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolPro
         ConfigurationError: as ``load_profiles``.
         ProfileError: as ``load_profiles``.
     """
-    from agentguard.profile_files import read_profile_files  # with the YAML reader, which few imports need
+    from agentguard._yaml_files import read_profile_files  # with the YAML reader, which few imports need
 
     files, problems = read_profile_files(path)
     profiles: list[tuple[ToolProfile, RawFile]] = []

@@ -29,10 +29,10 @@ from uuid import UUID
 import orjson
 from pydantic import BaseModel
 
+from agentguard._limits import LIMITS
 from agentguard.errors import ConfigurationError, ReceiptError
-from agentguard.limits import LIMITS
 from agentguard.stores import Store
-from agentguard.stores.outbox import Outbox
+from agentguard.stores._flusher import Outbox
 
 __all__ = ["CLOCK_SKEW", "Receipt", "ReceiptLedger", "ReceiptSigner", "ReceiptStatus", "signed_form"]
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError
 
 from .calibration import Counted, LabelCounts, adapted, factors, together

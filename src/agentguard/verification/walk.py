@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
-from agentguard import forks
+from agentguard import _forks as forks
 
 from .canonical import digest
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content.results import Found
-from agentguard.integrations import content_blocks
-from agentguard.integrations.content_blocks import legible, look, text_in_place, without
+from agentguard.integrations import _messages
+from agentguard.integrations._messages import legible, look, text_in_place, without
 
 ADDRESS = "ada@example.org"
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}}
@@ -47,7 +47,7 @@ def test_json_in_a_block_is_read_as_what_it_says() -> None:
 @pytest.mark.parametrize(("asked", "act"), [("block", "flag"), ("flag", "flag"), ("redact", "redact")])
 def test_what_is_only_suspicious_is_never_blocked(monkeypatch: pytest.MonkeyPatch, asked: Any, act: str) -> None:
     suspicious = Found(0.4, 1, ("system override",), sure=False)
-    monkeypatch.setattr(content_blocks, "found_in", lambda value, kinds: {"injection": suspicious})
+    monkeypatch.setattr(_messages, "found_in", lambda value, kinds: {"injection": suspicious})
     looked = look("...", {"injection": asked})
     assert looked.act == act
     assert looked.as_dict() == {

@@ -14,7 +14,7 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from agentguard.errors import ResultBlocked
-from agentguard.integrations import content, content_conversation, content_replies
+from agentguard.integrations import content
 from agentguard.integrations.content import ContentGuardMiddleware
 
 from ..langchain.scripted import ASK, THREAD, Run, ScriptedModel, agent, answers, calls
@@ -39,9 +39,8 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError(f"cannot read {value}")
 
     monkeypatch.setattr(content, "look", fail)
-    monkeypatch.setattr(content_replies, "look", fail)
-    monkeypatch.setattr(content_conversation, "check", fail)
-    monkeypatch.setattr(content_conversation, "check_arguments", fail)
+    monkeypatch.setattr(content, "check", fail)
+    monkeypatch.setattr(content, "check_arguments", fail)
 
 
 @pytest.mark.usefixtures("broken")

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import pytest
 from langchain_core.messages import AIMessage
 
-from agentguard.integrations import content, content_replies
+from agentguard.integrations import content
+from agentguard.integrations._messages import look
 from agentguard.integrations.content import ContentGuardMiddleware
-from agentguard.integrations.content_blocks import look
 
 from ..langchain.scripted import ASK, Run, agent, answers
 from .test_results import LOOKUP, returning
@@ -27,7 +27,6 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise TypeError(f"what holds more than 200,000 findings cannot be redacted: {args}")
 
     monkeypatch.setattr(content, "without", refuse)
-    monkeypatch.setattr(content_replies, "without", refuse)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,9 @@ from mcp.types import CallToolResult, TextContent
 
 from agentguard.content import results
 from agentguard.integrations import content
-from agentguard.integrations.apart import apart, is_large
-from agentguard.integrations.calls import CallGuard
 from agentguard.integrations.content import ContentGuardMiddleware
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Judgement, Outcome
+from agentguard.integrations.guard import CallGuard, Judgement, Outcome, apart, is_large
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.mcp import MCPGuardInterceptor
 from agentguard.verification import VerificationEngine, VerificationResult
@@ -169,9 +167,10 @@ async def test_content_is_looked_through_apart(
     looking: list[int] = []
     look = content.look
 
-    def noting(*args: Any, **options: Any) -> Any:
-        looking.append(get_ident())
-        return look(*args, **options)
+    def noting(value: Any, *args: Any, **options: Any) -> Any:
+        if value == text:  # and not what the model says
+            looking.append(get_ident())
+        return look(value, *args, **options)
 
     monkeypatch.setattr(content, "look", noting)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.types import Command, Send
 
-from agentguard.integrations.messages import (
+from agentguard.integrations._messages import (
     blocked_in,
     content_value,
     rewritten,

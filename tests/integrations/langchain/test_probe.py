@@ -14,10 +14,9 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, T
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
+from agentguard.integrations._tool_calls import GuardedCalls, Probe
 from agentguard.integrations.guard import ToolGuard
-from agentguard.integrations.probe import Probe
 from agentguard.integrations.receipts import receipt_signer
-from agentguard.integrations.tool_calls import GuardedCalls
 
 from .scripted import Run, ScriptedEngine
 

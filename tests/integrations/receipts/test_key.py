@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 from agentguard.integrations.receipts import KEY_VARIABLE, receipt_signer
 from agentguard.verification.receipts import ReceiptSigner
 

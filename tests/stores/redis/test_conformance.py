@@ -7,7 +7,7 @@ from typing import Any
 import fakeredis
 import pytest
 
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 from agentguard.testing import StoreConformance
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.census import field
 

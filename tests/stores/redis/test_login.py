@@ -11,7 +11,7 @@ import pytest
 
 from agentguard.errors import AgentGuardError, ConfigurationError, StoreError
 from agentguard.stores import Delta
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 
 SECRET = "hush9hush"
 

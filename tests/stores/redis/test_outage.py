@@ -11,7 +11,7 @@ import pytest
 
 from agentguard.errors import StoreError
 from agentguard.stores import Delta
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 
 THREADS = 4
 PATIENCE = 60.0  # seconds

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 
 WORKER = Path(__file__).with_name("worker.py")
 PROCESSES = 8

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores import Delta, Store
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 
 HOUR = 3600
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from agentguard.stores import Delta
-from agentguard.stores.redis import RedisStore
+from agentguard.stores._redis import RedisStore
 
 
 def work(url: str, prefix: str, name: str, merges: int, batches: int, size: int) -> None:

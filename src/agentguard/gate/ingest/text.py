@@ -7,8 +7,8 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
+from agentguard._linear_patterns import LinearPattern
 from agentguard.errors import DataError
-from agentguard.linear_patterns import LinearPattern
 
 __all__ = ["MAX_CHARACTERS", "Cleaned", "clean_text", "decode", "normalise"]
 

@@ -1,0 +1,363 @@
+"""The texts of a message's content: what there is to look through, and the content without what was found."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from agentguard.errors import ResultBlocked
+from agentguard.integrations._extras import needs
+
+try:
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, convert_to_messages
+    from langgraph.types import Command
+except ImportError as error:
+    raise needs("langgraph", error) from error
+
+from agentguard.content.results import Found, Kind, found_in, redacted
+from agentguard.integrations.guard import Judgement
+from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
+
+#: What to do where content is found: say so, put placeholders in its place, or withhold the whole.
+Act = Literal["flag", "redact", "block"]
+ACTS: Final[tuple[Act, ...]] = ("flag", "redact", "block")  # the graver one last
+
+_MEDIA: Final = frozenset({"audio", "document", "file", "image", "image_url", "input_audio", "media", "video"})
+#: Parts of a block that say nothing to a reader, and that a provider wants back as they were.
+_OPAQUE: Final = frozenset({"encrypted_content", "index", "signature", "type"})
+#: They tell places of a text, which move with a change, and quote it.
+_PLACED: Final = frozenset({"annotations", "citations"})
+
+
+class Looked(NamedTuple):
+    """The answer of a look through content: what was found, what was not looked at, and the action for each kind."""
+
+    found: Mapping[Kind, Found]
+    acts: Mapping[Kind, Act]
+
+    @property
+    def act(self) -> Act | None:
+        """The gravest of what is to be done; None where nothing was found."""
+        return max(self.acts.values(), key=ACTS.index, default=None)
+
+    @property
+    def redact(self) -> tuple[Kind, ...]:
+        """The kinds to be taken out."""
+        return tuple(kind for kind, act in self.acts.items() if act == "redact")
+
+    @property
+    def reason(self) -> str:
+        """The answer in words that quote no content: "holds pii (email)"."""
+        names = ", ".join(f"{kind} ({', '.join(found.names)})" for kind, found in self.found.items() if found.findings)
+        unread = ", ".join(dict.fromkeys(found.unread for found in self.found.values() if found.unread))
+        kinds = ", ".join(kind for kind, found in self.found.items() if found.unread)
+        held = [f"holds {names}"] * bool(names) + [f"was not looked through for {kinds} to its end ({unread})"] * bool(
+            unread
+        )
+        return " and ".join(held)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON that holds no content."""
+        return {
+            kind: {
+                "action": self.acts[kind],
+                "score": round(found.score, 6),
+                "sure": found.sure,
+                "findings": found.findings,
+                "names": list(found.names),
+                **({"more": True} if found.more else {}),
+                **({"unread": found.unread} if found.unread else {}),
+            }
+            for kind, found in self.found.items()
+        }
+
+
+def look(value: Any, asked: Mapping[Kind, Act], *, unread: str = "", closed: bool = False) -> Looked:
+    """Look a value made of JSON's types through for the kinds that something is asked about, in one pass.
+
+    What is only suspicious is flagged where it would be blocked if it were sure. What could not be looked at is no
+    better than what was found.
+
+    Args:
+        value: the value.
+        asked: what to do about each kind.
+        unread: what is missing from the value already, in words.
+        closed: what could not be looked at is to be blocked, whatever is asked.
+    """
+    results = found_in(value, tuple(asked)) if asked else {}
+    found, acts = {}, {}
+    for kind, act in asked.items():
+        each = results[kind]._replace(unread=results[kind].unread or unread)
+        if each.findings or each.unread:
+            found[kind] = each
+            acts[kind] = act if each.sure else _milder(act)
+        if each.unread:
+            acts[kind] = "block" if closed else act
+    return Looked(found, acts)
+
+
+def _milder(act: Act) -> Act:
+    return "flag" if act == "block" else act
+
+
+def readable(content: Any) -> Any:
+    """A message's content for a reader of values: text that is JSON as what it says.
+
+    >>> readable('{"to": "Ada"}'), readable("{not JSON}")
+    ({'to': 'Ada'}, '{not JSON}')
+    """
+    if not isinstance(content, str) or content.lstrip()[:1] not in ("{", "["):
+        return content
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return content
+
+
+def legible(content: Any, *, only_text: bool = False) -> Any:
+    """The readable values of a content, one a block; None for pictures and other media.
+
+    Args:
+        content: a text, or blocks.
+        only_text: leave all blocks out that are no text.
+
+    >>> legible([{"type": "text", "text": "a dot"}, {"type": "image", "data": "AA=="}, {"type": "row", "n": "one"}])
+    ['a dot', None, {'n': 'one'}]
+    """
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return readable(content)
+    return [readable(_said(block, only_text)) for block in content]
+
+
+def _said(block: Any, only_text: bool) -> Any:
+    if not isinstance(block, Mapping):
+        return block
+    if _is_text(block):
+        return block["text"]
+    if only_text or str(block.get("type")) in _MEDIA:
+        return None
+    return {key: value for key, value in block.items() if key not in _OPAQUE}
+
+
+def _is_text(block: Mapping[str, Any]) -> bool:
+    return isinstance(block.get("text"), str)
+
+
+def without(content: Any, kinds: Collection[Kind], others: Literal["redact", "drop", "keep"] = "redact") -> Any:
+    """The content with placeholders for findings of these kinds, the same ones throughout.
+
+    Args:
+        content: a text, or blocks.
+        kinds: what to take out.
+        others: what to do with blocks that are no text and hold such a thing.
+
+    Raises:
+        TypeError: for what is not made of JSON's types.
+    """
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return redacted(content, kinds)
+    said = [readable(_said(block, others == "keep")) for block in content]
+    cleaned = redacted(said, kinds)
+    made: list[Any] = []
+    for block, before, after in zip(content, said, cleaned, strict=True):
+        if before == after:
+            made.append(block)
+        elif not isinstance(block, Mapping):
+            made.append(_written(block, after))
+        elif _is_text(block):
+            kept = {key: value for key, value in block.items() if key not in _PLACED}
+            made.append({**kept, "text": _written(block["text"], after)})
+        elif others == "redact":
+            made.append({**{key: value for key, value in block.items() if key in _OPAQUE}, **after})
+    return made
+
+
+def _written(before: Any, after: Any) -> Any:
+    """Serialise what was parsed from a text, so that it is a text again."""
+    return json.dumps(after, ensure_ascii=False) if isinstance(before, str) and not isinstance(after, str) else after
+
+
+def text_in_place(content: Any, notice: str, *, whole: bool) -> Any:
+    """The notice in place of a content's text; ``whole``: of all that it holds, else the other blocks stay."""
+    if whole or isinstance(content, str):
+        return notice
+    return [*(block for block in content if _said(block, True) is None), {"type": "text", "text": notice}]
+
+
+# --- Verdicts on messages ---
+
+
+Change = Callable[[ToolMessage], ToolMessage]
+
+#: Messages of a state update are at most this deep: in the update, under a key, in a list.
+DEEPEST = 3
+
+
+def stamped(message: ToolMessage, stamp: Mapping[str, Any]) -> ToolMessage:
+    """The message with a verdict, which the model is not shown."""
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, STAMP: dict(stamp)}})
+
+
+def unstamped(message: ToolMessage) -> ToolMessage:
+    """The message without a verdict: what a tool claims about itself is none."""
+    if STAMP not in message.response_metadata:
+        return message
+    kept = {key: value for key, value in message.response_metadata.items() if key != STAMP}
+    return message.model_copy(update={"response_metadata": kept})
+
+
+def withheld(message: ToolMessage, notice: str) -> ToolMessage:
+    """The notice in place of the result, for the same call: same ``id``, ``tool_call_id`` and ``name``.
+
+    The artifact and all other fields that may hold the result are cleared.
+    """
+    empty: dict[str, Any] = {"artifact": None, "additional_kwargs": {}, "response_metadata": {}}
+    return message.model_copy(update={"content": notice, "status": "error", **empty})
+
+
+def without_redacted(message: ToolMessage, judgement: Judgement) -> ToolMessage:
+    """The message with placeholders for what the profiles of its content and its artifact have taken out of them."""
+    change: dict[str, Any] = {}
+    if judgement.redact:
+        change["content"] = judgement.shown(message.content, without)
+    if judgement.redact_artifact:
+        change["artifact"] = judgement.shown_artifact(message.artifact)
+    return message.model_copy(update=change) if change else message
+
+
+def standing(message: Any) -> Literal["accept", "flag", "block"]:
+    """The standing of a tool message after policy and review; ``flag`` where it has no stamp, and so was not judged."""
+    stamp = stamp_of(message)
+    if stamp is None:
+        return "flag"
+    actions: dict[str, Literal["accept", "block"]] = {"replace": "block", "pass": "accept"}
+    return actions.get(str(stamp.get("action")), "flag")
+
+
+def messages_of(state: Any, key: str) -> Sequence[Any]:
+    """The messages of a state, which is a dict or an object."""
+    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    return found if isinstance(found, Sequence) else ()
+
+
+def this_turn(messages: Sequence[Any]) -> list[ToolAnswer]:
+    """The tool messages after the last message of the model."""
+    last = max((place for place, message in enumerate(messages) if isinstance(message, AIMessage)), default=-1)
+    answers = (answer for answer in tool_answers(messages) if answer.position > last)
+    return [answer for answer in answers if isinstance(answer.message, ToolMessage)]
+
+
+def blocked_in(messages: Sequence[Any]) -> ResultBlocked | None:
+    """The exception for the first result that a guard has just blocked, for who is to stop because of it.
+
+    None where a person has spoken since: a thread that was stopped can be gone on with.
+    """
+    turn = this_turn(messages)
+    if not turn or any(isinstance(message, HumanMessage) for message in messages[turn[0].position :]):
+        return None
+    for answer in turn:
+        stamp = stamp_of(answer.message) or {}
+        if stamp.get("action") == "replace" and "review" not in stamp:
+            posterior = stamp.get("posterior", 1.0)
+            return ResultBlocked(answer.tool, float(posterior), str(stamp.get("reason", "")), answer.call_id)
+    return None
+
+
+def tool_message(result: Any, call_id: str) -> ToolMessage | None:
+    """The message by which a tool's outcome answers its call; None where a command answers nothing."""
+    if isinstance(result, ToolMessage):
+        return result
+    found: list[ToolMessage] = []
+
+    def note(message: ToolMessage) -> ToolMessage:
+        if message.tool_call_id == call_id:
+            found.append(message)
+        return message
+
+    rewritten(result, note)
+    return found[0] if found else None
+
+
+def contents_of(result: Any) -> list[Any]:
+    """The contents of the tool messages in what a tool returned."""
+    found: list[Any] = []
+
+    def note(message: ToolMessage) -> ToolMessage:
+        found.append(message.content)
+        return message
+
+    rewritten(result, note)
+    return found
+
+
+def rewritten(result: Any, change: Change) -> Any:
+    """Apply a change to each tool message in what a tool or a tool node returned.
+
+    It is a message, a command, an update of the state, or a list of these.
+    """
+    if isinstance(result, Command):
+        return replace(result, update=_in_update(result.update, change, 0))
+    if isinstance(result, list):
+        return [rewritten(item, change) for item in result]
+    return _in_update(result, change, 0)
+
+
+def _in_update(update: Any, change: Change, depth: int) -> Any:
+    if isinstance(update, ToolMessage):
+        return change(update)
+    if isinstance(update, dict) and "tool_call_id" in update and kind_of(update) == "tool":
+        converted = convert_to_messages([update])[0]
+        return change(converted) if isinstance(converted, ToolMessage) else update
+    if depth == DEEPEST:
+        return update
+    if type(update) is dict:
+        return {key: _in_update(value, change, depth + 1) for key, value in update.items()}
+    if type(update) in (list, tuple):
+        return type(update)(_in_update(item, change, depth + 1) for item in update)
+    return update
+
+
+def shown_value(raw: Any, message: ToolMessage, *, with_artifact: bool = False) -> Any:
+    """The value to judge, given what the tool returned: its own, but for wrappings that are the framework's.
+
+    Args:
+        raw: what the tool returned.
+        message: what became of it.
+        with_artifact: the tool returns pairs of content and artifact; the content is what is shown.
+    """
+    if with_artifact and isinstance(raw, tuple) and len(raw) == 2:
+        raw = raw[0]
+    if isinstance(raw, (ToolMessage, Command)) or inspect.isgenerator(raw) or inspect.isasyncgen(raw):
+        return content_value(message.content)  # a generator is left for the framework, which shows its repr
+    if isinstance(raw, Sequence) and raw and not isinstance(raw, (str, bytes)):
+        if all(isinstance(item, (ToolMessage, Command)) for item in raw):
+            return content_value(message.content)
+        if isinstance(message.content, list) and len(raw) == len(message.content):
+            return content_value(raw)
+    return raw
+
+
+def content_value(content: Any) -> Any:
+    """The value in a message's content: text for text blocks, other blocks without the ids that are new each time.
+
+    >>> content_value([{"type": "text", "text": "18 degrees", "id": "lc_1"}])
+    '18 degrees'
+    """
+    if isinstance(content, str) or not isinstance(content, Sequence):
+        return content
+    if all(isinstance(block, str) for block in content):
+        return list(content)
+    blocks = [
+        block["text"]
+        if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        else {key: value for key, value in block.items() if key != "id"}
+        if isinstance(block, Mapping)
+        else block
+        for block in content
+    ]
+    return blocks[0] if len(blocks) == 1 else blocks

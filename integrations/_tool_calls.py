@@ -1,0 +1,352 @@
+"""A probe on a LangChain tool: what it really returned and how long it really took.
+
+What a wrapper gets back is a message: the value has become text, and on a busy executor most of the time around the
+handler is waiting. The probe sits where the tool itself is called, in the thread that runs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from agentguard.integrations._extras import needs
+
+try:
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import BaseTool, ToolException
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+except ImportError as error:
+    raise needs("langgraph", error) from error
+
+from agentguard.integrations._messages import (
+    content_value,
+    rewritten,
+    shown_value,
+    stamped,
+    tool_message,
+    unstamped,
+    withheld,
+    without_redacted,
+)
+from agentguard.integrations._wording import lined
+from agentguard.integrations.guard import Judgement, Outcome, ToolGuard, apart
+from agentguard.integrations.receipts import as_text, seal
+from agentguard.verification.receipts import ReceiptSigner
+
+
+class Attempt(NamedTuple):
+    """One run of the tool.
+
+    Attributes:
+        returned: False where it raised; ``value`` is None then.
+        value: what it returned, untouched.
+        error: what it raised; None where it returned.
+        milliseconds: its own time, without waiting for a thread.
+        arguments: the keyword arguments that it got, injected ones too.
+    """
+
+    returned: bool
+    value: Any
+    milliseconds: float
+    arguments: Mapping[str, Any]
+    error: BaseException | None = None
+
+
+class Probe:
+    """Watches one call of one tool.
+
+    Args:
+        tool: left as it is; ``Probe.tool`` is the copy to be run in its place.
+        clock: seconds, monotonic.
+
+    Attributes:
+        attempts: one for each time the tool ran: several under a retry, none where something else answered.
+    """
+
+    def __init__(self, tool: BaseTool, clock: Callable[[], float] = perf_counter) -> None:
+        self.attempts: list[Attempt] = []
+        self._clock = clock
+        self.tool: BaseTool = tool.model_copy()
+        # A tool is a pydantic model: its own setattr takes fields only. The methods are wrapped with their
+        # signatures, which the framework inspects to see what it must inject.
+        object.__setattr__(self.tool, "_run", self._around(self.tool._run))
+        if type(tool)._arun is not BaseTool._arun:  # the default one only carries _run to a thread
+            object.__setattr__(self.tool, "_arun", self._around_async(self.tool._arun))
+
+    @property
+    def last(self) -> Attempt | None:
+        """The attempt whose outcome was handed on; None where the tool was not run."""
+        return self.attempts[-1] if self.attempts else None
+
+    def _around(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def probed(*args: Any, **kwargs: Any) -> Any:
+            inner, start = len(self.attempts), self._clock()
+            try:
+                value = run(*args, **kwargs)
+            except BaseException as error:
+                self._record(inner, start, kwargs, error=error)
+                raise
+            self._record(inner, start, kwargs, value=value)
+            return value
+
+        return probed
+
+    def _around_async(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        async def probed(*args: Any, **kwargs: Any) -> Any:
+            inner, start = len(self.attempts), self._clock()
+            try:
+                value = await run(*args, **kwargs)
+            except BaseException as error:
+                self._record(inner, start, kwargs, error=error)
+                raise
+            self._record(inner, start, kwargs, value=value)
+            return value
+
+        return probed
+
+    def _record(
+        self,
+        inner: int,
+        start: float,
+        arguments: Mapping[str, Any],
+        *,
+        value: Any = None,
+        error: BaseException | None = None,
+    ) -> None:
+        """One attempt, also where ``_arun`` went through ``_run``: the inner time is the tool's own."""
+        milliseconds = (self._clock() - start) * 1000.0
+        if len(self.attempts) > inner:
+            milliseconds = self.attempts[-1].milliseconds
+        self.attempts[inner:] = [Attempt(error is None, value, milliseconds, arguments, error)]
+
+
+# --- Guarded calls ---
+
+
+#: The ``type`` of the custom stream event that each verdict is.
+EVENT = "agentguard.verdict"
+
+_log = logging.getLogger("agentguard")
+
+
+class GuardedCalls:
+    """Runs tool calls under a guard.
+
+    Args:
+        guard: judges, and says what is to be done.
+        signer: signs what the model is shown.
+        clock: seconds, monotonic, for the tools' times.
+    """
+
+    def __init__(self, guard: ToolGuard, signer: ReceiptSigner, clock: Callable[[], float] = perf_counter) -> None:
+        self.guard = guard
+        self.signer = signer
+        self._clock = clock
+
+    def run(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """Call the handler and settle what it returns; what it raises goes through, an interrupt of the tool too."""
+        if not self.guard.covers(request.tool_call["name"]):
+            return handler(request)
+        tries = 0
+        while True:
+            tries += 1
+            call = _Call(request, self._clock)
+            settled, again = self._settle(call, handler(call.request), tries)
+            if not again:
+                return settled
+
+    async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+        """``run`` for an asynchronous handler; of a large result the work is done in a thread."""
+        if not self.guard.covers(request.tool_call["name"]):
+            return await handler(request)
+        tries = 0
+        while True:
+            tries += 1
+            call = _Call(request, self._clock)
+            result = await handler(call.request)
+            message = tool_message(result, call.call_id)
+            large = None if message is None else (message.content, message.artifact)
+            found = await apart(self._judged, call, message, about=large)
+            if found is None:
+                return result
+            if self._told(call, found, tries):
+                continue
+            if self.guard.policy.shadow:
+                return result
+            return await apart(self._acted, call, result, found, about=large if found.is_redacted else None)
+
+    def _settle(self, call: _Call, result: Any, tries: int) -> tuple[Any, bool]:
+        """The result to hand on, and whether the call is to be made again instead."""
+        found = self._judged(call, tool_message(result, call.call_id))
+        if found is None:
+            return result, False
+        again = self._told(call, found, tries)
+        return (result if again or self.guard.policy.shadow else self._acted(call, result, found)), again
+
+    def _judged(self, call: _Call, message: ToolMessage | None) -> _Found | None:
+        """Judge a call's message; None where the guard does not cover it."""
+        if message is None:
+            return None
+        tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
+        if not self.guard.covers(tool):
+            return None
+        judgement = None
+        if message.status == "error" and not call.failed_itself:
+            # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
+            stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
+        else:
+            judgement = self.guard.judge_with_artifact(call.outcome(tool, message), message.artifact)
+            stamp = judgement.as_dict()
+        return _Found(message, tool, judgement, stamp)
+
+    def _told(self, call: _Call, found: _Found, tries: int) -> bool:
+        """Tell what was found; whether the call is to be made again."""
+        judgement = found.judgement
+        blocked = judgement is not None and judgement.action == "replace" and judgement.verdict is not None
+        if blocked and self.guard.may_retry(found.tool, tries, judgement.asked if judgement else 0):
+            call.tell(found.stamp)
+            return True
+        found.stamp.update(tool=found.tool, call_id=call.call_id)
+        found.stamp.update(executed=bool(call.attempts), execution_time_ms=call.milliseconds)
+        call.tell(found.stamp)
+        return False
+
+    def _acted(self, call: _Call, result: Any, found: _Found) -> Any:
+        message, judgement = found.message, found.judgement
+
+        def sealed(shown: ToolMessage) -> ToolMessage:
+            tool = as_text(shown.name) or call.tool
+            args, session = call.request.tool_call["args"], call.session
+            return stamped(
+                shown,
+                seal(found.stamp, shown, self.signer, tool=tool, args=args, call_id=call.call_id, session_id=session),
+            )
+
+        if judgement is not None and judgement.action == "replace":
+            # The other updates of a blocked command, and where it would go, are part of what is blocked.
+            return sealed(withheld(message, judgement.notice))
+
+        def change(each: ToolMessage) -> ToolMessage:
+            if each is not message and each.tool_call_id != call.call_id:
+                return unstamped(each)
+            if judgement is None:
+                return sealed(each)
+            shown = without_redacted(each, judgement)
+            if judgement.line:
+                shown = shown.model_copy(update={"content": lined(shown.content, judgement.line)})
+            return sealed(shown)
+
+        return rewritten(result, change)
+
+
+class _Found(NamedTuple):
+    """The judgement on a call's message, and the stamp that the message gets."""
+
+    message: ToolMessage
+    tool: str
+    judgement: Judgement | None
+    stamp: dict[str, Any]
+
+    @property
+    def is_redacted(self) -> bool:
+        """Something is to be taken out."""
+        return self.judgement is not None and bool(self.judgement.redact or self.judgement.redact_artifact)
+
+
+class _Call:
+    """One try at one tool call: the request with the probe in place, and what the probe saw."""
+
+    def __init__(self, request: ToolCallRequest, clock: Callable[[], float]) -> None:
+        self.tool = as_text(request.tool_call["name"])
+        self.call_id = as_text(request.tool_call["id"])
+        self.session = session_of(getattr(request.runtime, "config", None))
+        self._probe = _probe_on(request.tool, clock)
+        self.request = request if self._probe is None else request.override(tool=self._probe.tool)
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """The tool's runs."""
+        return [] if self._probe is None else self._probe.attempts
+
+    @property
+    def milliseconds(self) -> float | None:
+        """The time of the run whose result was handed on; None where it is another's: a cache's, a fallback's."""
+        last = self.attempts[-1] if self.attempts else None
+        return round(last.milliseconds, 3) if last is not None and last.returned else None
+
+    @property
+    def failed_itself(self) -> bool:
+        """The tool ran and reported its own failure, by the framework's means: it is what the tool has to say.
+
+        By a message with ``status="error"`` that it returned, or by a ``ToolException`` of which it makes one itself.
+        """
+        last = self.attempts[-1] if self.attempts else None
+        if last is None:
+            return False
+        if last.returned:
+            own = tool_message(last.value, self.call_id)
+            return own is not None and own.status == "error"
+        return isinstance(last.error, ToolException) and bool(getattr(self.request.tool, "handle_tool_error", False))
+
+    def outcome(self, tool: str, message: ToolMessage) -> Outcome:
+        """The outcome to be judged."""
+        last = self.attempts[-1] if self.attempts else None
+        asked: Any = self.request.tool_call["args"]
+        is_error = message.status == "error"
+        if last is None or not (last.returned or is_error):
+            args = asked if tool == self.tool else None
+            return Outcome(tool, args, content_value(message.content), None, self.session, self.call_id, is_error)
+        with_artifact = getattr(self.request.tool, "response_format", None) == "content_and_artifact"
+        value = content_value(message.content)
+        if last.returned:
+            value = shown_value(last.value, message, with_artifact=with_artifact)
+        args = _executed(asked, last.arguments, self.request.tool)
+        return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id, is_error)
+
+    def tell(self, stamp: Mapping[str, Any]) -> None:
+        """Emit the verdict into the custom stream, where there is one."""
+        writer = getattr(self.request.runtime, "stream_writer", None)
+        if writer is not None:
+            writer(event_of(stamp))
+
+
+def event_of(stamp: Mapping[str, Any]) -> dict[str, Any]:
+    """The custom stream event for a verdict."""
+    return {"type": EVENT, **{key: value for key, value in stamp.items() if key != "receipt"}}
+
+
+def session_of(config: Any) -> str | None:
+    """The thread that a run belongs to: ``config["configurable"]["thread_id"]`` as text, or None."""
+    configurable = config.get("configurable") if isinstance(config, Mapping) else None
+    thread = configurable.get("thread_id") if isinstance(configurable, Mapping) else None
+    return None if thread is None else as_text(thread)
+
+
+def _probe_on(tool: BaseTool | None, clock: Callable[[], float]) -> Probe | None:
+    if tool is None:
+        return None
+    try:
+        return Probe(tool, clock)
+    except Exception as error:  # a tool class may resist being copied: the call is more important than its time
+        _log.error("no probe on tool %r: %s", tool.name, type(error).__name__)
+        return None
+
+
+def _executed(asked: Mapping[str, Any], ran: Mapping[str, Any], tool: BaseTool | None) -> Mapping[str, Any]:
+    """The arguments that the tool ran with: as asked, but where a middleware further in changed them."""
+    if tool is None or all(_same(ran.get(key, value), value) for key, value in asked.items()):
+        return asked
+    visible = tool.args  # without what the framework injects
+    return {key: value for key, value in ran.items() if key in visible}
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # foreign objects may refuse to be compared: then they are not what the model wrote
+        return False

@@ -1,0 +1,361 @@
+"""Profiles learned from a log and tried on the part of the log that they were not learned from.
+
+The log is read up to three times: to count each tool's calls; to learn from the first ones and to hold the rest against
+what was learned; to judge the rest by an engine with the profiles and by one without, both warmed up on the calls
+before. Memory is that of the counts (see ``_counts.py``) and of two engines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from time import perf_counter_ns
+from typing import Any, Final, Literal
+
+from agentguard.errors import ConfigurationError
+from agentguard.traces._counts import MAX_TOOLS, Kept, State, rank_of, repeats
+from agentguard.traces._inference import LATENCY_MARGIN, MIN_CALLS, Declaration, Draft, draft_profile, fields_of
+from agentguard.traces._read import BrokenLine, TraceRow
+from agentguard.traces._replay import Tally, judge
+from agentguard.verification.arguments import Arguments
+from agentguard.verification.canonical import as_name
+from agentguard.verification.document import Document, read
+from agentguard.verification.engine import VerificationEngine
+from agentguard.verification.profile import schema_validator
+from agentguard.verification.sides import normal
+from agentguard.verification.types import SEVERITY, ToolCall, Verdict, VerificationResult
+
+MOST_FAULTS: Final = 1_000  # of one answer
+MOST_DIGESTS: Final = 10_000
+
+_Name = tuple[str, tuple[str, ...]]  # of a declaration: its field and path
+
+
+class Trial:
+    """A draft, and the held-out calls that are held against it; by the same rules as the engine's checks.
+
+    An error report answers for nothing but its time. What was too thin to declare is tried as well: where the held-out
+    answers bear it out and are as many, and others, as were wanting, it is declared after all.
+
+    Args:
+        draft: what to try.
+        known: digests of answers that the draft was learned from.
+    """
+
+    def __init__(self, draft: Draft, known: Iterable[int] = ()) -> None:
+        self.calls = 0
+        self._draft = draft
+        self._tried = (*draft.declarations, *draft.thin)
+        self._known = set(known)
+        self._broken: Counter[_Name] = Counter()
+        self._fresh: Counter[_Name] = Counter()  # answers that were not met before, by the echo that they could have
+        self._fresh_answers = 0
+        self._extremes: tuple[float, float] | None = None
+        schema = fields_of(self._tried).get("output_schema")
+        self._validator = None if schema is None else schema_validator(schema)
+        self._in_schema = {one.path: one for one in self._tried if one.field == "output_schema"}
+        self._others = [one for one in self._tried if one.field not in ("output_schema", "echoes")]
+        self._echoes = [(one, _parsed(one.value)) for one in self._tried if one.field == "echoes"]
+
+    def push(self, call: ToolCall) -> None:
+        """Hold one call against every declaration."""
+        self.calls += 1
+        document = read(call.result)
+        is_answer = not (document.is_error or call.is_error)
+        is_fresh = is_answer and document.digest not in self._known
+        if is_fresh:
+            self._fresh_answers += 1
+            if len(self._known) < MOST_DIGESTS:
+                self._known.add(document.digest)
+        milliseconds = call.milliseconds
+        if milliseconds is not None:
+            low, high = self._extremes or (milliseconds, milliseconds)
+            self._extremes = (min(low, milliseconds), max(high, milliseconds))
+        self._broken.update(
+            (one.field, one.path) for one in self._others if self._breaks(one, call, document, is_answer=is_answer)
+        )
+        if is_answer:
+            self._push_echoes(document, dict(Arguments(call.args).values), is_fresh=is_fresh)
+        if self._validator is not None and is_answer and document.kind != "large":
+            self._push_value(document.value)
+
+    def _push_echoes(self, document: Document, arguments: dict[str, str], *, is_fresh: bool) -> None:
+        for one, (path, rows) in self._echoes:
+            text = arguments.get(one.path[0])
+            others = [normal(value) for value in document.leaves.get(path, ())]
+            if not text or not others:
+                continue
+            name = one.field, one.path
+            self._fresh[name] += is_fresh
+            if rows == "every":
+                held = all(repeats(text, other) for other in others)
+            else:
+                held = any(text in other or other in text for other in others)
+            self._broken[name] += not held
+
+    def _push_value(self, value: Any) -> None:
+        if self._validator is None or self._validator.is_valid(value):
+            return
+        broken: set[_Name] = set()
+        for error in islice(self._validator.iter_errors(value), MOST_FAULTS):
+            path = tuple(map(str, error.schema_path))
+            missing = getattr(error.kind, "property", None)  # of a required field
+            one = self._in_schema.get(path if missing is None else (*path, missing))
+            if one is not None:
+                broken.add((one.field, one.path))
+        self._broken.update(broken)
+
+    def _breaks(self, one: Declaration, call: ToolCall, document: Document, *, is_answer: bool) -> bool:
+        if one.field == "expected_latency_ms":
+            milliseconds = call.milliseconds
+            return milliseconds is not None and not one.value[0] <= milliseconds <= one.value[1]
+        if not is_answer:
+            return False
+        if one.field == "min_response_length":
+            return document.size < int(one.value)
+        if one.field == "max_response_length":
+            return document.size > int(one.value)
+        if one.field == "required_fields":
+            value = document.value
+            return document.kind != "large" and not (isinstance(value, dict) and one.value in value)
+        return False
+
+    def verdict(self) -> Draft:
+        """The draft, each declaration with how many of how many calls broke it; what held and was wanting is in it."""
+        tried = [one.against(self._broken[one.field, one.path], self.calls, self._instead(one)) for one in self._tried]
+        borne_out = [one for one in tried if one.missing == 0 or self._bears_out(one)]
+        thin = tuple(one for one in tried if one not in borne_out and not one.broken)
+        return replace(self._draft, declarations=tuple(replace(one, missing=0) for one in borne_out), thin=thin)
+
+    def _bears_out(self, one: Declaration) -> bool:
+        if one.missing is None or one.broken:
+            return False
+        fresh = self._fresh[one.field, one.path] if one.field == "echoes" else self._fresh_answers
+        return fresh >= one.missing
+
+    def _instead(self, one: Declaration) -> Declaration | None:
+        """A bound on the time that held-out calls were beyond is opened on that side."""
+        if one.field != "expected_latency_ms" or self._extremes is None:
+            return None
+        (low, high), (least, most) = one.value, self._extremes
+        if low <= least and most <= high:
+            return None
+        opened = [low if low <= least else 0.0, high if most <= high else float(math.ceil(most * LATENCY_MARGIN))]
+        return replace(one, value=opened, why=f"{one.why}; opened, as held-out calls took {least:.3g} to {most:.3g} ms")
+
+
+def _parsed(value: Any) -> tuple[str, str | None]:
+    """Path and rows of an echo as it is declared."""
+    return (value, None) if isinstance(value, str) else (value["path"], value.get("rows"))
+
+
+# --- Learning ---
+
+HOLDOUT: Final = 0.3
+
+Stage = Literal["count", "learn", "judge", "done"]
+
+
+class Learner:
+    """Learns profiles; whoever holds it can ask it for what was learned also when it was broken off.
+
+    Args:
+        read: reads the log from its beginning, each time it is called.
+        min_calls: answers of a tool that are necessary for a profile.
+        holdout: the share of each tool's calls, its last ones, that is not learned from, in [0, 1).
+        tools: the tools to learn; None: all.
+        keep_all: declare also what held-out calls break.
+
+    Attributes:
+        stage: what it is at.
+        read_calls: calls read in this stage.
+        state: what was counted of the calls that are learned from.
+        drafts: the profiles by tool.
+        skipped: why a tool has none.
+        judged: held-out calls of tools with a profile.
+        without, with_profiles: the verdicts on them without and with the profiles.
+        changed: their number by both verdicts, where these differ.
+
+    Raises:
+        ConfigurationError: for an argument out of range.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Iterable[TraceRow | BrokenLine]],
+        *,
+        min_calls: int = MIN_CALLS,
+        holdout: float = HOLDOUT,
+        tools: Iterable[str] | None = None,
+        keep_all: bool = False,
+    ) -> None:
+        if not 0.0 <= holdout < 1.0:
+            raise ConfigurationError(f"holdout must be a share of the calls in [0, 1), not {holdout!r}")
+        if min_calls < 1:
+            raise ConfigurationError(f"min_calls must be 1 or more, not {min_calls!r}")
+        self.stage: Stage = "count"
+        self.read_calls = 0
+        self.state = State()
+        self.drafts: dict[str, Draft] = {}
+        self.skipped: dict[str, str] = {}
+        self.without, self.with_profiles = Tally(), Tally()
+        self.changed: Counter[tuple[Verdict, Verdict]] = Counter()
+        self._read = read
+        self._min_calls = min_calls
+        self._holdout = holdout
+        self._only = None if tools is None else frozenset(map(as_name, tools))
+        self._keep_all = keep_all
+        self._to_learn: dict[str, int] = {}
+
+    @property
+    def judged(self) -> int:
+        """Held-out calls that were judged."""
+        return self.with_profiles.calls
+
+    def run(self) -> Learner:
+        """Learn, and try what was learned."""
+        if self._holdout:
+            self._count()
+        self._learn()
+        if self._holdout and any(draft.declarations for draft in self.drafts.values()):
+            self._judge()
+        self.stage = "done"
+        return self
+
+    def _rows(self, stage: Stage) -> Iterator[TraceRow | BrokenLine]:
+        """The log's lines, without the calls of tools that are of no interest."""
+        self.stage, self.read_calls = stage, 0
+        for row in self._read():
+            if isinstance(row, TraceRow):
+                self.read_calls += 1
+                if self._only is not None and as_name(row.call.tool) not in self._only:
+                    continue
+            yield row
+
+    def _count(self) -> None:
+        """Count the calls of each tool to learn from: all but the last share."""
+        calls: Kept[str, list[int]] = Kept(MAX_TOOLS, lambda: [0], rank_of)
+        for row in self._rows("count"):
+            if isinstance(row, TraceRow) and (counted := calls.at(as_name(row.call.tool))) is not None:
+                counted[0] += 1
+        for tool, (count,) in calls.entries.items():
+            self._to_learn[tool] = count - int(count * self._holdout)
+
+    def _learn(self) -> None:
+        seen: Counter[str] = Counter()
+        trials: dict[str, Trial] = {}
+        try:
+            for row in self._rows("learn"):
+                tool = "" if isinstance(row, BrokenLine) else as_name(row.call.tool)
+                learned = self._to_learn.get(tool)
+                if isinstance(row, BrokenLine) or learned is None:  # of this tool nothing is held out
+                    self.state.push(row)
+                    continue
+                seen[tool] += 1
+                if seen[tool] <= learned:
+                    self.state.push(row)
+                    continue
+                if seen[tool] == learned + 1:
+                    self._draft(tool)
+                    if tool in self.drafts:
+                        known = self.state.tools.entries[tool].results.entries
+                        trials[tool] = Trial(self.drafts[tool], known)
+                if tool in trials:
+                    trials[tool].push(row.call)
+        finally:  # also of what was read when it was broken off
+            for tool in self.state.tools.entries:
+                if tool not in self.drafts and tool not in self.skipped:
+                    self._draft(tool)
+            for tool, trial in trials.items():
+                tried = trial.verdict()
+                self.drafts[tool] = tried if self._keep_all else tried.without_broken()
+
+    def _draft(self, tool: str) -> None:
+        state = self.state.tools.entries.get(tool)
+        drafted = "too many tools to learn them all" if state is None else draft_profile(tool, state, self._min_calls)
+        if isinstance(drafted, str):
+            self.skipped[tool] = drafted
+        else:
+            self.drafts[tool] = drafted
+
+    def _judge(self) -> None:
+        plain = VerificationEngine()
+        declared = VerificationEngine(profiles=[draft.profile() for draft in self.drafts.values()])
+        seen: Counter[str] = Counter()
+        for row in self._rows("judge"):
+            if isinstance(row, BrokenLine):
+                continue
+            tool = as_name(row.call.tool)
+            before, took_before = _judged(plain, row)
+            after, took_after = _judged(declared, row)
+            if tool not in self.drafts:
+                continue
+            seen[tool] += 1
+            if seen[tool] <= self._to_learn.get(tool, 0):
+                continue
+            self.without.push(row, before, took_before)
+            self.with_profiles.push(row, after, took_after)
+            if before.verdict != after.verdict:
+                self.changed[before.verdict, after.verdict] += 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """The drafts and their trial as plain data, ready for JSON."""
+        return {
+            "calls": self.state.calls,
+            "broken": self.state.broken,
+            "stage": self.stage,
+            "tools": [_draft_as_dict(draft) for _, draft in sorted(self.drafts.items())],
+            "skipped": dict(sorted(self.skipped.items())),
+            "held_out": {
+                "calls": self.judged,
+                "without": self.without.summary().as_dict(),
+                "with": self.with_profiles.summary().as_dict(),
+                "changed": [
+                    {"without": before, "with": after, "calls": calls}
+                    for (before, after), calls in sorted(self.changed.items())
+                ],
+                "newly_blocked": self.newly("block"),
+                "newly_flagged": self.newly("flag"),
+            },
+        }
+
+    def newly(self, verdict: Literal["flag", "block"]) -> int:
+        """Held-out calls on which this verdict is the profiles' doing."""
+        return sum(
+            calls
+            for (before, after), calls in self.changed.items()
+            if after == verdict and SEVERITY[before] < SEVERITY[after]
+        )
+
+
+def _judged(engine: VerificationEngine, row: TraceRow) -> tuple[VerificationResult, int]:
+    begun = perf_counter_ns()
+    verdict = judge(engine, row.call)
+    return verdict, perf_counter_ns() - begun
+
+
+def _draft_as_dict(draft: Draft) -> dict[str, Any]:
+    return {
+        "tool": draft.tool,
+        "calls": draft.calls,
+        "answers": draft.answers,
+        "distinct": draft.distinct,
+        "declarations": [_as_dict(one) for one in draft.declarations],
+        "left_out": [_as_dict(one) for one in draft.left_out],
+        "too_thin": [_as_dict(one) for one in draft.thin],
+        "notes": list(draft.notes),
+    }
+
+
+def _as_dict(one: Any) -> dict[str, Any]:
+    return {
+        "field": one.field,
+        "path": list(one.path),
+        "value": one.value,
+        "why": one.why,
+        "broken": one.broken,
+        "held_out": one.held_out,
+    }

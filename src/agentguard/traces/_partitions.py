@@ -1,0 +1,228 @@
+"""A log's calls divided by tool, so that every part can be judged on its own, and the verdicts merged again.
+
+What a guard learns depends on the order of a tool's calls, so all calls of a tool go to one part, in recorded order,
+and every part has its own engine. A tool's part is a checksum of its name: the same on every machine and for any number
+of workers, so the verdicts do not depend on that number. They do depend on the number of parts: tools of one engine
+share what they have in common (which arguments results repeat, whose results are whose, how often genuine results are
+odd), and tools of different parts do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from zlib import crc32
+
+from agentguard.errors import DataError
+from agentguard.traces._read import BrokenLine, Line, TraceRow, parse, parse_json
+from agentguard.traces._replay import (
+    GENUINE,
+    MAX_LABELS,
+    MAX_TOOLS,
+    NO_LABEL,
+    OTHER_LABELS,
+    OTHER_TOOLS,
+    Offender,
+    ReplaySummary,
+    Tally,
+    ToolSummary,
+    replay,
+)
+from agentguard.verification import ToolProfile, VerificationEngine, VerificationResult
+from agentguard.verification.types import SEVERITY, VerdictCounts
+
+BATCH_LINES = 512
+BATCH_BYTES = 2**20
+
+
+def first_calls(lines: Iterable[Line], limit: int) -> Iterator[Line]:
+    """The lines as far as the one with call number ``limit``; nothing is read beyond."""
+    left = limit
+    for line in lines:
+        yield line
+        left -= isinstance(next(parse((line,))), TraceRow)
+        if not left:
+            return
+
+
+def batches(lines: Iterable[Line], most: int = BATCH_LINES, most_bytes: int = BATCH_BYTES) -> Iterator[list[Line]]:
+    """The lines, by so many or so many bytes at a time."""
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line[2])
+        if len(batch) >= most or size >= most_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+PARTITIONS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """The settings from which every worker builds its engines."""
+
+    mode: Literal["calibrated", "reference"] = "calibrated"
+    profiles: tuple[ToolProfile, ...] = ()
+
+    def build(self) -> VerificationEngine:
+        """A fresh engine."""
+        return VerificationEngine(mode=self.mode, profiles=self.profiles)
+
+
+def partition_of(tool: str, partitions: int = PARTITIONS) -> int:
+    """The part to which a tool belongs, by the CRC-32 of its name.
+
+    >>> partition_of("search"), partition_of("search", partitions=1)
+    (7, 0)
+    """
+    return crc32(tool.encode("utf-8", "surrogatepass")) % partitions
+
+
+def tool_of(line: Line) -> str:
+    """The tool that a line names, read as ``parse_line`` reads it; empty where it names none."""
+    if isinstance(line, BrokenLine):
+        return ""
+    try:
+        data = parse_json(line[2])
+    except DataError:
+        return ""
+    tool = data.get("tool") if isinstance(data, dict) else None
+    return tool if isinstance(tool, str) else ""
+
+
+class Part(NamedTuple):
+    """The summary of one partition.
+
+    ``plain`` counts the calls labelled ``genuine`` and those without a label, which a summary leaves out where no other
+    label is in it.
+    """
+
+    number: int
+    summary: ReplaySummary
+    plain: Mapping[str, VerdictCounts]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, ready for JSON."""
+        plain = {label: list(counts) for label, counts in self.plain.items()}
+        return {"number": self.number, "summary": self.summary.as_dict(), "plain": plain}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Part:
+        """Read the data of ``as_dict``."""
+        summary = data["summary"]
+        return cls(
+            data["number"],
+            ReplaySummary(
+                counts=_counts(summary),
+                tools=tuple(
+                    ToolSummary(tool["tool"], _counts(tool), tool["mean_posterior"], tool["max_posterior"])
+                    for tool in summary["tools"]
+                ),
+                offenders=tuple(Offender(**offender) for offender in summary["offenders"]),
+                broken=int(summary["broken"]),
+                first_broken=tuple(BrokenLine(**line) for line in summary["first_broken"]),
+                labels={label: _counts(counts) for label, counts in summary["labels"].items()},
+                us_per_call=summary["us_per_call"],
+            ),
+            {label: VerdictCounts(*counts) for label, counts in data["plain"].items()},
+        )
+
+
+def _counts(data: Mapping[str, Any]) -> VerdictCounts:
+    return VerdictCounts(data["accept"], data["flag"], data["block"])
+
+
+class Partition:
+    """One part of a log: its engine, and what that said."""
+
+    def __init__(self, number: int, spec: EngineSpec) -> None:
+        self.number = number
+        self._engine = spec.build()
+        self._tally = Tally()
+        self._plain = {GENUINE: [0, 0, 0], NO_LABEL: [0, 0, 0]}
+
+    def push(self, lines: Iterable[Line]) -> None:
+        """Judge the calls in lines; the calls of a tool must come in recorded order, over all times of asking."""
+        replay(parse(lines), self._engine, self._count, tally=self._tally)
+
+    def _count(self, row: TraceRow, result: VerificationResult) -> None:
+        counts = self._plain.get(NO_LABEL if row.label is None else row.label)
+        if counts is not None:
+            counts[SEVERITY[result.verdict]] += 1
+
+    def part(self) -> Part:
+        """The summary so far."""
+        plain = {label: VerdictCounts(*counts) for label, counts in self._plain.items()}
+        return Part(self.number, self._tally.summary(), plain)
+
+
+def merged(parts: Iterable[Part], worst: int = 10, broken: int = 20) -> ReplaySummary:
+    """The summary of the whole log, the same in whichever order the parts come.
+
+    Args:
+        parts: each partition's, once.
+        worst: how many offenders to keep, of at most ten of each part.
+        broken: how many broken lines to name.
+    """
+    ordered = sorted(parts, key=lambda part: part.number)
+    summaries = [part.summary for part in ordered]
+    offenders = [offender for summary in summaries for offender in summary.offenders]
+    offenders.sort(key=lambda one: (-SEVERITY[one.verdict], -one.posterior, Path(one.source), one.line))
+    lines = sorted((line for summary in summaries for line in summary.first_broken), key=_place)
+    calls = sum(summary.counts.calls for summary in summaries)
+    spent = sum((summary.us_per_call or 0.0) * summary.counts.calls for summary in summaries)
+    return ReplaySummary(
+        counts=_sum(summary.counts for summary in summaries),
+        tools=_tools(summaries),
+        offenders=tuple(offenders[:worst]),
+        broken=sum(summary.broken for summary in summaries),
+        first_broken=tuple(lines[:broken]),
+        labels=_labels(ordered),
+        us_per_call=spent / calls if calls else None,
+    )
+
+
+def _place(line: BrokenLine) -> tuple[Path, int]:
+    return Path(line.source), line.line  # paths sort as the files of a folder are read
+
+
+def _sum(counts: Iterable[VerdictCounts]) -> VerdictCounts:
+    total = [0, 0, 0]
+    for one in counts:
+        total = [some + more for some, more in zip(total, one, strict=True)]
+    return VerdictCounts(*total)
+
+
+def _tools(summaries: Iterable[ReplaySummary]) -> tuple[ToolSummary, ...]:
+    found: dict[str, ToolSummary] = {}
+    for tool in (tool for summary in summaries for tool in summary.tools):
+        name = tool.tool if tool.tool in found or len(found) < MAX_TOOLS else OTHER_TOOLS
+        before = found.get(name)
+        if before is None:
+            found[name] = tool._replace(tool=name)
+            continue
+        one, other = before.counts.calls, tool.counts.calls
+        mean = (before.mean_posterior * one + tool.mean_posterior * other) / (one + other)
+        highest = max(before.max_posterior, tool.max_posterior)
+        found[name] = ToolSummary(name, _sum((before.counts, tool.counts)), mean, highest)
+    ranked = sorted(found.values(), key=lambda it: (-it.counts.block, -it.counts.flag, -it.counts.calls, it.tool))
+    return tuple(ranked)
+
+
+def _labels(parts: Iterable[Part]) -> dict[str, VerdictCounts]:
+    parts = list(parts)
+    if not any(part.summary.labels for part in parts):
+        return {}
+    found: dict[str, VerdictCounts] = {}
+    for label, counts in (item for part in parts for item in (part.summary.labels or part.plain).items()):
+        if counts.calls:
+            name = label if label in found or len(found) < MAX_LABELS else OTHER_LABELS
+            found[name] = _sum((found.get(name, VerdictCounts()), counts))
+    return dict(sorted(found.items()))

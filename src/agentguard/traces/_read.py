@@ -1,0 +1,451 @@
+r"""Traces: logs of tool calls, read from a file, a folder or standard input, one line at a time.
+
+The common trace format is one JSON object a line::
+
+    {"source": "shop", "session_id": "s1", "call_index": 0, "tool": "get_price", "args": {"sku": "A1"},
+     "result": "{\"price\": 7.5}", "is_error": false, "latency_ms": 120.5, "label": "genuine", "meta": {}}
+
+``tool`` and ``result`` are required. ``execution_time_ms`` is read like ``latency_ms`` (milliseconds, null where
+unknown), and ``call_id`` names the call. ``is_error`` is the framework's own flag and counts where it is ``true``.
+Other keys are ignored: a log may carry more than a guard reads. The engine judges the ``ToolCall`` alone; ``label`` is
+kept apart from it, and ``source``, ``call_index`` and ``meta`` are not read.
+
+Memory is constant: one line is held at a time, and of a line at most ``MAX_LINE_BYTES``. Compressed input and Parquet
+are recognised by their first bytes, whatever the name. A line that cannot be used is reported in its place and is
+never fatal; an unreadable source, or one without data for too long, raises.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+
+import orjson
+
+from agentguard._limits import LIMITS
+from agentguard._line_files import DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
+from agentguard.errors import ConfigurationError, DataError
+from agentguard.verification.canonical import plain
+from agentguard.verification.types import ToolCall
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from _typeshed import WriteableBuffer
+
+
+FIELDS = frozenset(
+    {"source", "session_id", "call_index", "tool", "args", "result", "is_error", "latency_ms", "label", "meta"}
+    | {"execution_time_ms", "call_id"}
+)
+MAX_NAME_LENGTH = 1_000
+"""Characters of a tool's name, a session's, a call's or a label: they are kept, so they must be bounded."""
+
+_KINDS = {dict: "an object", list: "an array", str: "text", bool: "a boolean", type(None): "null"}
+
+
+class TraceRow(NamedTuple):
+    """A call, and where it stands: ``source`` is the file, ``line`` counts from 1."""
+
+    source: str
+    line: int
+    call: ToolCall
+    label: str | None
+
+
+class BrokenLine(NamedTuple):
+    """A line that holds no call. ``reason`` says why in words of its own: it never quotes the line."""
+
+    source: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}: {self.reason}"
+
+
+def parse_line(raw: bytes, source: str, line: int) -> TraceRow | BrokenLine:
+    """Read one line of a trace. Never raises, whatever the bytes.
+
+    >>> parse_line(b'{"tool": "add", "args": [1, 2], "result": 3}', "calls.jsonl", 1).call.result
+    3
+    >>> print(parse_line(b'{"tool": "add"}', "calls.jsonl", 2))
+    calls.jsonl:2: field 'result' is missing
+    """
+    try:
+        call, label = parse_call(parse_json(raw))
+    except DataError as error:
+        return BrokenLine(source, line, str(error))
+    return TraceRow(source, line, call, label)
+
+
+def parse_json(raw: bytes) -> Any:
+    """Read JSON as loggers really write it: ``NaN``, ``Infinity`` and lone surrogates are taken as they are.
+
+    Raises:
+        DataError: with the reason, which quotes nothing of the text.
+    """
+    try:
+        return orjson.loads(raw)
+    except ValueError:
+        pass  # orjson is strict; what it refuses gets a second reading by the standard library, which is slower
+    try:
+        return json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 text (byte {error.start + 1})") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON (character {error.pos + 1})") from None
+    except RecursionError:
+        raise DataError("not usable JSON: nested too deeply") from None
+    except ValueError:
+        raise DataError("not usable JSON: a number has too many digits") from None
+
+
+def parse_call(data: Any) -> tuple[ToolCall, str | None]:
+    """The call in a row and, kept apart from it, the row's label.
+
+    Raises:
+        DataError: with the first thing that is wrong.
+    """
+    if not isinstance(data, dict):
+        raise DataError(f"must be a JSON object, not {_kind(data)}")
+    if "tool" not in data:
+        raise DataError("field 'tool' is missing")
+    tool = data["tool"]
+    if not isinstance(tool, str) or not tool:
+        raise DataError(f"field 'tool' must be a name, not {_kind(tool) if tool != '' else 'empty text'}")
+    if len(tool) > MAX_NAME_LENGTH:
+        raise DataError(f"field 'tool' has more than {MAX_NAME_LENGTH:,} characters")
+    if "result" not in data:
+        raise DataError("field 'result' is missing")
+    call = ToolCall(
+        tool,
+        data.get("args"),
+        data["result"],
+        _milliseconds(data, "latency_ms", "execution_time_ms"),
+        _name(data, "session_id"),
+        _name(data, "call_id"),
+        data.get("is_error") is True,
+    )
+    return call, _name(data, "label")
+
+
+def _milliseconds(data: Mapping[str, Any], *fields: str) -> float | None:
+    for field in fields:
+        value = data.get(field)
+        if value is None:
+            continue
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise DataError(f"field '{field}' must be a number of milliseconds or null, not {_kind(value)}")
+        try:
+            return float(value)
+        except OverflowError:
+            raise DataError(f"field '{field}' is too large for a number of milliseconds") from None
+    return None
+
+
+def _name(data: Mapping[str, Any], field: str) -> str | None:
+    value = data.get(field)
+    if value is None or (isinstance(value, str) and len(value) <= MAX_NAME_LENGTH):
+        return value
+    if isinstance(value, int) and value.bit_length() <= 128:
+        return str(value)
+    if isinstance(value, str):
+        raise DataError(f"field '{field}' has more than {MAX_NAME_LENGTH:,} characters")
+    raise DataError(f"field '{field}' must be text, an integer or null, not {_kind(value)}")
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), "a number")
+
+
+# --- Files of a path ---
+
+
+def find_files(source: str | PathLike[str], wanted: Callable[[str], bool], absent: str) -> tuple[Path, ...]:
+    """The file itself, or the files of a folder whose names are wanted, sorted by path.
+
+    Sub-folders are searched too (links to folders are not followed); names that begin with a dot are left out.
+
+    Args:
+        source: the path.
+        wanted: of a file's name in lower case.
+        absent: what to say of a folder without such a file, after its name.
+
+    Raises:
+        DataError: where there is no such path, no such file in the folder, or no permission.
+    """
+    path = Path(source)
+    try:
+        if not path.is_dir():
+            path.stat()
+            return (path,)
+        found = sorted(_below(path, wanted))
+    except FileNotFoundError:
+        raise DataError(f"no such file or folder: {path}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {reason_of(error)}") from None
+    if not found:
+        raise DataError(absent.format(path))
+    return tuple(found)
+
+
+def _below(path: Path, wanted: Callable[[str], bool]) -> Iterator[Path]:
+    for folder, folders, names in os.walk(path, onerror=_refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if not name.startswith(".") and wanted(name.lower()):
+                yield Path(folder, name)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def reason_of(error: Exception) -> str:
+    """Why something could not be read, in the system's words."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+# --- Parquet: each row as the line of JSON that a trace would have; reading needs the extra agentguard[parquet] ---
+#
+# Columns are named like the fields of a trace, and only those are read, a row group's batch at a time. ``args`` may be
+# a column of structs or maps, or of JSON text; ``result`` may have any type. A column of structs has null where a row
+# lacks a field, so results with different fields are exact only as text. Decimals, times and bytes become the text
+# that stands for them everywhere in agentguard, and NaN becomes null.
+
+COLUMNS = (
+    "tool", "args", "result", "latency_ms", "execution_time_ms", "session_id", "call_id", "is_error", "label",
+)  # fmt: skip
+"""The fields of a trace that are read of it, in the order in which a row's JSON has them."""
+
+BATCH_ROWS = 64  # few: of a text that a file holds once each row has a copy when it is read
+SLICE_BYTES = 2**20  # of a batch, that are made into Python's objects at once
+_MAGIC = b"PAR1"
+_JSON_BRACKETS = ("{", "[")
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """A file that begins as Parquet does, whatever its name; False for what cannot be read."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(4) == _MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> Iterator[tuple[str, int, bytes]]:
+    """The rows of a file as places and lines of JSON; rows count from 1.
+
+    Args:
+        path: the file.
+        on_read: told of the file's bytes, in shares by row group as they are read.
+
+    Raises:
+        DataError: where the file cannot be read, or has no column ``tool`` or ``result``.
+        ConfigurationError: where pyarrow is not installed.
+    """
+    parquet = _pyarrow_parquet()
+    import pyarrow
+
+    told, number = 0, 0
+    try:
+        with path.open("rb") as stream, parquet.ParquetFile(stream) as file:
+            size = os.fstat(stream.fileno()).st_size
+            columns = wanted_columns(file.schema_arrow.names, str(path))
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns):
+                    for row in _rows(batch):
+                        number += 1
+                        yield str(path), number, line_of(row)
+                if on_read is not None:
+                    share = size * (group + 1) // file.num_row_groups
+                    on_read(share - told)
+                    told = share
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or 'it is damaged Parquet'}") from None
+    except pyarrow.ArrowException as error:
+        raise DataError(f"cannot read {path} as Parquet: {type(error).__name__}; write the file again") from None
+
+
+def _rows(batch: Any) -> Iterator[Mapping[str, Any]]:
+    step = max(SLICE_BYTES * len(batch) // max(batch.nbytes, 1), 1)
+    for begin in range(0, len(batch), step):
+        yield from batch.slice(begin, step).to_pylist(maps_as_pydicts="lossy")
+
+
+def wanted_columns(names: Sequence[str], source: str) -> list[str]:
+    """The columns of a table that are read.
+
+    Raises:
+        DataError: where ``tool`` or ``result`` is not among them.
+    """
+    missing = [name for name in ("tool", "result") if name not in names]
+    if missing:
+        near = f"; of a trace's columns it has {', '.join(sorted(FIELDS & set(names))) or 'none'}"
+        raise DataError(f"{source} has no column {' and no column '.join(map(repr, missing))}{near}")
+    return [name for name in COLUMNS if name in names]
+
+
+def line_of(row: Mapping[str, Any]) -> bytes:
+    """A row as a line of a trace.
+
+    >>> line_of({"tool": "add", "args": "[1, 2]", "result": "3", "latency_ms": None})
+    b'{"tool":"add","args":[1,2],"result":"3","latency_ms":null}'
+    """
+    args = row.get("args")
+    if isinstance(args, str) and args.lstrip().startswith(_JSON_BRACKETS):
+        with suppress(ValueError):  # text that only looks like JSON is an argument as it stands
+            row = {**row, "args": orjson.loads(args)}
+    try:
+        return orjson.dumps(row)
+    except (TypeError, ValueError, RecursionError):
+        return orjson.dumps(plain(dict(row)))
+
+
+def _pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ConfigurationError("reading Parquet needs pyarrow: pip install 'agentguard[parquet]'") from None
+    return pyarrow.parquet
+
+
+# --- Lines and calls ---
+
+Line: TypeAlias = "tuple[str, int, bytes] | BrokenLine"
+"""Source, number (from 1) and bytes of a line, not yet parsed; plain, for it is what other processes are sent."""
+
+STDIN = "-"
+MAX_LINE_BYTES = LIMITS.line_bytes
+"""A longer line (64 MiB, its line feed not counted) is a broken line; it is passed over in pieces."""
+
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+_SAID = "*.jsonl, *.jsonl.gz or *.parquet"
+
+
+def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
+    """The files of a trace: the file itself, or a folder's ``.jsonl``, ``.jsonl.gz`` and ``.parquet``, sorted by path.
+
+    Sub-folders are searched too (links to folders are not followed); names that begin with a dot are left out.
+
+    Raises:
+        DataError: where there is no such path, no such file in the folder, or no permission.
+    """
+    return find_files(
+        source, lambda name: name.endswith(_SUFFIXES), f"no traces in the folder {{}}: it has no {_SAID} file"
+    )
+
+
+def read_traces(
+    source: str | PathLike[str] | BinaryIO,
+    *,
+    on_read: Callable[[int], None] | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Iterator[TraceRow | BrokenLine]:
+    """Read calls in recorded order, lazily.
+
+    Args:
+        source: a file, a folder, ``"-"`` for standard input, or an open binary stream.
+        on_read: told how many bytes were just taken from the source (as stored: compressed), for progress bars.
+        max_line_bytes: the longest line to be read.
+
+    Yields:
+        A ``TraceRow`` for each line that holds a call, a ``BrokenLine`` for each that does not. Blank lines are
+        passed over. Damaged compressed data ends its file with one ``BrokenLine``.
+
+    Raises:
+        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read, where
+            it has more than ``LIMITS.blank_bytes`` without data, and where it unpacks to hundreds of times its size.
+    """
+    return parse(read_lines(source, on_read=on_read, max_line_bytes=max_line_bytes))
+
+
+def parse(lines: Iterable[Line]) -> Iterator[TraceRow | BrokenLine]:
+    """Parse lines into calls.
+
+    >>> [row.call.result for row in parse([("calls.jsonl", 1, b'{"tool": "add", "result": 3}')])]
+    [3]
+    """
+    for line in lines:
+        yield line if isinstance(line, BrokenLine) else parse_line(line[2], line[0], line[1])
+
+
+def read_lines(
+    source: str | PathLike[str] | BinaryIO,
+    *,
+    on_read: Callable[[int], None] | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+) -> Iterator[Line]:
+    """The lines of a log as they stand in it, for whoever leaves it to others to parse them; as ``read_traces``.
+
+    Rows of Parquet are the lines of JSON that they would be.
+
+    Raises:
+        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read.
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        return _of_stream(source, "stream", on_read, max_line_bytes)
+    if source == STDIN:
+        return _of_stream(sys.stdin.buffer, "stdin", on_read, max_line_bytes)
+    return _of_files(find_traces(source), on_read, max_line_bytes)
+
+
+def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, limit: int) -> Iterator[Line]:
+    for file in files:
+        if is_parquet(file):
+            for source, number, raw in parquet_lines(file, on_read):
+                yield (source, number, raw) if len(raw) <= limit else _too_long(source, number, limit)
+            continue
+        try:
+            stream = file.open("rb", buffering=0)
+        except OSError as error:
+            raise DataError(f"cannot read {file}: {reason_of(error)}") from None
+        with stream:
+            yield from _of_stream(stream, str(file), on_read, limit)
+
+
+def _of_stream(
+    stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None, limit: int
+) -> Iterator[Line]:
+    try:
+        plain = unpacked(io.BufferedReader(_Counted(stream, on_read), PIECE))
+        for number, raw in lines_of(plain, source, limit):
+            if raw is None:
+                yield _too_long(source, number, limit)
+            else:
+                yield source, number, raw
+    except Damaged as damaged:
+        yield BrokenLine(source, damaged.line, DAMAGED_SAID)
+    except OSError as error:
+        raise DataError(f"cannot read {source}: {reason_of(error)}") from None
+
+
+def _too_long(source: str, number: int, limit: int) -> BrokenLine:
+    return BrokenLine(source, number, f"longer than {limit:,} bytes")
+
+
+class _Counted(io.RawIOBase):
+    """A raw stream that tells how much was read from it, over anything that has ``read``."""
+
+    def __init__(self, stream: BinaryIO | io.FileIO, on_read: Callable[[int], None] | None) -> None:
+        # ``read`` of a buffered pipe waits until all it was asked for is there; ``read1`` hands over what has come.
+        self._read: Callable[[int], bytes | None] = getattr(stream, "read1", stream.read)
+        self._on_read = on_read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._read(len(view)) or b""
+        view[: len(data)] = data
+        if self._on_read is not None and data:
+            self._on_read(len(data))
+        return len(data)
