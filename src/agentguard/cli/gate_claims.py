@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config_file import load_config
+from agentguard.gate._config import load_config
+from agentguard.gate._types import Label
 from agentguard.gate.reports import Said, claims_said
-from agentguard.gate.types import Label
 
 from .gate_report import LABEL_STYLES
 from .gate_runs import opened_records

@@ -4,25 +4,24 @@ A run goes through six stages: prompts, the model's responses, their claims, the
 a score and the decision: deploy, warn or block. Every step is recorded.
 """
 
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import load_config, parse_config
-from agentguard.gate.ingest.ingesting import IngestReport, ingest
-from agentguard.gate.judging import Case, Judge, Target
-from agentguard.gate.pipeline import evaluate
-from agentguard.gate.runs import GateRun, read_run
-from agentguard.gate.services import Services, open_library, open_services
-from agentguard.gate.types import (
+from agentguard.gate._config import GateConfig, load_config, parse_config
+from agentguard.gate._run import GateRun, Services, evaluate, open_library, open_services, read_run
+from agentguard.gate._types import (
+    Case,
     Chunk,
     Claim,
     ClaimVerdict,
     Document,
     Evidence,
+    Judge,
     Passage,
     Prompt,
     Reason,
     Response,
     Score,
+    Target,
 )
+from agentguard.gate.ingest._ingest import IngestReport, ingest
 
 __all__ = [
     "Case",

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.ingest.chunking import CHARACTERS_PER_TOKEN, Chunking, chunk_document
-from agentguard.gate.types import Document
+from agentguard.gate._types import Document
+from agentguard.gate.ingest._chunking import CHARACTERS_PER_TOKEN, Chunking, chunk_document
 
 SMALL = Chunking(least=10, most=20, overlap_least=2, overlap_most=4)  # 40 to 80 characters, 8 to 16 repeated
 

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from agentguard.errors import DataError
-from agentguard.gate.config import HttpSource
-from agentguard.gate.ingest.found import Raw
-from agentguard.gate.ingest.http import fetch, list_http
+from agentguard.gate._config import HttpSource
+from agentguard.gate.ingest._documents import Raw
+from agentguard.gate.ingest._http import fetch, list_http
 
 TLS = ssl.create_default_context()
 

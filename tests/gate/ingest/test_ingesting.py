@@ -6,10 +6,10 @@ from typing import NamedTuple
 import pytest
 
 from agentguard.errors import ConfigurationError, GateError, StoreError
-from agentguard.gate.config import GateConfig
-from agentguard.gate.ingest import ingesting
-from agentguard.gate.ingest.apart import Reader
-from agentguard.gate.ingest.ingesting import IngestReport, IngestStep, ingest
+from agentguard.gate._config import GateConfig
+from agentguard.gate.ingest import _ingest as ingesting
+from agentguard.gate.ingest._ingest import IngestReport, IngestStep, ingest
+from agentguard.gate.ingest._sandbox import Reader
 
 
 class Index:

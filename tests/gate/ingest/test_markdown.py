@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.gate.ingest.markdown import clean_markdown
+from agentguard.gate.ingest._markdown import clean_markdown
 
 
 def text(markdown):

@@ -6,12 +6,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.gate.config import S3Source
-from agentguard.gate.ingest.found import Found, LeftOut, Raw
+from agentguard.gate._config import S3Source
+from agentguard.gate.ingest._documents import Found, LeftOut, Raw
 
 pytest.importorskip("boto3")
 
-from agentguard.gate.ingest.s3 import list_s3
+from agentguard.gate.ingest._s3 import list_s3
 
 SPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, FileProblems
-from agentguard.gate.models.prompt_sets import read_prompt_set
-from agentguard.gate.types import Prompt
+from agentguard.gate._types import Prompt
+from agentguard.gate.models._targets import read_prompt_set
 
 
 def written(folder: Path, name: str, text: str) -> Path:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config import GateConfig, LocalSource
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.records.comparison import LabelChange, PromptRisk, compare
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Claim, ClaimVerdict, Label, Prompt, Reason
+from agentguard.gate._config import GateConfig, LocalSource
+from agentguard.gate._history import LabelChange, PromptRisk, compare
+from agentguard.gate._run import GateState
+from agentguard.gate._types import Claim, ClaimVerdict, Label, Prompt, Reason
+from agentguard.gate.records._base import RunSummary
 
 CONFIG = GateConfig(use_case="help", doc_sources=(LocalSource(type="local", path="docs"),))
 SUMMARY = RunSummary(

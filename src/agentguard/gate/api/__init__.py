@@ -5,6 +5,6 @@ Nothing here judges: HTTP is turned into the calls that the command line makes, 
 """
 
 import agentguard.serving  # noqa: F401 - first, for it says which extra is missing
-from agentguard.gate.api.app import create_app, gate_part
+from agentguard.gate.api._app import create_app, gate_part
 
 __all__ = ["create_app", "gate_part"]

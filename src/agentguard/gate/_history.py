@@ -1,0 +1,517 @@
+"""The statistics of risks: intervals of proportions, and exact tests by permutation."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Final, Literal, Protocol
+
+from agentguard.errors import ConfigurationError
+from agentguard.gate._run import GateState
+from agentguard.gate._types import ClaimVerdict, Label
+from agentguard.gate.records._base import RunSummary
+
+_MOST_EXACT: Final = 40  # runs, for which all orders are counted
+_MOST_STEPS: Final = 50_000  # of a sum of differences, over all prompts
+
+
+def wilson_interval(proportion: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The score interval of a proportion (Wilson, "Probable inference", JASA 22, 1927), without correction.
+
+    Args:
+        proportion: in [0, 1]; a mean of values in [0, 1] too, for which the interval is on the wide side.
+        n: of how many, at least 1.
+        confidence: between 0 and 1.
+
+    >>> [round(end, 4) for end in wilson_interval(81 / 263, 263)]  # Newcombe 1998, table I of the first paper
+    [0.2553, 0.3662]
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    centre = (proportion + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(proportion * (1 - proportion) / n + z * z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def difference_interval(p: float, n: int, q: float, m: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The hybrid score interval of p − q (Newcombe 1998, method 10).
+
+    Args:
+        p: a proportion.
+        n: of how many.
+        q: another, independent of it.
+        m: of how many.
+        confidence: between 0 and 1.
+
+    >>> [round(end, 4) for end in difference_interval(56 / 70, 70, 48 / 80, 80)]  # Newcombe 1998, table II, example (a)
+    [0.0524, 0.3339]
+    """
+    (low_p, high_p), (low_q, high_q) = wilson_interval(p, n, confidence), wilson_interval(q, m, confidence)
+    difference = p - q
+    return difference - math.hypot(p - low_p, high_q - q), difference + math.hypot(high_p - p, q - low_q)
+
+
+def mann_kendall_p(values: Sequence[float]) -> float:
+    """The two-sided p-value of a trend: of a Kendall's S as far from 0 as this one, were the order chance.
+
+    Exact up to 40 values without ties; otherwise by the normal distribution, with the variance for ties and a
+    correction for continuity (Kendall, "Rank Correlation Methods", 1975).
+
+    >>> round(mann_kendall_p([1, 2, 3, 4, 5]), 6) == round(2 / 120, 6)  # one order of 5! rises always, one falls
+    True
+    """
+    n = len(values)
+    pairs = n * (n - 1) // 2
+    s = sum((b > a) - (b < a) for i, a in enumerate(values) for b in values[i + 1 :])
+    if s == 0:
+        return 1.0
+    ties = [count for count in Counter(values).values() if count > 1]
+    if not ties and n <= _MOST_EXACT:
+        # How many orders of n values have each number of inversions: the next value comes before 0 to n − 1 others.
+        orders = [1]
+        for size in range(2, n + 1):
+            orders = [sum(orders[max(0, k - size + 1) : k + 1]) for k in range(len(orders) + size - 1)]
+        fewest = (pairs - abs(s)) // 2
+        return min(1.0, 2 * sum(orders[: fewest + 1]) / math.factorial(n))
+    variance = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties)) / 18
+    return 2 * NormalDist().cdf(-(abs(s) - 1) / math.sqrt(variance))
+
+
+def sign_flip_p(differences: Sequence[float]) -> float:
+    """The two-sided p-value of paired differences: of a sum as far from 0, were each sign the toss of a coin.
+
+    Exact: the distribution of all 2ⁿ sums is computed, of differences that are rounded to a thousandth (coarser for
+    more than 50 of them), which leaves the test valid (Fisher's randomisation test, "The Design of Experiments", 1935).
+
+    Args:
+        differences: in [-1, 1]; zeros say nothing.
+
+    >>> sign_flip_p([0.5, 0.25, 1.0, 0.5, 0.5])  # of 32 ways only this one and its mirror are as far
+    0.0625
+    """
+    grain = max(1, min(1000, _MOST_STEPS // max(1, len(differences))))
+    steps = [step for step in (round(difference * grain) for difference in differences) if step]
+    total = sum(steps)
+    if total == 0:
+        return 1.0
+    import numpy as np
+
+    # The probability of each sum of those steps whose coin shows heads; the others count negative.
+    chances = np.ones(1)
+    for step in map(abs, steps):
+        longer = np.zeros(len(chances) + step)
+        longer[: len(chances)] += chances / 2
+        longer[step:] += chances / 2
+        chances = longer
+    sums = 2 * np.arange(len(chances)) - sum(map(abs, steps))
+    return min(1.0, float(chances[np.abs(sums) >= abs(total)].sum()))
+
+
+# --- Trend and regression ---
+
+Direction = Literal["rising", "falling", "steady", "unknown"]
+
+FEWEST_FOR_DIRECTION: Final = 5  # of four runs in any order one in twelve orders is monotone
+FEWEST_FOR_LIMITS: Final = 8
+ALPHA: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """One run of a trend.
+
+    Attributes:
+        run_id, at: the run, and when it started, in seconds since the epoch.
+        risk: its risk.
+        low, high: the range in which a run with as many claims lies by chance, were there nothing but chance; None
+            where there are too few runs, or no claims.
+        is_outside: whether its risk lies out of that range.
+    """
+
+    run_id: str
+    at: float
+    risk: float
+    low: float | None
+    high: float | None
+    is_outside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The risk over time.
+
+    Attributes:
+        points: the finished runs, the oldest first.
+        mean: the risk of all their claims together; None where there are none.
+        slope: by how much the risk rises from one run to the next: the median of the slopes between all pairs of runs
+            (Sen 1968), which no single run can turn; None for fewer than two runs.
+        p_value: of a rank order as monotone as this one by chance, two-sided (Mann and Kendall); None for fewer than
+            five runs.
+        direction: ``rising`` or ``falling`` where that p-value is at most 0.05, ``steady`` where not, ``unknown``
+            where there is none.
+        explanation: the same in words.
+    """
+
+    points: tuple[TrendPoint, ...]
+    mean: float | None
+    slope: float | None
+    p_value: float | None
+    direction: Direction
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A run beside the last that was deployed.
+
+    Attributes:
+        run_id: the run.
+        against: the deployed run's id; None where there is none.
+        difference: the run's risk minus the deployed one's; None where there is nothing to compare.
+        low, high: its confidence interval.
+        confidence: of that interval.
+        is_regression: whether the whole interval lies above 0.
+        notes: what else differs between the two runs, which the difference may come from.
+        explanation: the same in words.
+    """
+
+    run_id: str
+    against: str | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    is_regression: bool
+    notes: tuple[str, ...]
+    explanation: str
+
+
+def trend(summaries: Iterable[RunSummary]) -> Trend:
+    """The risk of runs over time. Only finished runs with claims count.
+
+    The limits are those of a p' chart: the risk of all claims ± 3 standard errors for the run's number of claims, wider
+    by as much as the runs vary more than their claims explain (Laney, "Improved control charts for attributes", Quality
+    Engineering 14, 2002; here never narrower). The standard error is that of a proportion, which is at least that of a
+    risk, where weakly supported claims count half.
+
+    Args:
+        summaries: in any order; of one use case, unless risks of several are meant to be mixed.
+
+    >>> runs = [RunSummary(f"r{n}", "finished", n, "help desk", "", "m", "rules", "", risk=n / 20, total_claims=40,
+    ...                    decision="warn") for n in range(6)]
+    >>> found = trend(runs)
+    >>> found.direction, round(found.slope, 3), round(found.p_value, 4)
+    ('rising', 0.05, 0.0028)
+    """
+    runs = sorted(filter(_is_counted, summaries), key=lambda run: (run.started, run.run_id))
+    risks = [_risk(run) for run in runs]
+    claims = [run.total_claims or 0 for run in runs]
+    mean = math.fsum(risk * n for risk, n in zip(risks, claims, strict=True)) / sum(claims) if runs else None
+    slope = None
+    if len(runs) > 1:
+        slope = statistics.median(
+            (risks[j] - risks[i]) / (j - i) for i in range(len(risks)) for j in range(i + 1, len(risks))
+        )
+    p_value = mann_kendall_p(risks) if len(runs) >= FEWEST_FOR_DIRECTION else None
+    direction: Direction = "unknown"
+    if p_value is not None:
+        rise = sum((b > a) - (b < a) for i, a in enumerate(risks) for b in risks[i + 1 :])
+        direction = "steady" if p_value > ALPHA else "rising" if rise > 0 else "falling"
+    points = _points(runs, risks, claims, mean)
+    return Trend(points, mean, slope, p_value, direction, _trend_in_words(points, slope, p_value, direction))
+
+
+def regression(summary: RunSummary, history: Iterable[RunSummary], *, confidence: float = 0.95) -> Regression:
+    """A run's risk beside that of the last run of its use case that was deployed before it.
+
+    The interval is Newcombe's hybrid score interval for the difference of two independent proportions, from the Wilson
+    intervals of both ("Interval estimation for the difference between independent proportions: comparison of eleven
+    methods", Statistics in Medicine 17, 1998, method 10). A risk, in which weakly supported claims count half, varies
+    no more than a proportion: for it the interval is on the wide side. It takes claims as independent of each other,
+    which claims of one answer are not quite: for them it is on the narrow side.
+
+    Args:
+        summary: a finished run.
+        history: summaries in any order; others than deployed runs of the same use case are passed over.
+        confidence: of the interval, between 0 and 1.
+
+    Raises:
+        ConfigurationError: where the run is not finished, or the confidence is none.
+    """
+    if not 0 < confidence < 1:
+        raise ConfigurationError(f"confidence must lie between 0 and 1, not {confidence!r}")
+    if summary.status != "finished" or summary.risk is None:
+        raise ConfigurationError(f"run {summary.run_id} is {summary.status}: only a finished run has a risk to compare")
+    deployed = [
+        run
+        for run in history
+        if run.use_case == summary.use_case
+        and run.decision == "deploy"
+        and _is_counted(run)
+        and run.run_id != summary.run_id
+        and (run.started, run.run_id) < (summary.started, summary.run_id)
+    ]
+    if not deployed or not _is_counted(summary):
+        why = "has no claims" if deployed else "is the first: no earlier run of this use case was deployed"
+        words = f"run {summary.run_id} {why}; there is nothing to compare"
+        return Regression(summary.run_id, None, None, None, None, confidence, False, (), words)
+    last = max(deployed, key=lambda run: (run.started, run.run_id))
+    after, before = _risk(summary), _risk(last)
+    low, high = difference_interval(after, summary.total_claims or 0, before, last.total_claims or 0, confidence)
+    notes = _differences(last, summary)
+    is_worse = low > 0
+    said = (
+        "worse than chance explains"
+        if is_worse
+        else "better than chance explains"
+        if high < 0
+        else "no more apart than chance explains"
+    )
+    words = (
+        f"risk {after:.3f} against {before:.3f} of run {last.run_id}, which was deployed: {after - before:+.3f} "
+        f"({confidence:.0%} interval {low:+.3f} to {high:+.3f}), {said}" + "".join(f"; {note}" for note in notes)
+    )
+    return Regression(summary.run_id, last.run_id, after - before, low, high, confidence, is_worse, notes, words)
+
+
+def _is_counted(run: RunSummary) -> bool:
+    return run.status == "finished" and run.risk is not None and bool(run.total_claims)
+
+
+def _risk(run: RunSummary) -> float:
+    return run.risk or 0.0
+
+
+def _points(
+    runs: Sequence[RunSummary], risks: Sequence[float], claims: Sequence[int], mean: float | None
+) -> tuple[TrendPoint, ...]:
+    errors = [0.0 if mean is None else math.sqrt(mean * (1 - mean) / n) for n in claims]
+    if mean is None or len(runs) < FEWEST_FOR_LIMITS:
+        return tuple(
+            TrendPoint(run.run_id, run.started, risk, None, None, False) for run, risk in zip(runs, risks, strict=True)
+        )
+    scores = [(risk - mean) / error if error else 0.0 for risk, error in zip(risks, errors, strict=True)]
+    # 1.128 is the mean range of two draws from a standard normal distribution.
+    wider = max(1.0, statistics.fmean(abs(b - a) for a, b in pairwise(scores)) / 1.128)
+    points = []
+    for run, risk, error in zip(runs, risks, errors, strict=True):
+        low, high = max(0.0, mean - 3 * error * wider), min(1.0, mean + 3 * error * wider)
+        points.append(TrendPoint(run.run_id, run.started, risk, low, high, not low <= risk <= high))
+    return tuple(points)
+
+
+def _trend_in_words(
+    points: Sequence[TrendPoint], slope: float | None, p_value: float | None, direction: Direction
+) -> str:
+    if not points:
+        return "no run is finished yet"
+    if p_value is None or slope is None:
+        return (
+            f"{len(points)} finished run{'s' * (len(points) > 1)}, and a direction shows from {FEWEST_FOR_DIRECTION} on"
+        )
+    words = {
+        "rising": f"the risk rises by {slope:.3f} a run",
+        "falling": f"the risk falls by {-slope:.3f} a run",
+        "steady": "the risk goes neither up nor down beyond chance",
+    }[direction]
+    outside = [point.run_id for point in points if point.is_outside]
+    beyond = f"; out of the range of chance: {', '.join(outside)}" if outside else ""
+    return f"over {len(points)} runs {words} (p = {p_value:.3f}){beyond}"
+
+
+def _differences(before: RunSummary, after: RunSummary) -> tuple[str, ...]:
+    """What else differs, in words; digests that nobody has say nothing."""
+    said = {
+        "config_digest": "the configuration differs",
+        "prompts_digest": "the prompts differ",
+        "evidence_digest": "the documents differ",
+        "target": f"the model differs ({before.target}, now {after.target})",
+        "judge": f"the judge differs ({before.judge}, now {after.judge})",
+    }
+    pairs = {name: (getattr(before, name), getattr(after, name)) for name in said}
+    return tuple(said[name] for name, (old, new) in pairs.items() if old and new and old != new)
+
+
+# --- Comparison of two runs ---
+
+WEIGHTS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
+SIGNIFICANT: Final = 0.05
+
+Lower = Literal["a", "b"]
+
+
+class Run(Protocol):
+    """A finished run, with all that its stages wrote, as ``read_run`` gives it."""
+
+    @property
+    def state(self) -> GateState:
+        """What was written."""
+
+    @property
+    def summary(self) -> RunSummary:
+        """Its line in the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRisk:
+    """One prompt in both runs.
+
+    Attributes:
+        prompt_id: as run a calls it.
+        prompt: its text.
+        risk_a, risk_b: of the claims in the answers; None where an answer claims nothing.
+    """
+
+    prompt_id: str
+    prompt: str
+    risk_a: float | None
+    risk_b: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """A claim that both models made in answer to a prompt, and that was judged differently.
+
+    Attributes:
+        prompt_id: as run a calls it.
+        claim: its text, as run a has it.
+        label_a, label_b: how it was judged.
+    """
+
+    prompt_id: str
+    claim: str
+    label_a: Label
+    label_b: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs beside each other.
+
+    Attributes:
+        run_a, run_b: their summaries.
+        prompts: those that both have, in the order of run a.
+        compared: how many of them both models made claims in answer to.
+        difference: the mean of risk_b − risk_a over these; None where there are none.
+        p_value: of a difference as large, were it chance which model gave which answer to a prompt, two-sided.
+        lower: the run with the lower risk, where that p-value is at most 0.05; None where chance explains it.
+        changes: claims that both made and that were judged differently.
+        notes: what else differs between the runs, which the difference may come from.
+        explanation: the same in words.
+    """
+
+    run_a: RunSummary
+    run_b: RunSummary
+    prompts: tuple[PromptRisk, ...]
+    compared: int
+    difference: float | None
+    p_value: float | None
+    lower: Lower | None
+    changes: tuple[LabelChange, ...]
+    notes: tuple[str, ...]
+    explanation: str
+
+
+def compare(run_a: Run, run_b: Run, *, allow_different_prompts: bool = False) -> Comparison:
+    """Two runs on the same prompts, prompt by prompt.
+
+    Prompts count equally, however many claims an answer makes. The p-value is that of an exact permutation test in
+    which the two answers to each prompt may change places (``proportions.sign_flip_p``).
+
+    Args:
+        run_a: a finished run, as ``read_run`` gives it.
+        run_b: another one.
+        allow_different_prompts: compare the prompts that both have, where they do not have all in common.
+
+    Raises:
+        ConfigurationError: where a run is not finished, or the prompts differ and that is not allowed.
+    """
+    a, b = run_a.summary, run_b.summary
+    for run in (a, b):
+        if run.status != "finished":
+            raise ConfigurationError(f"run {run.run_id} is {run.status}: only finished runs can be compared")
+    same_prompts = a.prompts_digest == b.prompts_digest
+    if not same_prompts and not allow_different_prompts:
+        raise ConfigurationError(
+            f"runs {a.run_id} and {b.run_id} asked different prompts; run both models on one prompt set "
+            "(evaluation.prompts), or allow different prompts to compare those that both have"
+        )
+    labels_a, labels_b = _labels(run_a.state), _labels(run_b.state)
+    prompts, changes = [], []
+    for key, (id_a, text) in _prompts(run_a.state).items():
+        if key not in (others := _prompts(run_b.state)):
+            continue
+        of_a, of_b = labels_a[id_a], labels_b[others[key][0]]
+        prompts.append(PromptRisk(id_a, text, _mean_risk(of_a), _mean_risk(of_b)))
+        said_b = {_folded(claim): label for claim, label in of_b}
+        changes += [
+            LabelChange(id_a, claim, label, said_b[_folded(claim)])
+            for claim, label in of_a
+            if said_b.get(_folded(claim), label) != label
+        ]
+    differences = [p.risk_b - p.risk_a for p in prompts if p.risk_a is not None and p.risk_b is not None]
+    difference = math.fsum(differences) / len(differences) if differences else None
+    p_value = sign_flip_p(differences) if differences else None
+    lower: Lower | None = None
+    if difference and p_value is not None and p_value <= SIGNIFICANT:
+        lower = "a" if difference > 0 else "b"
+    notes = _notes(a, b, same_prompts, len(prompts))
+    words = _in_words(a, b, len(differences), difference, p_value, lower) + "".join(f"; {note}" for note in notes)
+    return Comparison(a, b, tuple(prompts), len(differences), difference, p_value, lower, tuple(changes), notes, words)
+
+
+def _prompts(state: GateState) -> dict[tuple[str, int], tuple[str, str]]:
+    """Id and text of each prompt, by its text and how often it came before."""
+    seen: dict[str, int] = defaultdict(int)
+    found = {}
+    for prompt in state.prompts:
+        found[prompt.text, seen[prompt.text]] = (prompt.id, prompt.text)
+        seen[prompt.text] += 1
+    return found
+
+
+def _labels(state: GateState) -> defaultdict[str, list[tuple[str, Label]]]:
+    """Claims and their labels, by prompt."""
+    verdicts: dict[str, ClaimVerdict] = {verdict.claim_id: verdict for verdict in state.verdicts}
+    found: defaultdict[str, list[tuple[str, Label]]] = defaultdict(list)
+    for claim in state.claims:
+        found[claim.prompt_id].append((claim.text, verdicts[claim.id].label))
+    return found
+
+
+def _mean_risk(labels: list[tuple[str, Label]]) -> float | None:
+    return math.fsum(WEIGHTS[label] for _, label in labels) / len(labels) if labels else None
+
+
+def _folded(claim: str) -> str:
+    return " ".join(claim.casefold().split()).rstrip(".")
+
+
+def _notes(a: RunSummary, b: RunSummary, same_prompts: bool, common: int) -> tuple[str, ...]:
+    said = []
+    if not same_prompts:
+        said.append(f"the prompts differ, and {common} of them are common to both")
+    if a.evidence_digest != b.evidence_digest:
+        said.append("the documents differ")
+    if a.judge != b.judge:
+        said.append(f"the judges differ ({a.judge}, {b.judge})")
+    return tuple(said)
+
+
+def _in_words(
+    a: RunSummary, b: RunSummary, compared: int, difference: float | None, p_value: float | None, lower: Lower | None
+) -> str:
+    if difference is None or p_value is None:
+        return f"{a.target} and {b.target} made no claims in answer to the same prompt; there is nothing to compare"
+    over = f"over {compared} prompt{'s' * (compared != 1)}"
+    if lower is None:
+        return (
+            f"{over} the mean risks of {a.target} and {b.target} are {abs(difference):.3f} apart, which chance "
+            f"explains (p = {p_value:.3f})"
+        )
+    better, worse = (a.target, b.target) if lower == "a" else (b.target, a.target)
+    return f"{over} the mean risk of {better} is {abs(difference):.3f} below that of {worse} (p = {p_value:.3f})"

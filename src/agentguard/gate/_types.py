@@ -1,0 +1,277 @@
+"""What the stages of a run hand on, from a prompt to the score: small frozen records that read back from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, Protocol
+
+from pydantic import Field
+
+Label = Literal["supported", "weakly_supported", "unsupported"]
+Decision = Literal["deploy", "warn", "block"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A trusted document, cleaned.
+
+    Attributes:
+        uri: where it comes from: ``docs/returns.md``, ``https://…``, ``s3://bucket/key``. One uri, one document.
+        title: what it calls itself; its file name where it has no title.
+        text: plain text; paragraphs apart by a blank line, headings on lines of their own that begin with ``#``.
+        digest: of the bytes it was read from, in hexadecimal: equal digests, equal documents.
+    """
+
+    uri: str
+    title: str
+    text: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document that is searched for as a whole; pieces that follow each other overlap.
+
+    Attributes:
+        id: the same for the same piece of the same text, in every index.
+        document: the uri of its document.
+        title: the document's.
+        heading: the headings above it, joined by `` > ``; empty where there are none.
+        text: the piece itself.
+        start, end: where it lies in the document's text, in characters.
+    """
+
+    id: str
+    document: str
+    title: str
+    heading: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that a search has found.
+
+    Attributes:
+        chunk: what was found.
+        score: how well it fits, more is better; comparable within one search only.
+    """
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question put to the model under test.
+
+    Attributes:
+        id: ``p1``, ``p2``, …, or the id that a prompt set gives.
+        text: what is asked.
+        category: what kind of question it is, ``factual_recall`` for example; empty where nobody said.
+    """
+
+    id: str
+    text: str
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the model under test answered to a prompt."""
+
+    prompt_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One atomic statement of fact in a response.
+
+    Attributes:
+        id: ``p1.c1``, ``p1.c2``, …: the prompt's id and a number.
+        prompt_id: the response that it is taken from, by its prompt.
+        text: the statement, understandable by itself.
+        start, end: the characters of the response that say it; -1 where it says so in no one place.
+    """
+
+    id: str
+    prompt_id: str
+    text: str
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What trusted documents say that may bear on a claim, the best passage first."""
+
+    claim_id: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One ground of a verdict.
+
+    Attributes:
+        kind: ``number``, ``date``, ``name``, ``negation``, ``overlap``, … or ``judge`` for what a model said.
+        detail: in words, for a person.
+        said: the part of the claim that it is about; empty where it is about the whole.
+        found: what the passage has in its place; empty where it has nothing.
+    """
+
+    kind: str
+    detail: str
+    said: str = ""
+    found: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """What was decided of a claim, and on which ground.
+
+    Attributes:
+        claim_id: the claim's.
+        label: ``supported``, ``weakly_supported`` or ``unsupported``.
+        reasons: why, the weightiest first; never empty.
+        chunk_id: the passage that decided it; None where no passage bears on the claim.
+        quote: the words of that passage that decided it; empty where there are none.
+        judge: who decided: ``rules``, or the model's name.
+        answer: what the judging model returned, word for word, its beginning where it is very long; empty where none
+            was asked.
+    """
+
+    claim_id: str
+    label: Label
+    reasons: tuple[Reason, ...]
+    chunk_id: str | None
+    quote: str
+    judge: str
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The outcome of a run.
+
+    Attributes:
+        risk: (unsupported + weakly supported / 2) / claims, in [0, 1], unrounded; 0 where nothing was claimed.
+        decision: ``deploy``, ``warn`` or ``block``.
+        total_claims, supported, weakly_supported, unsupported: how many claims there are of each kind.
+        reason: why, in words.
+    """
+
+    risk: float
+    decision: Decision
+    total_claims: int
+    supported: int
+    weakly_supported: int
+    unsupported: int
+    reason: str
+
+
+# --- Who takes part in a run ---
+
+
+class Case(NamedTuple):
+    """A claim, and the passages that it is held against, the best first."""
+
+    claim: Claim
+    passages: tuple[Passage, ...]
+
+
+class Target(Protocol):
+    """The model under test."""
+
+    @property
+    def name(self) -> str:
+        """What records and reports call it."""
+
+    def respond(self, prompts: Sequence[Prompt]) -> list[str]:
+        """The answers, one a prompt, in their order.
+
+        Raises:
+            GateError: where one of them could not be had.
+        """
+
+
+class Judge(Protocol):
+    """Writes prompts, splits answers into claims, verifies claims. Each is asked by itself and remembers nothing."""
+
+    @property
+    def name(self) -> str:
+        """What records and reports call it."""
+
+    def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
+        """Questions that are likely to bring out false answers, ``number`` of them, spread over the categories.
+
+        Raises:
+            GateError: where they could not be had.
+        """
+
+    def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
+        """The atomic claims of each response, in the order of the text.
+
+        Raises:
+            GateError: where they could not be had.
+        """
+
+    def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:
+        """A verdict for each case, in their order; an answer that makes no sense counts as unsupported.
+
+        Raises:
+            GateError: where one of them could not be had.
+        """
+
+
+# --- Evidence as it is recorded: each chunk once ---
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """Evidence, in the form in which it is kept.
+
+    Attributes:
+        chunks: each of them once.
+        found: of each claim its id and its passages, the best first: the chunk's place in ``chunks``, and the score.
+    """
+
+    chunks: tuple[Chunk, ...]
+    found: tuple[tuple[str, tuple[tuple[Annotated[int, Field(ge=0)], float], ...]], ...]
+
+
+def cite(evidence: Iterable[Evidence]) -> Citations:
+    """Evidence with every chunk once.
+
+    >>> chunk = Chunk("k1", "returns.md", "Returns", "", "Within 30 days.", 0, 15)
+    >>> evidence = (Evidence("p1.c1", (Passage(chunk, 0.5),)), Evidence("p1.c2", (Passage(chunk, 0.25),)))
+    >>> len(cite(evidence).chunks), cite(evidence).found
+    (1, (('p1.c1', ((0, 0.5),)), ('p1.c2', ((0, 0.25),))))
+    >>> resolve(cite(evidence)) == evidence
+    True
+    """
+    places: dict[Chunk, int] = {}
+    found = tuple(
+        (each.claim_id, tuple((places.setdefault(p.chunk, len(places)), p.score) for p in each.passages))
+        for each in evidence
+    )
+    return Citations(tuple(places), found)
+
+
+def resolve(citations: Citations) -> tuple[Evidence, ...]:
+    """The evidence that ``cite`` was given.
+
+    Raises:
+        ValueError: where a place names no chunk.
+    """
+    try:
+        return tuple(
+            Evidence(claim_id, tuple(Passage(citations.chunks[place], score) for place, score in passages))
+            for claim_id, passages in citations.found
+        )
+    except IndexError:
+        raise ValueError("a passage names a chunk that is not there") from None

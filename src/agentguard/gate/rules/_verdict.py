@@ -1,0 +1,403 @@
+"""What speaks for a claim and against it, counted on its alignment with a passage; from it, how far it is supported.
+
+Each trait has a direction that no fit may turn: a word, a name or a figure that the passage does not say never makes a
+claim more likely. The weights are those of a logistic regression with that constraint, fitted to labelled claims by
+``benchmarks/gate/fit_claims.py``, which prints them; their unit is the nat.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from agentguard.content.grounding_units import NUMBER_WORDS
+from agentguard.gate._types import Case, ClaimVerdict, Label, Passage, Reason
+from agentguard.gate.rules._alignment import MAX_WORDS, Alignment, Link, align, nearby, weight_of
+from agentguard.gate.rules._figures import MAX_FIGURES
+from agentguard.gate.rules._reading import Reading
+from agentguard.gate.rules._words import opposites_of, root
+
+NEAR: Final = 12  # words: two neighbours of the claim that lie further apart in the passage were not said together
+CLOSE: Final = 3  # words between neighbours that were said in one breath
+_NEGATION_REACH: Final = 6  # words after a negation that it may negate
+
+
+class Traits(NamedTuple):
+    """Counts and shares.
+
+    Attributes:
+        names: names that the passage does not say.
+        missing: figures that it does not say, with none in their place.
+        rivals: figures in whose place it says another.
+        limits: figures that bound the other side in the passage.
+        negations: negations of the claim that the passage does not make, and the reverse.
+        opposites: words whose opposite the passage says in their place.
+        paraphrased: of the words that the passage does not say literally, the share it says in other words.
+        outside: of the words that it says, the share it says outside of the sentences that say most of the rest.
+        spliced: the share of neighbours that the passage says far apart, times the share it says side by side: near
+            zero for what is told in own words, high for what is pieced together.
+        close: of the pairs of neighbours, the share that the passage says close by.
+    """
+
+    names: float
+    missing: float
+    rivals: float
+    limits: float
+    negations: float
+    opposites: float
+    paraphrased: float
+    outside: float
+    spliced: float
+    close: float
+
+
+UNIVERSAL: Final = frozenset(
+    map(root, "all any anyone anybody always each every everyone everybody everything".split())
+)
+DIRECTIONS: Final = Traits(-1, -1, -1, -1, -1, -1, 1, -1, -1, 1)
+WEIGHTS: Final = Traits(-2.15, -0.66, -2.76, -2.84, -1.54, -1.91, 3.01, -0.43, -8.91, 1.68)
+INTERCEPT: Final = -0.66
+
+
+def traits(alignment: Alignment) -> Traits:
+    """Count the traits of an alignment."""
+    claim, links = alignment.claim, alignment.links
+    unsaid = [claim.tokens[link.word] for link in links if link.place < 0]
+    paraphrased = sum(0.0 < link.quality < 0.9 for link in links)
+    pairs = neighbours(links)
+    steps = [after.place - before.place for before, after in pairs]
+    number = len(pairs) or 1
+    return Traits(
+        names=sum(token.kind == "name" for token in unsaid),
+        missing=sum(not figure.places and figure.rival[0] < 0 for figure in alignment.figures),
+        rivals=sum(not figure.places and figure.rival[0] >= 0 for figure in alignment.figures),
+        limits=sum(bool(figure.limits) for figure in alignment.figures),
+        negations=len(unmatched_negations(alignment)),
+        opposites=sum(opposite(alignment, number) >= 0 for number in range(len(links))),
+        paraphrased=paraphrased / (1 + paraphrased + len(unsaid)),
+        outside=_outside(alignment),
+        spliced=sum(abs(step) > NEAR for step in steps) / number * sum(_side_by_side(*pair) for pair in pairs) / number,
+        close=sum(-CLOSE <= step <= CLOSE + 1 for step in steps) / len(steps) if steps else float(bool(links)),
+    )
+
+
+def _side_by_side(one: Link, two: Link) -> bool:
+    return 0 < two.place - one.place <= 3 and two.word - one.word <= 3 and one.quality == two.quality == 1.0
+
+
+def support(found: Traits, weights: Traits = WEIGHTS, intercept: float = INTERCEPT) -> float:
+    """How far a claim is supported, in (0, 1): the logistic function of the weighted traits."""
+    total = intercept + sum(weight * trait for weight, trait in zip(weights, found, strict=True))
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total))))
+
+
+def _outside(alignment: Alignment) -> float:
+    passage, said = alignment.passage, [link for link in alignment.links if link.place >= 0]
+    outside = 0
+    for link in said:
+        first, last = alignment.windows[alignment.claim.tokens[link.word].sentence]
+        outside += not first <= passage.tokens[link.place].sentence <= last
+    return outside / len(said) if said else 0.0
+
+
+def unmatched_negations(alignment: Alignment) -> list[tuple[int, int]]:
+    """Where one side negates what the other affirms: the numbers of claim's and passage's negation, one of them -1."""
+    claim, passage, links = alignment.claim, alignment.passage, alignment.links
+    found = []
+    for negation in claim.negated:
+        after = [link for link in links if negation < link.word <= negation + _NEGATION_REACH and link.place >= 0]
+        opposed = any(opposite(alignment, number) >= 0 for number, link in enumerate(links) if link in after)
+        places = [link.place for link in after] + _said_together(alignment, after)
+        if not opposed and not any(nearby(passage.negated, place - 2, 3) >= 0 for place in places):
+            found.append((negation, -1))
+    for negation in passage.negated:
+        sentence = passage.tokens[negation].sentence
+        around = [link for link in links if -5 <= link.place - negation <= 4 and link.quality >= 0.9]
+        around = [link for link in around if passage.tokens[link.place].sentence == sentence]
+        after = [link for link in around if 0 < link.place - negation <= 3]
+        if (
+            len(around) >= 2
+            and after
+            and not any(nearby(claim.negated, link.word - 2, _NEGATION_REACH) >= 0 for link in after)
+        ):
+            found.append((-1, negation))
+    return found
+
+
+def _said_together(alignment: Alignment, links: Sequence[Link]) -> list[int]:
+    """Where the one sentence of the passage that says most of these words says them.
+
+    The subject may have led the alignment to another sentence: "Acme ships to France. We do not ship to Chad."
+    """
+    passage = alignment.passage
+    sentences: dict[int, list[int]] = {}
+    for link in links:
+        for place in passage.places.get(alignment.claim.tokens[link.word].root, ()):
+            sentences.setdefault(passage.tokens[place].sentence, []).append(place)
+    roots = {sentence: {passage.tokens[place].root for place in places} for sentence, places in sentences.items()}
+    best = max(sorted(roots), key=lambda sentence: len(roots[sentence]), default=-1)
+    return sentences.get(best, []) if len(roots.get(best, ())) >= 2 else []
+
+
+def opposite(alignment: Alignment, number: int) -> int:
+    """The passage's word that excludes a word of the claim and stands where that would; -1 where there is none."""
+    link = alignment.links[number]
+    if link.place >= 0:
+        return -1
+    excluding = opposites_of(alignment.claim.tokens[link.word].root)
+    if not excluding:
+        return -1
+    before, after = between(alignment.links, number)
+    for word in sorted(excluding):
+        for place in alignment.passage.places.get(word, ()):
+            if (before >= 0 and abs(place - before) <= 5) or (after >= 0 and abs(place - after) <= 5):
+                return place
+    return -1
+
+
+def nearer_opposite(alignment: Alignment, number: int) -> int:
+    """The opposite of a word that stands nearer, in its sentence, to the words said beside it; -1 where none does."""
+    link, passage = alignment.links[number], alignment.passage
+    excluding = opposites_of(alignment.claim.tokens[link.word].root) if link.place >= 0 else frozenset()
+    around = [place for place in between(alignment.links, number) if place >= 0]
+    for word in sorted(excluding) if around else ():
+        for place in passage.places.get(word, ()):
+            same = passage.tokens[place].sentence == passage.tokens[link.place].sentence
+            if same and all(abs(place - other) + 1 < abs(link.place - other) for other in around):
+                return place
+    return -1
+
+
+def unlimited(alignment: Alignment) -> int:
+    """The word of the claim that speaks of all, where no word of the sentences that say the rest does; -1 for none."""
+    claim, passage = alignment.claim, alignment.passage
+    for number, token in enumerate(claim.tokens):
+        if token.root in UNIVERSAL:
+            first, last = alignment.windows[token.sentence]
+            places = (place for word in UNIVERSAL for place in passage.places.get(word, ()))
+            if not any(first <= passage.tokens[place].sentence <= last for place in places):
+                return number
+    return -1
+
+
+def neighbours(links: tuple[Link, ...]) -> list[tuple[Link, Link]]:
+    """Each word that the passage says with the next one."""
+    said = [link for link in links if link.place >= 0]
+    return list(pairwise(said))
+
+
+def between(links: tuple[Link, ...], number: int) -> tuple[int, int]:
+    """The passage's words that say the claim's words before and after one; -1 where there is none."""
+    before = next((links[at].place for at in range(number - 1, max(-1, number - 6), -1) if links[at].place >= 0), -1)
+    after = next((links[at].place for at in range(number + 1, min(len(links), number + 6)) if links[at].place >= 0), -1)
+    return before, after
+
+
+# --- Verdict ---
+
+MAX_CLAIM: Final = 4_000  # characters of a claim that are read
+MAX_QUOTE: Final = 1_000
+MAX_REASONS: Final = 8
+LOOKED_AT: Final = 3  # passages, those that share most words with the claim, that it is laid beside
+SHORT: Final = 6  # words of a claim, up to which one sentence of the passage must say most of it
+WHOLE: Final = 0.9  # of a short claim's words: where one sentence says so many, their order in it matters little
+AGAINST: Final = 6  # traits that only speak against a claim, the first ones
+_DOUBTS_OF_LONG: Final = frozenset({"name"})
+_DOUBTS: Final = frozenset({"name", "opposed", "scope"})
+_CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite"})
+
+
+class Thresholds(NamedTuple):
+    """Where the labels part.
+
+    Attributes:
+        supported: the support from which on a claim is supported.
+        weak: the support from which on it is weakly supported; below, it is unsupported.
+        coverage: the share of the claim's words that a passage must say for it to be supported.
+        weak_coverage: the share below which it is unsupported.
+        focus: the share of a short claim's words that one sentence of the passage must say for it to be supported.
+    """
+
+    supported: float = 0.5
+    weak: float = 0.35
+    coverage: float = 0.6
+    weak_coverage: float = 0.4
+    focus: float = 0.7
+
+
+class Weighed(NamedTuple):
+    """A claim beside the passage that says most of it.
+
+    Attributes:
+        passage: the passage; None where there is none.
+        alignment: the claim beside it.
+        traits: what speaks for and against.
+        support: how far it is supported, in [0, 1].
+    """
+
+    passage: Passage | None
+    alignment: Alignment | None
+    traits: Traits | None
+    support: float
+
+
+def weigh(claim: Reading, passages: Sequence[tuple[Passage, Reading]]) -> Weighed:
+    """The passage that says most of a claim, and how far it supports it; of equals the first."""
+    best: Weighed = Weighed(None, None, None, 0.0)
+    rank = (-1.0, -1.0)
+    nearest = sorted(enumerate(passages), key=lambda each: (-_shared(claim, each[1][1]), each[0]))[:LOOKED_AT]
+    for _, (passage, reading) in sorted(nearest, key=lambda each: each[0]):
+        alignment = align(claim, reading)
+        found = traits(alignment)
+        score = support(found)
+        if not any(found[:AGAINST]) and _is_said_in_one_breath(alignment):
+            score = max(score, 0.5)
+        own = (round(alignment.coverage + 0.5 * score, 6), score)
+        if own > rank and alignment.coverage > 0:
+            best, rank = Weighed(passage, alignment, found, score), own
+    return best
+
+
+def _is_said_in_one_breath(alignment: Alignment) -> bool:
+    """Whether a few words of one sentence say all of a short claim, in whatever order; a row of a table does."""
+    places = [link.place for link in alignment.links if link.place >= 0]
+    is_whole = len(alignment.links) <= SHORT and alignment.focus >= WHOLE
+    return bool(places) and is_whole and max(places) - min(places) <= NEAR
+
+
+def _shared(claim: Reading, reading: Reading) -> float:
+    """How many of the claim's words a passage has, in some form; words that say little count little."""
+    tokens = (token for token in claim.tokens[:MAX_WORDS] if token.kind != "light")
+    found = (token for token in tokens if token.root in reading.places or token.family in reading.families)
+    return sum(weight_of(token) for token in found)
+
+
+def verdict(case: Case, weighed: Weighed, thresholds: Thresholds, judge: str) -> ClaimVerdict:
+    """The verdict on a claim that was weighed, with its grounds."""
+    identifier = case.claim.id
+    if weighed.alignment is None or weighed.passage is None:
+        detail = "no passage bears on it" if case.passages else "the trusted documents have no passage on it"
+        return ClaimVerdict(identifier, "unsupported", (Reason("overlap", detail),), None, "", judge)
+    alignment = weighed.alignment
+    against = sorted(_against(alignment), key=lambda reason: reason.kind not in _CONTRADICTIONS)
+    label = _label(weighed, against, thresholds)
+    overlap = Reason(
+        "overlap",
+        f"the passage says {sum(link.place >= 0 for link in alignment.links)} of the claim's "
+        f"{len(alignment.links)} words; support {weighed.support:.2f}",
+    )
+    quote = alignment.passage.quote(*alignment.windows[0])[:MAX_QUOTE]
+    if _is_read_in_part(alignment.claim):
+        read = f"only the first {MAX_WORDS} words and {MAX_FIGURES} figures of a claim are compared, and it has more"
+        against.insert(0, Reason("length", read))
+    reasons = [overlap, *against] if label == "supported" else [*against, overlap]
+    return ClaimVerdict(identifier, label, tuple(reasons[:MAX_REASONS]), weighed.passage.chunk.id, quote, judge)
+
+
+def _label(weighed: Weighed, against: Sequence[Reason], thresholds: Thresholds) -> Label:
+    alignment = weighed.alignment
+    if alignment is None:
+        return "unsupported"
+    coverage = alignment.coverage
+    contradicted = any(reason.kind in _CONTRADICTIONS for reason in against)
+    if contradicted or coverage < thresholds.weak_coverage or weighed.support < thresholds.weak:
+        return "unsupported"
+    short = len(alignment.links) <= SHORT
+    doubtful = _DOUBTS if short else _DOUBTS_OF_LONG
+    doubted = any(reason.kind in doubtful for reason in against)
+    scattered = short and alignment.focus < thresholds.focus
+    if doubted or scattered or coverage < thresholds.coverage or weighed.support < thresholds.supported:
+        return "weakly_supported"
+    return "weakly_supported" if _is_read_in_part(alignment.claim) else "supported"
+
+
+def _is_read_in_part(claim: Reading) -> bool:
+    """Whether a claim has words or figures that nothing was held against."""
+    return len(claim.tokens) > MAX_WORDS or max(len(claim.quantities), len(claim.moments)) > MAX_FIGURES
+
+
+def _against(alignment: Alignment) -> Iterator[Reason]:
+    claim, passage, links = alignment.claim, alignment.passage, alignment.links
+    for figure in alignment.figures:
+        said = claim.text[figure.start : figure.end]
+        found = passage.text[slice(*figure.rival)] if figure.rival[0] >= 0 else ""
+        if figure.limits:
+            other = "lower" if figure.limits == "upper" else "upper"
+            yield Reason(
+                "limit", f"the claim has {said} as {figure.limits} limit, the passage as {other} limit", said, found
+            )
+        elif figure.places and figure.rival[0] >= 0:
+            yield Reason(
+                "elsewhere", f"the claim says {said}, the passage {found} there, and {said} elsewhere", said, found
+            )
+        elif not figure.places:
+            there = f"the passage {found}" if found else "the passage has no such figure"
+            kind = "count" if not found and _is_small_count(said) else figure.kind
+            yield Reason(kind, f"the claim says {said}, {there}", said, found)
+    for number in range(len(links)):
+        place = nearer_opposite(alignment, number)
+        if place >= 0:
+            token = claim.tokens[links[number].word]
+            said, found = claim.text[token.start : token.end], _around(passage, place)
+            yield Reason("opposed", f"the claim says {said}; the passage says nearer by: {found}", said, found)
+    universal = unlimited(alignment)
+    if universal >= 0:
+        said = _around(claim, universal)
+        yield Reason("scope", f"the claim speaks of all, the passage does not: {said}", said, "")
+    for ours, theirs in unmatched_negations(alignment):
+        if ours >= 0:
+            said = _around(claim, ours)
+            after = next((link.place for link in links if link.word > ours and link.place >= 0), -1)
+            if after >= 0:
+                found = _around(passage, after)
+                yield Reason("negation", f"the claim denies what the passage does not deny: {found}", said, found)
+        else:
+            found = _around(passage, theirs)
+            yield Reason("negation", f"the passage denies what the claim affirms: {found}", "", found)
+    for number, link in enumerate(links):
+        if link.place >= 0:
+            continue
+        token = claim.tokens[link.word]
+        said = claim.text[token.start : token.end]
+        place = opposite(alignment, number)
+        if place >= 0:
+            found = passage.text[passage.tokens[place].start : passage.tokens[place].end]
+            yield Reason("opposite", f"the claim says {said}, the passage {found}", said, found)
+        elif token.kind == "name":
+            found = _instead(alignment, number)
+            there = f"has {found} there" if found else "does not name it"
+            yield Reason("name", f"the claim names {said}, the passage {there}", said, found)
+        elif token.kind == "content":
+            found = _instead(alignment, number)
+            there = f"the passage has {found!r} there" if found else "the passage does not say it"
+            yield Reason("word", f"the claim says {said}; {there}", said, found)
+    for one, two in neighbours(links):
+        is_far = abs(two.place - one.place) > NEAR
+        if is_far and passage.tokens[two.place].sentence != passage.tokens[one.place].sentence:
+            said = claim.text[claim.tokens[one.word].start : claim.tokens[two.word].end]
+            yield Reason("apart", f"the passage says the parts of {said!r} in different sentences", said, "")
+
+
+def _is_small_count(said: str) -> bool:
+    """Whether a figure is a small number in words, which may count what a passage only lists."""
+    return NUMBER_WORDS.get(said.casefold(), 99) <= 12
+
+
+def _instead(alignment: Alignment, number: int) -> str:
+    """What the passage has between the words that say the claim's words before and after one; empty where nothing."""
+    passage = alignment.passage
+    before, after = between(alignment.links, number)
+    if before < 0 or not 1 < after - before <= 6:
+        return ""
+    inner = passage.tokens[before + 1 : after]
+    if all(token.kind == "light" for token in inner):
+        return ""
+    return passage.text[inner[0].start : inner[-1].end]
+
+
+def _around(reading: Reading, number: int) -> str:
+    """A negation with the words that follow it."""
+    last = min(len(reading.tokens) - 1, number + 3)
+    return reading.text[reading.tokens[number].start : reading.tokens[last].end]
