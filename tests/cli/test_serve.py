@@ -21,7 +21,7 @@ from agentguard.cli import app, state_place
 from agentguard.cli import serve as command
 from agentguard.gate._config import load_config
 from agentguard.gate._run import open_services
-from agentguard.gate.ingest._ingest import ingest
+from agentguard.gate.documents._ingest import ingest
 from agentguard.gate.records import open_records
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.verification import VerificationEngine

@@ -50,7 +50,7 @@ PART_OF = {
     "src/agentguard/gate/conformance/": "test",
     "src/agentguard/gate/backends/_elasticsearch": "elasticsearch",
     "src/agentguard/gate/evidence/_elasticsearch": "elasticsearch",
-    "src/agentguard/gate/ingest/_s3.py": "s3",
+    "src/agentguard/gate/documents/_s3.py": "s3",
     "src/agentguard/gate/models/_opening.py": "bedrock",
     "src/agentguard/gate/records/_elasticsearch": "elasticsearch",
     "src/agentguard/live/": "serve",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agentguard.gate._run import STAGES, GateRun
-from agentguard.gate.ingest._ingest import IngestStep
+from agentguard.gate.documents._ingest import IngestStep
 
 from .output import console, printable
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from agentguard.gate._config import load_config
 from agentguard.gate._run import open_services
 from agentguard.gate.api import create_app
-from agentguard.gate.ingest._ingest import ingest
+from agentguard.gate.documents._ingest import ingest
 
 KEY = "test-key-0123456789"
 

@@ -7,9 +7,9 @@ import pytest
 
 from agentguard.errors import ConfigurationError, GateError, StoreError
 from agentguard.gate._config import GateConfig
-from agentguard.gate.ingest import _ingest as ingesting
-from agentguard.gate.ingest._ingest import IngestReport, IngestStep, ingest
-from agentguard.gate.ingest._sandbox import Reader
+from agentguard.gate.documents import _ingest as ingesting
+from agentguard.gate.documents._ingest import IngestReport, IngestStep, ingest
+from agentguard.gate.documents._sandbox import Reader
 
 
 class Index:

@@ -8,8 +8,8 @@ pytest.importorskip("pypdf")
 
 from pypdf.errors import PdfReadError
 
-from agentguard.gate.ingest import _pdf as reading
-from agentguard.gate.ingest._pdf import clean_pdf, join_pages
+from agentguard.gate.documents import _pdf as reading
+from agentguard.gate.documents._pdf import clean_pdf, join_pages
 
 
 def pdf(*pages, title="", trailer="", compress=False):

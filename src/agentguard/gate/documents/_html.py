@@ -11,7 +11,7 @@ from typing import Final
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
-from agentguard.gate.ingest._documents import Cleaned, decode, normalise
+from agentguard.gate.documents._text import Cleaned, decode, normalise
 
 #: Never read: what runs, what is operated, what lies around the page, and what its author has struck out.
 _DROPPED: Final = frozenset(

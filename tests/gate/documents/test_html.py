@@ -6,7 +6,7 @@ from agentguard.errors import DataError
 
 pytest.importorskip("bs4")
 
-from agentguard.gate.ingest._html import clean_html
+from agentguard.gate.documents._html import clean_html
 
 
 def text(html):

@@ -14,7 +14,7 @@ import threading
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.gate.ingest._documents import Cleaned
+from agentguard.gate.documents._text import Cleaned
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 SECONDS: Final = 60.0
 #: For the process, where the system can limit it.
 MEMORY_BYTES: Final = 2_000_000_000
-_PACKAGES: Final = {"bs4": "beautifulsoup4", "lxml": "lxml", "pypdf": "pypdf"}
+_PACKAGES: Final = {"markdown_it": "markdown-it-py", "bs4": "beautifulsoup4", "lxml": "lxml", "pypdf": "pypdf"}
 #: Isolated (-I) from the folder it runs in and from variables that name code; it imports from where this process does.
 _START: Final = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from agentguard.gate.ingest._sandbox import serve; serve()"
+    "from agentguard.gate.documents._sandbox import serve; serve()"
 )
 _VARIABLES: Final = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "LANG", "LC_ALL")
 
@@ -146,11 +146,15 @@ def serve() -> None:
 def _answer(kind: str, data: bytes, charset: str) -> dict[str, Any]:
     try:
         if kind == "html":
-            from agentguard.gate.ingest._html import clean_html
+            from agentguard.gate.documents._html import clean_html
 
             cleaned = clean_html(data, charset)
+        elif kind == "markdown":
+            from agentguard.gate.documents._markdown import clean_markdown
+
+            cleaned = clean_markdown(data, charset)
         else:
-            from agentguard.gate.ingest._pdf import clean_pdf
+            from agentguard.gate.documents._pdf import clean_pdf
 
             cleaned = clean_pdf(data)
     except DataError as error:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.gate.ingest._http import refusal
+from agentguard.gate.documents._http import refusal
 
 # IANA's registries of special-purpose addresses, IPv4 and IPv6.
 PRIVATE = ["10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "127.0.0.1", "100.64.0.1", "::1", "fc00::1"]

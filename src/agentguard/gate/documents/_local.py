@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import LocalSource
-from agentguard.gate.ingest._documents import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of
+from agentguard.gate.documents._text import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of
 
 #: Folders are opened one inside the other, and no link is followed on the way: what was checked is what is read.
 _BY_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")

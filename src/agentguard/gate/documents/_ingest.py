@@ -13,8 +13,8 @@ from agentguard.errors import AgentGuardError, ConfigurationError, DataError, Ga
 from agentguard.gate._config import GateConfig, HttpSource, LocalSource, Source
 from agentguard.gate._types import Document
 from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, Vector, embedder_name
-from agentguard.gate.ingest._chunking import Chunking, chunk_document
-from agentguard.gate.ingest._documents import (
+from agentguard.gate.documents._chunking import Chunking, chunk_document
+from agentguard.gate.documents._text import (
     ENDINGS,
     MAX_CHARACTERS,
     Cleaned,
@@ -25,9 +25,8 @@ from agentguard.gate.ingest._documents import (
     clean_text,
     kind_of,
 )
-from agentguard.gate.ingest._local import list_local, local_uri
-from agentguard.gate.ingest._markdown import clean_markdown
-from agentguard.gate.ingest._sandbox import Reader
+from agentguard.gate.documents._local import list_local, local_uri
+from agentguard.gate.documents._sandbox import Reader
 
 
 def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
@@ -60,9 +59,7 @@ def clean(kind: Kind, raw: Raw, reader: Reader) -> Cleaned:
         DataError: where it cannot be read, or is too large.
         ConfigurationError: where a library is missing.
     """
-    if kind == "markdown":
-        cleaned = clean_markdown(raw.data, raw.charset)
-    elif kind == "text":
+    if kind == "text":
         cleaned = clean_text(raw.data, raw.charset)
     else:
         cleaned = reader.read(kind, raw.data, raw.charset)
@@ -89,14 +86,14 @@ def list_source(source: Source, folder: Path, roots: Sequence[Path] = ()) -> Ite
         return list_local(source, folder, roots)
     if isinstance(source, HttpSource):
         try:
-            from agentguard.gate.ingest._http import list_http
+            from agentguard.gate.documents._http import list_http
         except ImportError:
             raise ConfigurationError(
                 "sources of type http need the package httpx: pip install 'agentguard[gate]'"
             ) from None
         return list_http(source)
     try:
-        from agentguard.gate.ingest._s3 import list_s3
+        from agentguard.gate.documents._s3 import list_s3
     except ImportError:
         raise ConfigurationError("sources of type s3 need the package boto3: pip install 'agentguard[s3]'") from None
     return list_s3(source)
@@ -126,7 +123,7 @@ def holds(source: Source, folder: Path, uri: str) -> bool:
 Outcome = Literal["added", "changed", "unchanged", "removed", "failed"]
 
 #: Raised when cleaning or chunking changes what it makes of the same bytes, so that every document is read again.
-_VERSION: Final = 1
+_VERSION: Final = 2
 #: How many chunks are embedded in one request.
 _BATCH: Final = 64
 

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.gate.ingest import _sandbox as sandbox
-from agentguard.gate.ingest._sandbox import Reader
+from agentguard.gate.documents import _sandbox as sandbox
+from agentguard.gate.documents._sandbox import Reader
 
 pytest.importorskip("bs4")
 pytest.importorskip("pypdf")

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.gate.ingest._markdown import clean_markdown
+from agentguard.gate.documents._markdown import clean_markdown
 
 
 def text(markdown):
@@ -42,6 +42,15 @@ def text(markdown):
         ("1. step\n\n    ```\n    code [x](y)\n    ```", "1. step\n\n    ```\n    code [x](y)\n    ```"),
         ("text\n\n    indented *code*\n    more\n\ntext", "text\n\n    indented *code*\n    more\n\ntext"),
         ("```\nnever closed\n# no heading", "```\nnever closed\n# no heading"),
+        ("Ten days.[^1]\n\n[^1]: Only within the EU.", "Ten days.[^1]\n\n[^1]: Only within the EU."),
+        ("Ten days.[^n]\n\n[^n]: Yes\n[^m]: https://example.org", "Ten days.[^n]\n\n[^n]: Yes [^m]: https://example.org"),
+        ("[Important]: Keep the receipt.", "[Important]: Keep the receipt."),
+        ("[Important]: Always\n\n[unused]: docs/terms.md\n\nEnd.", "[Important]: Always\n\nEnd."),
+        ("*Made by `make docs`* and [`f(x)`](api.md#f)", "Made by make docs and f(x)"),
+        ("1. # Heading\n\n   Text.\n2. next", "# Heading\n\n  Text.\n2. next"),
+        ("- ```sh\n  make\n  ```", "```sh\nmake\n```"),
+        ("> ```\n> make\n> ```", "```\nmake\n```"),
+        ("<script>\nhidden()\n</script>\n\n<p align='center'>Open &amp; <b>free</b></p>", "Open & free"),
     ],
 )
 def test_what_a_reader_sees(markdown, expected):
@@ -111,5 +120,5 @@ PIECES += ["# ", "a\n", "```\n", "\n    x", "[a]: b\n", "=\n", "(", "<", "___ ",
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_hostile_markdown_takes_no_longer_than_other(piece):
-    # The square of 200,000 would take hours.
-    assert len(text(piece * (200_000 // len(piece)))) <= 400_000
+    # The square of 100,000 would take an hour.
+    assert len(text(piece * (100_000 // len(piece)))) <= 200_000

@@ -7,11 +7,11 @@ import pytest
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import S3Source
-from agentguard.gate.ingest._documents import Found, LeftOut, Raw
+from agentguard.gate.documents._text import Found, LeftOut, Raw
 
 pytest.importorskip("boto3")
 
-from agentguard.gate.ingest._s3 import list_s3
+from agentguard.gate.documents._s3 import list_s3
 
 SPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import DataError
-from agentguard.gate.ingest._documents import clean_text, decode, normalise
+from agentguard.gate.documents._text import clean_text, decode, normalise
 
 GUESSED = "is not UTF-8 and names no encoding: read as Windows-1252"
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
 from agentguard.gate._types import Document
-from agentguard.gate.ingest._chunking import CHARACTERS_PER_TOKEN, Chunking, chunk_document
+from agentguard.gate.documents._chunking import CHARACTERS_PER_TOKEN, Chunking, chunk_document
 
 SMALL = Chunking(least=10, most=20, overlap_least=2, overlap_most=4)  # 40 to 80 characters, 8 to 16 repeated
 

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import S3Source
-from agentguard.gate.ingest._documents import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of
+from agentguard.gate.documents._text import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of
 
 _CLIENT = {"connect_timeout": 10, "read_timeout": 30, "retries": {"mode": "standard", "max_attempts": 3}}
 _PIECE = 1_000_000

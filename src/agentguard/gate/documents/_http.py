@@ -18,7 +18,7 @@ import httpx
 
 from agentguard.errors import DataError
 from agentguard.gate._config import HttpSource
-from agentguard.gate.ingest._documents import MAX_BYTES, Found, Listing, Raw
+from agentguard.gate.documents._text import MAX_BYTES, Found, Listing, Raw
 
 #: Where machines of a cloud are told their credentials, as far as these are not link-local: nothing lies there to read.
 _METADATA: Final = frozenset({IPv4Address("100.100.100.200"), IPv4Address("192.0.0.192"), IPv6Address("fd00:ec2::254")})

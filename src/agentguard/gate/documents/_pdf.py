@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from pypdf.errors import DependencyError, PdfReadError, PyPdfError
 
 from agentguard.errors import DataError
-from agentguard.gate.ingest._documents import MAX_CHARACTERS, Cleaned, normalise
+from agentguard.gate.documents._text import MAX_CHARACTERS, Cleaned, normalise
 
 MAX_PAGES: Final = 10_000
 #: How many lines at the top and at the foot of a page may be its header and footer.
