@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from agentguard.errors import DataError
 from agentguard.gate._types import Document
+from agentguard.gate.documents._chunking import chunk_document
 from agentguard.gate.evidence._sqlite import SqliteEvidence, match_expression
 from agentguard.gate.evidence._vectors import LexicalEmbeddings
-from agentguard.gate.documents._chunking import chunk_document
 from fuzz import grammar, tokens
 from fuzz.harness import Harness, folder
 from fuzz.trial import Trial, require

@@ -13,8 +13,8 @@ import pytest
 
 from agentguard.errors import DataError
 from agentguard.gate._config import HttpSource
-from agentguard.gate.documents._text import Raw
 from agentguard.gate.documents._http import fetch, list_http
+from agentguard.gate.documents._text import Raw
 
 TLS = ssl.create_default_context()
 

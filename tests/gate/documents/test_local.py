@@ -7,8 +7,8 @@ import pytest
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import LocalSource
 from agentguard.gate.documents import _local as local
-from agentguard.gate.documents._text import Found, LeftOut
 from agentguard.gate.documents._local import list_local
+from agentguard.gate.documents._text import Found, LeftOut
 
 
 def source(path, *include):

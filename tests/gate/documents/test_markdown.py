@@ -43,7 +43,10 @@ def text(markdown):
         ("text\n\n    indented *code*\n    more\n\ntext", "text\n\n    indented *code*\n    more\n\ntext"),
         ("```\nnever closed\n# no heading", "```\nnever closed\n# no heading"),
         ("Ten days.[^1]\n\n[^1]: Only within the EU.", "Ten days.[^1]\n\n[^1]: Only within the EU."),
-        ("Ten days.[^n]\n\n[^n]: Yes\n[^m]: https://example.org", "Ten days.[^n]\n\n[^n]: Yes [^m]: https://example.org"),
+        (
+            "Ten days.[^n]\n\n[^n]: Yes\n[^m]: https://example.org",
+            "Ten days.[^n]\n\n[^n]: Yes [^m]: https://example.org",
+        ),
         ("[Important]: Keep the receipt.", "[Important]: Keep the receipt."),
         ("[Important]: Always\n\n[unused]: docs/terms.md\n\nEnd.", "[Important]: Always\n\nEnd."),
         ("*Made by `make docs`* and [`f(x)`](api.md#f)", "Made by make docs and f(x)"),

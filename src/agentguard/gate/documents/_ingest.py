@@ -12,8 +12,9 @@ from typing import Final, Literal, NamedTuple, Protocol
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError, GateError
 from agentguard.gate._config import GateConfig, HttpSource, LocalSource, Source
 from agentguard.gate._types import Document
-from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, Vector, embedder_name
 from agentguard.gate.documents._chunking import Chunking, chunk_document
+from agentguard.gate.documents._local import list_local, local_uri
+from agentguard.gate.documents._sandbox import Reader
 from agentguard.gate.documents._text import (
     ENDINGS,
     MAX_CHARACTERS,
@@ -25,8 +26,7 @@ from agentguard.gate.documents._text import (
     clean_text,
     kind_of,
 )
-from agentguard.gate.documents._local import list_local, local_uri
-from agentguard.gate.documents._sandbox import Reader
+from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, Vector, embedder_name
 
 
 def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
@@ -59,10 +59,7 @@ def clean(kind: Kind, raw: Raw, reader: Reader) -> Cleaned:
         DataError: where it cannot be read, or is too large.
         ConfigurationError: where a library is missing.
     """
-    if kind == "text":
-        cleaned = clean_text(raw.data, raw.charset)
-    else:
-        cleaned = reader.read(kind, raw.data, raw.charset)
+    cleaned = clean_text(raw.data, raw.charset) if kind == "text" else reader.read(kind, raw.data, raw.charset)
     if len(cleaned.text) > MAX_CHARACTERS:
         raise DataError(f"has {len(cleaned.text):,} characters of text, and at most {MAX_CHARACTERS:,} are read")
     return cleaned._replace(title=cleaned.title[:500])

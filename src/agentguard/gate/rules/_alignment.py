@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from agentguard.gate.rules._figures import Figure, figures
 from agentguard.gate.rules._reading import Reading, Token
-from agentguard.gate.rules._words import GENERIC, opposites_of, synonyms_of
+from agentguard.gate.rules._words import generic_roots, opposites_of, synonyms_of
 
 MAX_WORDS: Final = 150  # of a claim; the words beyond are not aligned
 LITTLE: Final = 0.3  # what a generic word counts
@@ -120,7 +120,7 @@ def _focus(weights: Sequence[float], candidates: Sequence[list[tuple[int, float]
 
 def weight_of(token: Token) -> float:
     """What a word of a claim counts: little where it says little by itself, as "policy" or "include"."""
-    return LITTLE if token.kind == "content" and token.root in GENERIC else 1.0
+    return LITTLE if token.kind == "content" and token.root in generic_roots() else 1.0
 
 
 def _votes(candidates: Sequence[list[tuple[int, float]]], passage: Reading) -> dict[int, float]:

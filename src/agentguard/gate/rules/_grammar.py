@@ -9,48 +9,31 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from agentguard.gate.rules._words import word_list
+
 AUXILIARIES: Final = frozenset(
     """is are was were am has have had do does did can could will would shall should may might must cannot isn't aren't
     wasn't weren't hasn't haven't hadn't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't""".split()
 )
-_BASES: Final = """
-    accept achieve add address affect agree aim allow analyze answer appear apply approve arrive ask assign
-    attract become begin believe belong benefit block break bring build buy calculate call cancel carry cause
-    change charge check choose claim collect combine come compare complete conduct confirm connect consist
-    contain continue control convert cost count cover create cut decide default deliver depend deploy describe
-    deserve detect determine develop differ disable discuss display double download drive drop earn eliminate
-    employ enable encourage encrypt end ensure enter exceed exclude exist expect expire explain export extend
-    fail fall feature find fit focus follow free fund gain generate get give go grant grow guarantee handle
-    happen hate help hold identify implement imply import improve include increase indicate inform install
-    integrate introduce invest involve issue join keep kill know last launch lead learn leave let lie limit list
-    listen live load log lose love mail make manage mean measure meet migrate monitor move need notify obtain
-    occur offer open operate own pay perform permit plan play prevent process produce prohibit promise promote
-    protect prove provide publish purchase put qualify range reach read receive recommend record reduce refund
-    refuse reject release remain remove renew replace reply report require reset resolve respond restrict retain
-    return reveal rise rotate run save say schedule see seek select sell send separate serve set settle share
-    ship show sign sit solve speak spend start state stay stop store submit suffer suggest supply support sync
-    take talk teach tell tend terminate think throw total track transfer travel treat trigger try turn
-    understand update upgrade upload use validate vary verify visit wait want warn watch weigh win work write""".split()
-_IRREGULAR: Final = frozenset(
-    """became began bought brought built came chose cost cut did drew drove fell felt flew found gave got grew held hit
-    kept knew led left lent lost made meant met paid put ran rose said sat saw sent set shot showed sold spent spoke
-    stole stood struck swore taught thought threw told took understood went woke won wore wrote""".split()
-)
-_BASE: Final = frozenset(_BASES)
-_THIRD: Final = frozenset(
-    (base[:-1] + "ies" if base.endswith("y") and base[-2] not in "aeiou" else base + "es")
-    if base.endswith(("s", "x", "ch", "sh", "o", "y")) and not base.endswith(("ay", "ey", "oy", "uy"))
-    else base + "s"
-    for base in _BASES
-)
-_PAST: Final = _IRREGULAR | frozenset(
-    base + "d"
-    if base.endswith("e")
-    else base[:-1] + "ied"
-    if base.endswith("y") and base[-2] not in "aeiou"
-    else base + "ed"
-    for base in _BASES
-)
+
+
+def _third(base: str) -> str:
+    """The third person singular of a verb."""
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ies"
+    return base + ("es" if base.endswith(("s", "x", "ch", "sh", "o")) else "s")
+
+
+def _past(base: str) -> str:
+    """The past of a regular verb."""
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ied"
+    return base + ("d" if base.endswith("e") else "ed")
+
+
+_BASE: Final = frozenset(word for line in word_list("verbs") for word in line.split())
+_THIRD: Final = frozenset(map(_third, _BASE))
+_PAST: Final = frozenset(map(_past, _BASE)).union(*(line.split() for line in word_list("pasts")))
 DETERMINERS: Final = frozenset(
     "a an the this that these those its their our your his her my each every any all no some".split()
 )
