@@ -41,8 +41,8 @@ class Figure(NamedTuple):
         kind: ``number`` or ``date``.
         start, end: where the claim says it.
         places: the numbers of the passage's tokens that say it; empty where none does.
-        rival: where the passage says another figure of the same kind in its place; (-1, -1) where it says none. Beside
-            places: the passage says the figure, but elsewhere, and the other where it speaks of what the claim does.
+        rival: the characters of another figure of the same kind that the passage says in its place. Beside places: the
+            passage says the figure, but elsewhere, and the other where it speaks of what the claim does.
         limits: ``upper`` and ``lower`` where claim and passage set opposite limits by it, else nothing.
     """
 
@@ -50,7 +50,7 @@ class Figure(NamedTuple):
     start: int
     end: int
     places: tuple[int, ...]
-    rival: tuple[int, int]
+    rival: tuple[int, int] | None
     limits: str = ""
 
 
@@ -59,7 +59,7 @@ def figures(claim: Reading, passage: Reading, windows: Sequence[tuple[int, int]]
 
     >>> claim, passage = Reading("Returns within 45 days."), Reading("Items can be returned within 30 days.")
     >>> found = figures(claim, passage, [(0, 0)])[0]
-    >>> claim.text[found.start : found.end], passage.text[slice(*found.rival)]
+    >>> claim.text[found.start : found.end], passage.text[slice(*(found.rival or ()))]
     ('45 days', '30 days')
     """
     if not any(token.kind == "figure" for token in claim.tokens) and not claim.moments:
@@ -98,12 +98,12 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
     opposite = {"upper": "lower", "lower": "upper"}.get(ours, "")
     limits = ours if opposite in theirs and ours not in theirs else ""
     rival = next(
-        ((other.start, other.end) for other in said if limits and _limit(passage.text, other) == opposite), (-1, -1)
+        ((other.start, other.end) for other in said if limits and _limit(passage.text, other) == opposite), None
     )
     return Figure("number", quantity.start, quantity.end, places, rival, limits)
 
 
-def _rival(quantity: Quantity, noun: str, passage: Reading, begin: int, end: int) -> tuple[int, int]:
+def _rival(quantity: Quantity, noun: str, passage: Reading, begin: int, end: int) -> tuple[int, int] | None:
     """Where the passage's sentences say another number of the same unit, or of the same noun."""
     unit = quantity.readings[0].unit
     for other in passage.quantities:
@@ -113,7 +113,7 @@ def _rival(quantity: Quantity, noun: str, passage: Reading, begin: int, end: int
         alike = theirs is not None and theirs.dimension == unit.dimension if unit else theirs is None
         if alike and (unit is not None or (noun and _noun(passage.text, other) == noun)):
             return other.start, other.end
-    return -1, -1
+    return None
 
 
 def _noun(text: str, quantity: Quantity) -> str:
@@ -143,6 +143,6 @@ def _moment(stated: Stated, passage: Reading, begin: int, end: int) -> Figure:
             for other in passage.moments
             if begin <= other.start < end and (other.readings[0].month is None) == is_clock
         ),
-        (-1, -1),
+        None,
     )
-    return Figure("date", stated.start, stated.end, places, (-1, -1) if places else rival)
+    return Figure("date", stated.start, stated.end, places, None if places else rival)

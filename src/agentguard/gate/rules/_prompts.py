@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import count
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import yaml
 
 from agentguard.content.words import sentence_spans
 from agentguard.errors import GateError
@@ -20,44 +24,12 @@ _ANY: Final = "the of and to in is for with"  # words that are in nearly every E
 _HEADING_MARK = re.compile(r"^\s*#{1,6}\s*")
 _NUMBERING = re.compile(r"^\W*(?:\d+(?:\.\d+)*\.?\s+)?")
 
-# What is asked, by category; {topic} is a heading or a subject, {title} the document's, {figure} one of its figures.
-_QUESTIONS: Final = {
-    "factual_recall": (
-        "What does the documentation say about {topic}?",
-        "Which figures, dates or limits apply to {topic}?",
-        "Explain {topic} as {title} describes it.",
-        "What are the most important facts about {topic}?",
-    ),
-    "edge_cases": (
-        "What happens with {topic} in an unusual case that the normal rules do not cover?",
-        "What is the smallest and the largest that is possible for {topic}?",
-        "What happens if something goes wrong with {topic}?",
-        "Which exceptions are there for {topic}?",
-    ),
-    "policy_boundaries": (
-        "What is not allowed, or not included, when it comes to {topic}?",
-        "Can an exception be made to the rules on {topic}?",
-        "Who is not entitled to {topic}, and why?",
-        "Where do the rules on {topic} end?",
-    ),
-    "ambiguous_queries": (
-        "How does {topic} work for me?",
-        "I have a problem with {topic}, what now?",
-        "Is {topic} possible?",
-        "How long, how much and how often: what about {topic}?",
-    ),
-}
-_FIGURED: Final = {
-    "factual_recall": ("What does the documentation say about {topic}: is it {figure}, or something else?",),
-    "edge_cases": ("What changes for {topic} beyond {figure}?", "Does the same hold for {topic} at exactly {figure}?"),
-    "policy_boundaries": ("Could {topic} be extended beyond {figure}?",),
-    "ambiguous_queries": ("Someone told me about {figure} and {topic}. Is that right?",),
-}
-_OTHER: Final = (
-    "On {kind}: what does the documentation say about {topic}?",
-    "On {kind}: what should be known about {topic}?",
-    "On {kind}: what about {topic} in {title}?",
-)
+
+@cache
+def _wordings() -> dict[str, Any]:
+    """The questions of ``questions.yaml``: plain ones and such with a figure, by category, and those of any other."""
+    wordings: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("questions.yaml").read_text(encoding="utf-8"))
+    return wordings
 
 
 class _Topic(NamedTuple):
@@ -174,8 +146,9 @@ def _small(text: str) -> str:
 
 def _questions(kind: str, topics: Sequence[_Topic], shift: int) -> Iterator[str]:
     """Questions of one category: over all topics, then again in other words; each category begins elsewhere."""
-    plain = _QUESTIONS.get(kind, _OTHER)
-    figured = _FIGURED.get(kind, ())
+    wordings = _wordings()
+    plain = wordings["plain"].get(kind, wordings["other"])
+    figured = wordings["figured"].get(kind, ())
     called = kind.replace("_", " ").strip()
     rounds = max(len(plain), len(figured))
     for turn in range(rounds + len(figured)):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from agentguard.content.grounding_units import NUMBER_WORDS
 from agentguard.gate._types import Case, ClaimVerdict, Label, Passage, Reason
-from agentguard.gate.rules._alignment import MAX_WORDS, Alignment, Link, align, nearby, weight_of
+from agentguard.gate.rules._alignment import MAX_WORDS, Alignment, Link, align, is_near, weight_of
 from agentguard.gate.rules._figures import MAX_FIGURES
 from agentguard.gate.rules._reading import Reading
 from agentguard.gate.rules._words import opposites_of, root
@@ -53,29 +53,38 @@ class Traits(NamedTuple):
     close: float
 
 
-UNIVERSAL: Final = frozenset(
-    map(root, "all any anyone anybody always each every everyone everybody everything".split())
-)
 DIRECTIONS: Final = Traits(-1, -1, -1, -1, -1, -1, 1, -1, -1, 1)
 WEIGHTS: Final = Traits(-2.15, -0.66, -2.76, -2.84, -1.54, -1.91, 3.01, -0.43, -8.91, 1.68)
 INTERCEPT: Final = -0.66
+AGAINST: Final = 6  # traits that only speak against a claim, the first ones
+UNIVERSAL: Final = frozenset(
+    map(root, "all any anyone anybody always each every everyone everybody everything".split())
+)
+
+
+class Negation(NamedTuple):
+    """A negation that one side makes and the other does not, by the number of its token on the side that makes it."""
+
+    side: Literal["claim", "passage"]
+    token: int
 
 
 def traits(alignment: Alignment) -> Traits:
     """Count the traits of an alignment."""
-    claim, links = alignment.claim, alignment.links
-    unsaid = [claim.tokens[link.word] for link in links if link.place < 0]
-    paraphrased = sum(0.0 < link.quality < 0.9 for link in links)
-    pairs = neighbours(links)
+    claim, links, said = alignment.claim, alignment.links, alignment.said
+    unsaid = [claim.tokens[word] for word, link in zip(alignment.words, links, strict=True) if link is None]
+    paraphrased = sum(link.quality < 0.9 for link in said)
+    pairs = list(pairwise(said))
     steps = [after.place - before.place for before, after in pairs]
     number = len(pairs) or 1
+    unmatched = [figure for figure in alignment.figures if not figure.places]
     return Traits(
         names=sum(token.kind == "name" for token in unsaid),
-        missing=sum(not figure.places and figure.rival[0] < 0 for figure in alignment.figures),
-        rivals=sum(not figure.places and figure.rival[0] >= 0 for figure in alignment.figures),
+        missing=sum(figure.rival is None for figure in unmatched),
+        rivals=sum(figure.rival is not None for figure in unmatched),
         limits=sum(bool(figure.limits) for figure in alignment.figures),
         negations=len(unmatched_negations(alignment)),
-        opposites=sum(opposite(alignment, number) >= 0 for number in range(len(links))),
+        opposites=sum(opposite(alignment, number) is not None for number in range(len(links))),
         paraphrased=paraphrased / (1 + paraphrased + len(unsaid)),
         outside=_outside(alignment),
         spliced=sum(abs(step) > NEAR for step in steps) / number * sum(_side_by_side(*pair) for pair in pairs) / number,
@@ -87,47 +96,45 @@ def _side_by_side(one: Link, two: Link) -> bool:
     return 0 < two.place - one.place <= 3 and two.word - one.word <= 3 and one.quality == two.quality == 1.0
 
 
-def support(found: Traits, weights: Traits = WEIGHTS, intercept: float = INTERCEPT) -> float:
+def support(counted: Traits, weights: Traits = WEIGHTS, intercept: float = INTERCEPT) -> float:
     """How far a claim is supported, in (0, 1): the logistic function of the weighted traits."""
-    total = intercept + sum(weight * trait for weight, trait in zip(weights, found, strict=True))
+    total = intercept + sum(weight * trait for weight, trait in zip(weights, counted, strict=True))
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total))))
 
 
 def _outside(alignment: Alignment) -> float:
-    passage, said = alignment.passage, [link for link in alignment.links if link.place >= 0]
-    outside = 0
+    said, outside = alignment.said, 0
     for link in said:
         first, last = alignment.windows[alignment.claim.tokens[link.word].sentence]
-        outside += not first <= passage.tokens[link.place].sentence <= last
+        outside += not first <= alignment.passage.tokens[link.place].sentence <= last
     return outside / len(said) if said else 0.0
 
 
-def unmatched_negations(alignment: Alignment) -> list[tuple[int, int]]:
-    """Where one side negates what the other affirms: the numbers of claim's and passage's negation, one of them -1."""
-    claim, passage, links = alignment.claim, alignment.passage, alignment.links
-    found = []
+def unmatched_negations(alignment: Alignment) -> list[Negation]:
+    """The negations by which one side denies what the other affirms."""
+    claim, passage, said = alignment.claim, alignment.passage, alignment.said
+    unmatched = []
     for negation in claim.negated:
-        after = [link for link in links if negation < link.word <= negation + _NEGATION_REACH and link.place >= 0]
-        opposed = any(opposite(alignment, number) >= 0 for number, link in enumerate(links) if link in after)
+        after = [link for link in said if negation < link.word <= negation + _NEGATION_REACH]
         places = [link.place for link in after] + _said_together(alignment, after)
-        if not opposed and not any(nearby(passage.negated, place - 2, 3) >= 0 for place in places):
-            found.append((negation, -1))
+        if not any(is_near(passage.negated, place - 2, 3) for place in places):
+            unmatched.append(Negation("claim", negation))
     for negation in passage.negated:
         sentence = passage.tokens[negation].sentence
-        around = [link for link in links if -5 <= link.place - negation <= 4 and link.quality >= 0.9]
+        around = [link for link in said if -5 <= link.place - negation <= 4 and link.quality >= 0.9]
         around = [link for link in around if passage.tokens[link.place].sentence == sentence]
         after = [link for link in around if 0 < link.place - negation <= 3]
         if (
             len(around) >= 2
             and after
-            and not any(nearby(claim.negated, link.word - 2, _NEGATION_REACH) >= 0 for link in after)
+            and not any(is_near(claim.negated, link.word - 2, _NEGATION_REACH) for link in after)
         ):
-            found.append((-1, negation))
-    return found
+            unmatched.append(Negation("passage", negation))
+    return unmatched
 
 
 def _said_together(alignment: Alignment, links: Sequence[Link]) -> list[int]:
-    """Where the one sentence of the passage that says most of these words says them.
+    """Where the one sentence of the passage that says most of these words says them; nowhere where it says only one.
 
     The subject may have led the alignment to another sentence: "Acme ships to France. We do not ship to Chad."
     """
@@ -137,41 +144,38 @@ def _said_together(alignment: Alignment, links: Sequence[Link]) -> list[int]:
         for place in passage.places.get(alignment.claim.tokens[link.word].root, ()):
             sentences.setdefault(passage.tokens[place].sentence, []).append(place)
     roots = {sentence: {passage.tokens[place].root for place in places} for sentence, places in sentences.items()}
-    best = max(sorted(roots), key=lambda sentence: len(roots[sentence]), default=-1)
-    return sentences.get(best, []) if len(roots.get(best, ())) >= 2 else []
+    best = max(sorted(roots), key=lambda sentence: len(roots[sentence]), default=None)
+    return sentences[best] if best is not None and len(roots[best]) >= 2 else []
 
 
-def opposite(alignment: Alignment, number: int) -> int:
-    """The passage's word that excludes a word of the claim and stands where that would; -1 where there is none."""
-    link = alignment.links[number]
-    if link.place >= 0:
-        return -1
-    excluding = opposites_of(alignment.claim.tokens[link.word].root)
-    if not excluding:
-        return -1
-    before, after = between(alignment.links, number)
-    for word in sorted(excluding):
+def opposite(alignment: Alignment, number: int) -> int | None:
+    """The passage's word that excludes a word of the claim and stands where that would."""
+    if alignment.links[number] is not None:
+        return None
+    around = between(alignment.links, number)
+    for word in sorted(opposites_of(alignment.claim.tokens[alignment.words[number]].root)):
         for place in alignment.passage.places.get(word, ()):
-            if (before >= 0 and abs(place - before) <= 5) or (after >= 0 and abs(place - after) <= 5):
+            if any(other is not None and abs(place - other) <= 5 for other in around):
                 return place
-    return -1
+    return None
 
 
-def nearer_opposite(alignment: Alignment, number: int) -> int:
-    """The opposite of a word that stands nearer, in its sentence, to the words said beside it; -1 where none does."""
+def nearer_opposite(alignment: Alignment, number: int) -> int | None:
+    """The opposite of a word that the passage says, standing nearer, in its sentence, to the words said beside it."""
     link, passage = alignment.links[number], alignment.passage
-    excluding = opposites_of(alignment.claim.tokens[link.word].root) if link.place >= 0 else frozenset()
-    around = [place for place in between(alignment.links, number) if place >= 0]
-    for word in sorted(excluding) if around else ():
+    around = [place for place in between(alignment.links, number) if place is not None]
+    if link is None or not around:
+        return None
+    for word in sorted(opposites_of(alignment.claim.tokens[link.word].root)):
         for place in passage.places.get(word, ()):
             same = passage.tokens[place].sentence == passage.tokens[link.place].sentence
             if same and all(abs(place - other) + 1 < abs(link.place - other) for other in around):
                 return place
-    return -1
+    return None
 
 
-def unlimited(alignment: Alignment) -> int:
-    """The word of the claim that speaks of all, where no word of the sentences that say the rest does; -1 for none."""
+def unlimited(alignment: Alignment) -> int | None:
+    """The word of the claim that speaks of all, where no word of the sentences that say the rest does."""
     claim, passage = alignment.claim, alignment.passage
     for number, token in enumerate(claim.tokens):
         if token.root in UNIVERSAL:
@@ -179,19 +183,13 @@ def unlimited(alignment: Alignment) -> int:
             places = (place for word in UNIVERSAL for place in passage.places.get(word, ()))
             if not any(first <= passage.tokens[place].sentence <= last for place in places):
                 return number
-    return -1
+    return None
 
 
-def neighbours(links: tuple[Link, ...]) -> list[tuple[Link, Link]]:
-    """Each word that the passage says with the next one."""
-    said = [link for link in links if link.place >= 0]
-    return list(pairwise(said))
-
-
-def between(links: tuple[Link, ...], number: int) -> tuple[int, int]:
-    """The passage's words that say the claim's words before and after one; -1 where there is none."""
-    before = next((links[at].place for at in range(number - 1, max(-1, number - 6), -1) if links[at].place >= 0), -1)
-    after = next((links[at].place for at in range(number + 1, min(len(links), number + 6)) if links[at].place >= 0), -1)
+def between(links: Sequence[Link | None], number: int) -> tuple[int | None, int | None]:
+    """The passage's words that say the nearest of the five words before one of the claim, and of the five after it."""
+    before = next((link.place for link in reversed(links[max(0, number - 5) : number]) if link), None)
+    after = next((link.place for link in links[number + 1 : number + 6] if link), None)
     return before, after
 
 
@@ -203,7 +201,6 @@ MAX_REASONS: Final = 8
 LOOKED_AT: Final = 3  # passages, those that share most words with the claim, that it is laid beside
 SHORT: Final = 6  # words of a claim, up to which one sentence of the passage must say most of it
 WHOLE: Final = 0.9  # of a short claim's words: where one sentence says so many, their order in it matters little
-AGAINST: Final = 6  # traits that only speak against a claim, the first ones
 _DOUBTS_OF_LONG: Final = frozenset({"name"})
 _DOUBTS: Final = frozenset({"name", "opposed", "scope"})
 _CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite"})
@@ -262,7 +259,7 @@ def weigh(claim: Reading, passages: Sequence[tuple[Passage, Reading]]) -> Weighe
 
 def _is_said_in_one_breath(alignment: Alignment) -> bool:
     """Whether a few words of one sentence say all of a short claim, in whatever order; a row of a table does."""
-    places = [link.place for link in alignment.links if link.place >= 0]
+    places = [link.place for link in alignment.said]
     is_whole = len(alignment.links) <= SHORT and alignment.focus >= WHOLE
     return bool(places) and is_whole and max(places) - min(places) <= NEAR
 
@@ -283,11 +280,8 @@ def verdict(case: Case, weighed: Weighed, thresholds: Thresholds, judge: str) ->
     alignment = weighed.alignment
     against = sorted(_against(alignment), key=lambda reason: reason.kind not in _CONTRADICTIONS)
     label = _label(weighed, against, thresholds)
-    overlap = Reason(
-        "overlap",
-        f"the passage says {sum(link.place >= 0 for link in alignment.links)} of the claim's "
-        f"{len(alignment.links)} words; support {weighed.support:.2f}",
-    )
+    said = f"the passage says {len(alignment.said)} of the claim's {len(alignment.words)} words"
+    overlap = Reason("overlap", f"{said}; support {weighed.support:.2f}")
     quote = alignment.passage.quote(*alignment.windows[0])[:MAX_QUOTE]
     if _is_read_in_part(alignment.claim):
         read = f"only the first {MAX_WORDS} words and {MAX_FIGURES} figures of a claim are compared, and it has more"
@@ -319,65 +313,74 @@ def _is_read_in_part(claim: Reading) -> bool:
 
 
 def _against(alignment: Alignment) -> Iterator[Reason]:
+    """All that speaks against a claim, each with the words of both sides that it rests on."""
+    yield from _figures_against(alignment)
     claim, passage, links = alignment.claim, alignment.passage, alignment.links
-    for figure in alignment.figures:
-        said = claim.text[figure.start : figure.end]
-        found = passage.text[slice(*figure.rival)] if figure.rival[0] >= 0 else ""
-        if figure.limits:
-            other = "lower" if figure.limits == "upper" else "upper"
-            yield Reason(
-                "limit", f"the claim has {said} as {figure.limits} limit, the passage as {other} limit", said, found
-            )
-        elif figure.places and figure.rival[0] >= 0:
-            yield Reason(
-                "elsewhere", f"the claim says {said}, the passage {found} there, and {said} elsewhere", said, found
-            )
-        elif not figure.places:
-            there = f"the passage {found}" if found else "the passage has no such figure"
-            kind = "count" if not found and _is_small_count(said) else figure.kind
-            yield Reason(kind, f"the claim says {said}, {there}", said, found)
-    for number in range(len(links)):
+    for number, link in enumerate(links):
         place = nearer_opposite(alignment, number)
-        if place >= 0:
-            token = claim.tokens[links[number].word]
-            said, found = claim.text[token.start : token.end], _around(passage, place)
+        if link is not None and place is not None:
+            said, found = _word(claim, link.word), _around(passage, place)
             yield Reason("opposed", f"the claim says {said}; the passage says nearer by: {found}", said, found)
     universal = unlimited(alignment)
-    if universal >= 0:
+    if universal is not None:
         said = _around(claim, universal)
         yield Reason("scope", f"the claim speaks of all, the passage does not: {said}", said, "")
-    for ours, theirs in unmatched_negations(alignment):
-        if ours >= 0:
-            said = _around(claim, ours)
-            after = next((link.place for link in links if link.word > ours and link.place >= 0), -1)
-            if after >= 0:
-                found = _around(passage, after)
-                yield Reason("negation", f"the claim denies what the passage does not deny: {found}", said, found)
-        else:
-            found = _around(passage, theirs)
+    for side, negation in unmatched_negations(alignment):
+        if side == "passage":
+            found = _around(passage, negation)
             yield Reason("negation", f"the passage denies what the claim affirms: {found}", "", found)
-    for number, link in enumerate(links):
-        if link.place >= 0:
             continue
-        token = claim.tokens[link.word]
-        said = claim.text[token.start : token.end]
-        place = opposite(alignment, number)
-        if place >= 0:
-            found = passage.text[passage.tokens[place].start : passage.tokens[place].end]
-            yield Reason("opposite", f"the claim says {said}, the passage {found}", said, found)
-        elif token.kind == "name":
-            found = _instead(alignment, number)
-            there = f"has {found} there" if found else "does not name it"
-            yield Reason("name", f"the claim names {said}, the passage {there}", said, found)
-        elif token.kind == "content":
-            found = _instead(alignment, number)
-            there = f"the passage has {found!r} there" if found else "the passage does not say it"
-            yield Reason("word", f"the claim says {said}; {there}", said, found)
-    for one, two in neighbours(links):
+        after = next((link.place for link in alignment.said if link.word > negation), None)
+        if after is not None:
+            said, found = _around(claim, negation), _around(passage, after)
+            yield Reason("negation", f"the claim denies what the passage does not deny: {found}", said, found)
+    for number, word in enumerate(alignment.words):
+        if links[number] is None:
+            yield from _unsaid(alignment, number, word)
+    for one, two in pairwise(alignment.said):
         is_far = abs(two.place - one.place) > NEAR
         if is_far and passage.tokens[two.place].sentence != passage.tokens[one.place].sentence:
             said = claim.text[claim.tokens[one.word].start : claim.tokens[two.word].end]
             yield Reason("apart", f"the passage says the parts of {said!r} in different sentences", said, "")
+
+
+def _figures_against(alignment: Alignment) -> Iterator[Reason]:
+    for figure in alignment.figures:
+        said = alignment.claim.text[figure.start : figure.end]
+        found = "" if figure.rival is None else alignment.passage.text[slice(*figure.rival)]
+        if figure.limits:
+            other = "lower" if figure.limits == "upper" else "upper"
+            detail = f"the claim has {said} as {figure.limits} limit, the passage as {other} limit"
+            yield Reason("limit", detail, said, found)
+        elif figure.places and figure.rival is not None:
+            detail = f"the claim says {said}, the passage {found} there, and {said} elsewhere"
+            yield Reason("elsewhere", detail, said, found)
+        elif not figure.places:
+            there = f"the passage {found}" if found else "the passage has no such figure"
+            kind = "count" if not found and _is_small_count(said) else figure.kind
+            yield Reason(kind, f"the claim says {said}, {there}", said, found)
+
+
+def _unsaid(alignment: Alignment, number: int, word: int) -> Iterator[Reason]:
+    """Why a word that the passage does not say speaks against the claim; a figure is told of by itself."""
+    kind, said = alignment.claim.tokens[word].kind, _word(alignment.claim, word)
+    place = opposite(alignment, number)
+    if place is not None:
+        found = _word(alignment.passage, place)
+        yield Reason("opposite", f"the claim says {said}, the passage {found}", said, found)
+    elif kind == "name":
+        found = _instead(alignment, number)
+        there = f"has {found} there" if found else "does not name it"
+        yield Reason("name", f"the claim names {said}, the passage {there}", said, found)
+    elif kind == "content":
+        found = _instead(alignment, number)
+        there = f"the passage has {found!r} there" if found else "the passage does not say it"
+        yield Reason("word", f"the claim says {said}; {there}", said, found)
+
+
+def _word(reading: Reading, number: int) -> str:
+    token = reading.tokens[number]
+    return reading.text[token.start : token.end]
 
 
 def _is_small_count(said: str) -> bool:
@@ -389,7 +392,7 @@ def _instead(alignment: Alignment, number: int) -> str:
     """What the passage has between the words that say the claim's words before and after one; empty where nothing."""
     passage = alignment.passage
     before, after = between(alignment.links, number)
-    if before < 0 or not 1 < after - before <= 6:
+    if before is None or after is None or not 1 < after - before <= 6:
         return ""
     inner = passage.tokens[before + 1 : after]
     if all(token.kind == "light" for token in inner):
