@@ -30,7 +30,7 @@ def check_url(address: str) -> str:
     """The address, where it is one of HTTP and carries no password.
 
     Raises:
-        ValueError: where it is not.
+        ValueError: If it is not.
     """
     try:
         parts = urlsplit(address)
@@ -105,8 +105,8 @@ class LocalSource(Section):
     """A file, or a folder with all below it.
 
     Attributes:
-        path: relative to the configuration's folder, and inside of it unless ``--root`` allows more.
-        include: glob patterns of the files taken; all kinds that can be read where there are none.
+        path: Relative to the configuration's folder, and inside of it unless ``--root`` allows more.
+        include: Glob patterns of the files taken; all kinds that can be read where there are none.
     """
 
     type: Literal["local"]
@@ -118,8 +118,8 @@ class HttpSource(Section):
     """Pages, by their addresses.
 
     Attributes:
-        url, urls: one address or several; nothing they link to is followed.
-        allow_private: whether addresses of a private network may be asked.
+        url, urls: One address or several; nothing they link to is followed.
+        allow_private: Whether addresses of a private network may be asked.
     """
 
     type: Literal["http", "https", "url"]
@@ -145,8 +145,8 @@ class S3Source(Section):
     """The objects of a bucket whose keys begin with a prefix.
 
     Attributes:
-        bucket, prefix: which objects.
-        region, endpoint_url: where the bucket is, where that is not what the environment says.
+        bucket, prefix: Which objects.
+        region, endpoint_url: Where the bucket is, where that is not what the environment says.
     """
 
     type: Literal["s3"]
@@ -177,13 +177,13 @@ class ModelConfig(Section):
 
     Attributes:
         provider: ``bedrock``, ``ollama``, ``openai``, or any provider that langchain knows.
-        model_id: the provider's name of the model.
-        base_url: where it is served, where that is not the provider's own address.
+        model_id: The provider's name of the model.
+        base_url: Where it is served, where that is not the provider's own address.
         temperature: 0 where nothing is said.
-        max_tokens: the most tokens of an answer.
-        timeout_seconds: after which a request has failed.
-        max_retries: of a request that failed; none unless asked, since a retry hides what failed.
-        options: further arguments of the model's class.
+        max_tokens: The most tokens of an answer.
+        timeout_seconds: After which a request has failed.
+        max_retries: Of a request that failed; none unless asked, since a retry hides what failed.
+        options: Further arguments of the model's class.
     """
 
     provider: Text
@@ -224,7 +224,7 @@ class JudgeConfig(ModelConfig):
     """The model that writes prompts, splits answers into claims and verifies them; without one, rules do all three.
 
     Attributes:
-        allow_same_model: an explicit yes to a judge that is the model under test.
+        allow_same_model: An explicit yes to a judge that is the model under test.
     """
 
     allow_same_model: Annotated[bool, Field(strict=True)] = False
@@ -236,7 +236,7 @@ class EmbeddingsConfig(Section):
     Attributes:
         provider: ``bedrock``, ``ollama``, ``openai``.
         model_id: ``amazon.titan-embed-text-v2:0``, for example.
-        base_url: where it is served, where that is not the provider's own address.
+        base_url: Where it is served, where that is not the provider's own address.
     """
 
     provider: Text
@@ -266,8 +266,8 @@ class RiskTolerance(Section):
     """How much risk is tolerated, in [0, 1].
 
     Attributes:
-        deploy_threshold: up to this risk a model is deployed.
-        warn_threshold: up to this one with a warning; above it, it is blocked.
+        deploy_threshold: Up to this risk a model is deployed.
+        warn_threshold: Up to this one with a warning; above it, it is blocked.
     """
 
     deploy_threshold: Risk = 0.10
@@ -287,12 +287,12 @@ class EvaluationConfig(Section):
     """What the model under test is asked, and how its answers are held against the documents.
 
     Attributes:
-        num_prompts: how many prompts are written, where none are given.
-        prompt_categories: the kinds of question, in equal shares.
-        prompts: a file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line).
-        responses: a file with recorded answers (JSON Lines with ``prompt`` and ``response``): no model is asked.
-        passages: how many passages a claim is held against.
-        max_concurrency: how many requests to a model are under way at once.
+        num_prompts: How many prompts are written, where none are given.
+        prompt_categories: The kinds of question, in equal shares.
+        prompts: A file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line).
+        responses: A file with recorded answers (JSON Lines with ``prompt`` and ``response``): no model is asked.
+        passages: How many passages a claim is held against.
+        max_concurrency: How many requests to a model are under way at once.
     """
 
     num_prompts: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 20
@@ -315,8 +315,8 @@ class ChunkingConfig(Section):
     """How documents are cut into pieces, in tokens of four characters.
 
     Attributes:
-        least, most: a piece has at least, and at most, so many, but for the last of its document.
-        overlap_least, overlap_most: how much of a piece the next one repeats.
+        least, most: A piece has at least, and at most, so many, but for the last of its document.
+        overlap_least, overlap_most: How much of a piece the next one repeats.
     """
 
     least: Tokens = 500
@@ -339,9 +339,9 @@ class ElasticsearchConfig(Section):
     ``ELASTICSEARCH_PASSWORD``; ``ELASTICSEARCH_CA_CERTS`` names a file of certificates.
 
     Attributes:
-        host: the cluster's address.
-        index: the name of the index of documents, and the beginning of the other two.
-        timeout_seconds: after which a request has failed.
+        host: The cluster's address.
+        index: The name of the index of documents, and the beginning of the other two.
+        timeout_seconds: After which a request has failed.
     """
 
     host: Text
@@ -358,7 +358,7 @@ class EmbeddedConfig(Section):
     """The embedded index and records, where no cluster is declared.
 
     Attributes:
-        path: their folder, relative to the configuration's.
+        path: Their folder, relative to the configuration's.
     """
 
     path: Text = ".llm-reliability"
@@ -368,14 +368,14 @@ class GateConfig(Section):
     """One gate. ``folder`` is where its relative paths begin; it is no part of the file.
 
     Attributes:
-        use_case: what the model is for, in words.
-        risk_tolerance, evaluation, doc_sources: see their classes.
-        model: the model under test; None where recorded responses are judged.
+        use_case: What the model is for, in words.
+        risk_tolerance, evaluation, doc_sources: See their classes.
+        model: The model under test; None if recorded responses are judged.
         judge: None: rules judge.
         embeddings: None: lexical vectors.
         elasticsearch: None: the embedded index.
-        embedded: where that is kept.
-        chunking: how documents are cut.
+        embedded: Where that is kept.
+        chunking: How documents are cut.
     """
 
     use_case: Text
@@ -430,11 +430,11 @@ def load_config(path: str | PathLike[str] = CONFIG_NAME) -> GateConfig:
     """Read a gate's configuration.
 
     Args:
-        path: the file; the relative paths in it begin at its folder.
+        path: The file; the relative paths in it begin at its folder.
 
     Raises:
-        ConfigurationError: where there is no such file.
-        FileProblems: with every problem of the file, each with its line.
+        ConfigurationError: If there is no such file.
+        FileProblems: With every problem of the file, each with its line.
     """
     raw, problems = read_yaml_file(path, _SUBJECT)
     if raw is None:
@@ -454,7 +454,7 @@ def parse_config(data: Mapping[str, Any], folder: str | PathLike[str] = ".") -> 
     """A gate's configuration from plain data.
 
     Raises:
-        FileProblems: with every problem.
+        FileProblems: With every problem.
 
     >>> parse_config({"use_case": "help desk", "num_prompts": 5})
     Traceback (most recent call last):

@@ -24,9 +24,9 @@ def wilson_interval(proportion: float, n: int, confidence: float = 0.95) -> tupl
     """The score interval of a proportion (Wilson, "Probable inference", JASA 22, 1927), without correction.
 
     Args:
-        proportion: in [0, 1]; a mean of values in [0, 1] too, for which the interval is on the wide side.
-        n: of how many, at least 1.
-        confidence: between 0 and 1.
+        proportion: In [0, 1]; a mean of values in [0, 1] too, for which the interval is on the wide side.
+        n: Of how many, at least 1.
+        confidence: Between 0 and 1.
 
     >>> [round(end, 4) for end in wilson_interval(81 / 263, 263)]  # Newcombe 1998, table I of the first paper
     [0.2553, 0.3662]
@@ -41,11 +41,11 @@ def difference_interval(p: float, n: int, q: float, m: int, confidence: float = 
     """The hybrid score interval of p − q (Newcombe 1998, method 10).
 
     Args:
-        p: a proportion.
-        n: of how many.
-        q: another, independent of it.
-        m: of how many.
-        confidence: between 0 and 1.
+        p: A proportion.
+        n: Of how many.
+        q: Another, independent of it.
+        m: Of how many.
+        confidence: Between 0 and 1.
 
     >>> [round(end, 4) for end in difference_interval(56 / 70, 70, 48 / 80, 80)]  # Newcombe 1998, table II, example (a)
     [0.0524, 0.3339]
@@ -88,7 +88,7 @@ def sign_flip_p(differences: Sequence[float]) -> float:
     more than 50 of them), which leaves the test valid (Fisher's randomisation test, "The Design of Experiments", 1935).
 
     Args:
-        differences: in [-1, 1]; zeros say nothing.
+        differences: In [-1, 1]; zeros say nothing.
 
     >>> sign_flip_p([0.5, 0.25, 1.0, 0.5, 0.5])  # of 32 ways only this one and its mirror are as far
     0.0625
@@ -125,11 +125,11 @@ class TrendPoint:
     """One run of a trend.
 
     Attributes:
-        run_id, at: the run, and when it started, in seconds since the epoch.
-        risk: its risk.
-        low, high: the range in which a run with as many claims lies by chance, were there nothing but chance; None
+        run_id, at: The run, and when it started, in seconds since the epoch.
+        risk: Its risk.
+        low, high: The range in which a run with as many claims lies by chance, were there nothing but chance; None
             where there are too few runs, or no claims.
-        is_outside: whether its risk lies out of that range.
+        is_outside: Whether its risk lies out of that range.
     """
 
     run_id: str
@@ -145,15 +145,15 @@ class Trend:
     """The risk over time.
 
     Attributes:
-        points: the finished runs, the oldest first.
-        mean: the risk of all their claims together; None where there are none.
-        slope: by how much the risk rises from one run to the next: the median of the slopes between all pairs of runs
+        points: The finished runs, the oldest first.
+        mean: The risk of all their claims together; None if there are none.
+        slope: By how much the risk rises from one run to the next: the median of the slopes between all pairs of runs
             (Sen 1968), which no single run can turn; None for fewer than two runs.
-        p_value: of a rank order as monotone as this one by chance, two-sided (Mann and Kendall); None for fewer than
+        p_value: Of a rank order as monotone as this one by chance, two-sided (Mann and Kendall); None for fewer than
             five runs.
         direction: ``rising`` or ``falling`` where that p-value is at most 0.05, ``steady`` where not, ``unknown``
             where there is none.
-        explanation: the same in words.
+        explanation: The same in words.
     """
 
     points: tuple[TrendPoint, ...]
@@ -169,14 +169,14 @@ class Regression:
     """A run beside the last that was deployed.
 
     Attributes:
-        run_id: the run.
-        against: the deployed run's id; None where there is none.
-        difference: the run's risk minus the deployed one's; None where there is nothing to compare.
-        low, high: its confidence interval.
-        confidence: of that interval.
-        is_regression: whether the whole interval lies above 0.
-        notes: what else differs between the two runs, which the difference may come from.
-        explanation: the same in words.
+        run_id: The run.
+        against: The deployed run's id; None if there is none.
+        difference: The run's risk minus the deployed one's; None if there is nothing to compare.
+        low, high: Its confidence interval.
+        confidence: Of that interval.
+        is_regression: Whether the whole interval lies above 0.
+        notes: What else differs between the two runs, which the difference may come from.
+        explanation: The same in words.
     """
 
     run_id: str
@@ -199,7 +199,7 @@ def trend(summaries: Iterable[RunSummary]) -> Trend:
     risk, where weakly supported claims count half.
 
     Args:
-        summaries: in any order; of one use case, unless risks of several are meant to be mixed.
+        summaries: In any order; of one use case, unless risks of several are meant to be mixed.
 
     >>> runs = [RunSummary(f"r{n}", "finished", n, "help desk", "", "m", "rules", "", risk=n / 20, total_claims=40,
     ...                    decision="warn") for n in range(6)]
@@ -235,12 +235,12 @@ def regression(summary: RunSummary, history: Iterable[RunSummary], *, confidence
     which claims of one answer are not quite: for them it is on the narrow side.
 
     Args:
-        summary: a finished run.
-        history: summaries in any order; others than deployed runs of the same use case are passed over.
-        confidence: of the interval, between 0 and 1.
+        summary: A finished run.
+        history: Summaries in any order; others than deployed runs of the same use case are passed over.
+        confidence: Of the interval, between 0 and 1.
 
     Raises:
-        ConfigurationError: where the run is not finished, or the confidence is none.
+        ConfigurationError: If the run is not finished, or the confidence is none.
     """
     if not 0 < confidence < 1:
         raise ConfigurationError(f"confidence must lie between 0 and 1, not {confidence!r}")
@@ -361,9 +361,9 @@ class PromptRisk:
     """One prompt in both runs.
 
     Attributes:
-        prompt_id: as run a calls it.
-        prompt: its text.
-        risk_a, risk_b: of the claims in the answers; None where an answer claims nothing.
+        prompt_id: As run a calls it.
+        prompt: Its text.
+        risk_a, risk_b: Of the claims in the answers; None if an answer claims nothing.
     """
 
     prompt_id: str
@@ -377,9 +377,9 @@ class LabelChange:
     """A claim that both models made in answer to a prompt, and that was judged differently.
 
     Attributes:
-        prompt_id: as run a calls it.
-        claim: its text, as run a has it.
-        label_a, label_b: how it was judged.
+        prompt_id: As run a calls it.
+        claim: Its text, as run a has it.
+        label_a, label_b: How it was judged.
     """
 
     prompt_id: str
@@ -393,15 +393,15 @@ class Comparison:
     """Two runs beside each other.
 
     Attributes:
-        run_a, run_b: their summaries.
-        prompts: those that both have, in the order of run a.
-        compared: how many of them both models made claims in answer to.
-        difference: the mean of risk_b − risk_a over these; None where there are none.
-        p_value: of a difference as large, were it chance which model gave which answer to a prompt, two-sided.
-        lower: the run with the lower risk, where that p-value is at most 0.05; None where chance explains it.
-        changes: claims that both made and that were judged differently.
-        notes: what else differs between the runs, which the difference may come from.
-        explanation: the same in words.
+        run_a, run_b: Their summaries.
+        prompts: Those that both have, in the order of run a.
+        compared: How many of them both models made claims in answer to.
+        difference: The mean of risk_b − risk_a over these; None if there are none.
+        p_value: Of a difference as large, were it chance which model gave which answer to a prompt, two-sided.
+        lower: The run with the lower risk, where that p-value is at most 0.05; None if chance explains it.
+        changes: Claims that both made and that were judged differently.
+        notes: What else differs between the runs, which the difference may come from.
+        explanation: The same in words.
     """
 
     run_a: RunSummary
@@ -423,12 +423,12 @@ def compare(run_a: Run, run_b: Run, *, allow_different_prompts: bool = False) ->
     which the two answers to each prompt may change places (``proportions.sign_flip_p``).
 
     Args:
-        run_a: a finished run, as ``read_run`` gives it.
-        run_b: another one.
-        allow_different_prompts: compare the prompts that both have, where they do not have all in common.
+        run_a: A finished run, as ``read_run`` gives it.
+        run_b: Another one.
+        allow_different_prompts: Compare the prompts that both have, where they do not have all in common.
 
     Raises:
-        ConfigurationError: where a run is not finished, or the prompts differ and that is not allowed.
+        ConfigurationError: If a run is not finished, or the prompts differ and that is not allowed.
     """
     a, b = run_a.summary, run_b.summary
     for run in (a, b):

@@ -151,7 +151,7 @@ class GateState:
         """What is written under a key; of a key of one's own a copy.
 
         Raises:
-            GateError: where nothing is.
+            GateError: If nothing is.
         """
         if key not in self._values:
             raise GateError(f"{key!r} is read before a stage has written it; the state has {_names(self.written)}")
@@ -162,7 +162,7 @@ class GateState:
         """Write a key that is not yet written.
 
         Raises:
-            GateError: where it is, or the value is not of the key's type; keys of one's own take what JSON has.
+            GateError: If it is, or the value is not of the key's type; keys of one's own take what JSON has.
         """
         if key == "config" or key in self._values:
             raise GateError(f"the state is append-only: {key!r} is already written")
@@ -188,7 +188,7 @@ class GateState:
         """Write keys from the JSON that ``to_json`` gave.
 
         Raises:
-            GateError: where one is written already, or is not what its key holds.
+            GateError: If one is written already, or is not what its key holds.
         """
         for key, value in written.items():
             if key in _KEYS:
@@ -227,9 +227,9 @@ class GateRun:
     """A run that has been finished, or what the records have of one.
 
     Attributes:
-        run_id: names it in records and reports.
-        state: all that its stages wrote.
-        summary: its line in the history.
+        run_id: Names it in records and reports.
+        state: All that its stages wrote.
+        summary: Its line in the history.
     """
 
     run_id: str
@@ -241,7 +241,7 @@ class GateRun:
         """The outcome.
 
         Raises:
-            GateError: where the run did not get so far.
+            GateError: If the run did not get so far.
         """
         return self.state.score
 
@@ -250,7 +250,7 @@ class GateRun:
         """``deploy``, ``warn`` or ``block``.
 
         Raises:
-            GateError: where the run did not get so far.
+            GateError: If the run did not get so far.
         """
         return self.state.score.decision
 
@@ -259,7 +259,7 @@ def read_run(run_id: str, records: RunRecords) -> GateRun:
     """A run as the records have it, finished or not.
 
     Raises:
-        GateError: where there is no such run, or its record cannot be read back.
+        GateError: If there is no such run, or its record cannot be read back.
     """
     summary = records.summary(run_id)
     if summary is None:
@@ -282,12 +282,12 @@ class Services(NamedTuple):
     """All that a stage may ask.
 
     Attributes:
-        target: the model under test.
-        judge: who writes prompts, splits answers and verifies claims.
-        embeddings: texts into the vectors that ``evidence`` holds.
-        evidence: the trusted documents.
-        records: audit trail and history.
-        prompts: given ones; None where the judge is to write them.
+        target: The model under test.
+        judge: Who writes prompts, splits answers and verifies claims.
+        embeddings: Texts into the vectors that ``evidence`` holds.
+        evidence: The trusted documents.
+        records: Audit trail and history.
+        prompts: Given ones; None if the judge is to write them.
     """
 
     target: Target
@@ -310,7 +310,7 @@ def open_library(config: GateConfig, *, embeddings: Embeddings | None = None) ->
     """Open the evidence that a configuration names, without any model but that of its vectors; close it in the end.
 
     Raises:
-        ConfigurationError, StoreError: as ``open_services``.
+        ConfigurationError, StoreError: As ``open_services``.
     """
     vectors = embeddings or _embeddings(config)
     evidence = open_evidence(config, embedder_name(vectors))
@@ -331,14 +331,14 @@ def open_services(
     """Open what a configuration names, and close it in the end.
 
     Args:
-        config: the gate's configuration.
-        target: the model under test in place of the configured one: a ``Target``, or a function from prompt to answer.
-        judge: a judge in place of the configured one.
-        embeddings: any ``langchain_core.embeddings.Embeddings`` in place of the configured ones.
+        config: The gate's configuration.
+        target: The model under test in place of the configured one: a ``Target``, or a function from prompt to answer.
+        judge: A judge in place of the configured one.
+        embeddings: Any ``langchain_core.embeddings.Embeddings`` in place of the configured ones.
 
     Raises:
-        ConfigurationError: where what is named cannot be opened: a library, a key, a file is missing.
-        StoreError: where evidence or records cannot be read.
+        ConfigurationError: If what is named cannot be opened: a library, a key, a file is missing.
+        StoreError: If evidence or records cannot be read.
     """
     with ExitStack() as stack:
         vectors, evidence = stack.enter_context(open_library(config, embeddings=embeddings))
@@ -477,9 +477,9 @@ class Recorder:
     """Writes a run's trail and summary as it goes.
 
     Attributes:
-        run: so far.
-        state: what its stages wrote.
-        done: the stages that need not be run again.
+        run: So far.
+        state: What its stages wrote.
+        done: The stages that need not be run again.
     """
 
     def __init__(self, run: GateRun, done: Iterable[str], services: Services) -> None:
@@ -514,7 +514,7 @@ class Recorder:
         """Of a run that was begun before.
 
         Raises:
-            GateError: where there is none, it has finished, is under way, or began with other things.
+            GateError: If there is none, it has finished, is under way, or began with other things.
         """
         trail = services.records.events(run_id)
         run = read_run(run_id, services.records)
@@ -603,7 +603,7 @@ def _new_id(now: float) -> str:
 
 
 def _version() -> str:
-    """Of agentguard, whose requests to a judge differ from version to version; empty where it is not installed."""
+    """Of agentguard, whose requests to a judge differ from version to version; empty if it is not installed."""
     try:
         return version("agentguard")
     except PackageNotFoundError:
@@ -632,15 +632,15 @@ def evaluate(
     """Run the gate once. Every run leaves its record, however it ends.
 
     Args:
-        config: the gate's configuration.
-        services: what ``open_services`` opened.
-        resume: a run that was interrupted or failed: what its stages wrote is taken over, and the others are run.
-        stages: in place of the six; a stage of one's own writes keys of its own.
-        on_stage: called with the name of each stage before it begins, and the run so far.
+        config: The gate's configuration.
+        services: What ``open_services`` opened.
+        resume: A run that was interrupted or failed: what its stages wrote is taken over, and the others are run.
+        stages: In place of the six; a stage of one's own writes keys of its own.
+        on_stage: Called with the name of each stage before it begins, and the run so far.
 
     Raises:
-        GateError: naming the stage that failed; what the stages before it wrote is in the records.
-        StoreError: where the records cannot be written.
+        GateError: Naming the stage that failed; what the stages before it wrote is in the records.
+        StoreError: If the records cannot be written.
     """
     recorder = Recorder.started(config, services) if resume is None else Recorder.resumed(config, services, resume)
     stage_name = ""

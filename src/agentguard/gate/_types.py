@@ -17,10 +17,10 @@ class Document:
     """A trusted document, cleaned.
 
     Attributes:
-        uri: where it comes from: ``docs/returns.md``, ``https://…``, ``s3://bucket/key``. One uri, one document.
-        title: what it calls itself; its file name where it has no title.
-        text: plain text; paragraphs apart by a blank line, headings on lines of their own that begin with ``#``.
-        digest: of the bytes it was read from, in hexadecimal: equal digests, equal documents.
+        uri: Where it comes from: ``docs/returns.md``, ``https://…``, ``s3://bucket/key``. One uri, one document.
+        title: What it calls itself; its file name where it has no title.
+        text: Plain text; paragraphs apart by a blank line, headings on lines of their own that begin with ``#``.
+        digest: Of the bytes it was read from, in hexadecimal: equal digests, equal documents.
     """
 
     uri: str
@@ -34,12 +34,12 @@ class Chunk:
     """A piece of a document that is searched for as a whole; pieces that follow each other overlap.
 
     Attributes:
-        id: the same for the same piece of the same text, in every index.
-        document: the uri of its document.
-        title: the document's.
-        heading: the headings above it, joined by `` > ``; empty where there are none.
-        text: the piece itself.
-        start, end: where it lies in the document's text, in characters.
+        id: The same for the same piece of the same text, in every index.
+        document: The uri of its document.
+        title: The document's.
+        heading: The headings above it, joined by `` > ``; empty if there are none.
+        text: The piece itself.
+        start, end: Where it lies in the document's text, in characters.
     """
 
     id: str
@@ -56,8 +56,8 @@ class Passage:
     """A chunk that a search has found.
 
     Attributes:
-        chunk: what was found.
-        score: how well it fits, more is better; comparable within one search only.
+        chunk: What was found.
+        score: How well it fits, more is better; comparable within one search only.
     """
 
     chunk: Chunk
@@ -70,8 +70,8 @@ class Prompt:
 
     Attributes:
         id: ``p1``, ``p2``, …, or the id that a prompt set gives.
-        text: what is asked.
-        category: what kind of question it is, ``factual_recall`` for example; empty where nobody said.
+        text: What is asked.
+        category: What kind of question it is, ``factual_recall`` for example; empty if nobody said.
     """
 
     id: str
@@ -93,9 +93,9 @@ class Claim:
 
     Attributes:
         id: ``p1.c1``, ``p1.c2``, …: the prompt's id and a number.
-        prompt_id: the response that it is taken from, by its prompt.
-        text: the statement, understandable by itself.
-        start, end: the characters of the response that say it; -1 where it says so in no one place.
+        prompt_id: The response that it is taken from, by its prompt.
+        text: The statement, understandable by itself.
+        start, end: The characters of the response that say it; -1 where it says so in no one place.
     """
 
     id: str
@@ -119,9 +119,9 @@ class Reason:
 
     Attributes:
         kind: ``number``, ``date``, ``name``, ``negation``, ``overlap``, … or ``judge`` for what a model said.
-        detail: in words, for a person.
-        said: the part of the claim that it is about; empty where it is about the whole.
-        found: what the passage has in its place; empty where it has nothing.
+        detail: In words, for a person.
+        said: The part of the claim that it is about; empty if it is about the whole.
+        found: What the passage has in its place; empty if it has nothing.
     """
 
     kind: str
@@ -135,13 +135,13 @@ class ClaimVerdict:
     """What was decided of a claim, and on which ground.
 
     Attributes:
-        claim_id: the claim's.
+        claim_id: The claim's.
         label: ``supported``, ``weakly_supported`` or ``unsupported``.
-        reasons: why, the weightiest first; never empty.
-        chunk_id: the passage that decided it; None where no passage bears on the claim.
-        quote: the words of that passage that decided it; empty where there are none.
-        judge: who decided: ``rules``, or the model's name.
-        answer: what the judging model returned, word for word, its beginning where it is very long; empty where none
+        reasons: Why, the weightiest first; never empty.
+        chunk_id: The passage that decided it; None if no passage bears on the claim.
+        quote: The words of that passage that decided it; empty if there are none.
+        judge: Who decided: ``rules``, or the model's name.
+        answer: What the judging model returned, word for word, its beginning where it is very long; empty if none
             was asked.
     """
 
@@ -161,8 +161,8 @@ class Score:
     Attributes:
         risk: (unsupported + weakly supported / 2) / claims, in [0, 1], unrounded; 0 where nothing was claimed.
         decision: ``deploy``, ``warn`` or ``block``.
-        total_claims, supported, weakly_supported, unsupported: how many claims there are of each kind.
-        reason: why, in words.
+        total_claims, supported, weakly_supported, unsupported: How many claims there are of each kind.
+        reason: Why, in words.
     """
 
     risk: float
@@ -195,7 +195,7 @@ class Target(Protocol):
         """The answers, one a prompt, in their order.
 
         Raises:
-            GateError: where one of them could not be had.
+            GateError: If one of them could not be had.
         """
 
 
@@ -210,21 +210,21 @@ class Judge(Protocol):
         """Questions that are likely to bring out false answers, ``number`` of them, spread over the categories.
 
         Raises:
-            GateError: where they could not be had.
+            GateError: If they could not be had.
         """
 
     def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
         """The atomic claims of each response, in the order of the text.
 
         Raises:
-            GateError: where they could not be had.
+            GateError: If they could not be had.
         """
 
     def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:
         """A verdict for each case, in their order; an answer that makes no sense counts as unsupported.
 
         Raises:
-            GateError: where one of them could not be had.
+            GateError: If one of them could not be had.
         """
 
 
@@ -236,8 +236,8 @@ class Citations:
     """Evidence, in the form in which it is kept.
 
     Attributes:
-        chunks: each of them once.
-        found: of each claim its id and its passages, the best first: the chunk's place in ``chunks``, and the score.
+        chunks: Each of them once.
+        found: Of each claim its id and its passages, the best first: the chunk's place in ``chunks``, and the score.
     """
 
     chunks: tuple[Chunk, ...]
@@ -266,7 +266,7 @@ def resolve(citations: Citations) -> tuple[Evidence, ...]:
     """The evidence that ``cite`` was given.
 
     Raises:
-        ValueError: where a place names no chunk.
+        ValueError: If a place names no chunk.
     """
     try:
         return tuple(

@@ -203,15 +203,15 @@ def create_app(
     """The gate as an ASGI application; ``app.state.stop()`` begins to end it, also from a signal.
 
     Args:
-        root: the folder that configurations lie in; no request reaches outside of it.
-        api_key: what requests must bring in ``X-API-Key``, 16 characters or more; ``AGENTGUARD_API_KEY`` of the
+        root: The folder that configurations lie in; no request reaches outside of it.
+        api_key: What requests must bring in ``X-API-Key``, 16 characters or more; ``AGENTGUARD_API_KEY`` of the
             environment where it is not given.
-        config_name: the configuration where a request names none, below the root.
-        max_body_bytes: of a request.
-        max_running: how many runs may be under way at once, 1 to 32; a further one is answered with 429.
+        config_name: The configuration where a request names none, below the root.
+        max_body_bytes: Of a request.
+        max_running: How many runs may be under way at once, 1 to 32; a further one is answered with 429.
 
     Raises:
-        ConfigurationError: where there is no key, or one of the arguments cannot be used.
+        ConfigurationError: If there is no key, or one of the arguments cannot be used.
     """
     key = ServiceKey.given(api_key)
     part = gate_part(root, config_name=config_name, max_running=max_running)
@@ -222,7 +222,7 @@ def gate_part(root: str | os.PathLike[str], *, config_name: str = CONFIG_NAME, m
     """The gate as a part of an application; the arguments are those of ``create_app``.
 
     Raises:
-        ConfigurationError: where one of them cannot be used.
+        ConfigurationError: If one of them cannot be used.
     """
     gate = Gate(Path(root), config_name, max_running)
     return Part(

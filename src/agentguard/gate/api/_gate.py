@@ -39,7 +39,7 @@ def open_root(root: Path) -> Path:
     """The folder that configurations lie in, links resolved.
 
     Raises:
-        ConfigurationError: where it is none.
+        ConfigurationError: If it is none.
     """
     try:
         resolved = root.resolve(strict=True)
@@ -56,11 +56,11 @@ def is_config_path(text: str) -> bool:
 
 
 def find_config(root: Path, config_path: str) -> Path | None:
-    """The file that a path names, links resolved; None where the root holds no such file.
+    """The file that a path names, links resolved; None if the root holds no such file.
 
     Args:
-        root: what ``open_root`` gave.
-        config_path: any text; what is not of the form of a ``ConfigPath`` finds nothing.
+        root: What ``open_root`` gave.
+        config_path: Any text; what is not of the form of a ``ConfigPath`` finds nothing.
     """
     if not is_config_path(config_path):
         return None
@@ -88,12 +88,12 @@ class Gate:
     """The gate as the API sees it.
 
     Args:
-        root: the folder that configurations lie in.
-        config_name: the configuration where a request names none.
-        max_running: how many runs may be under way at once, 1 to 32.
+        root: The folder that configurations lie in.
+        config_name: The configuration where a request names none.
+        max_running: How many runs may be under way at once, 1 to 32.
 
     Raises:
-        ConfigurationError: where one of them cannot be used.
+        ConfigurationError: If one of them cannot be used.
     """
 
     def __init__(self, root: Path, config_name: str, max_running: int) -> None:
@@ -116,7 +116,7 @@ class Gate:
         """Run the gate once, to the end, whether or not somebody waits for the answer.
 
         Raises:
-            ProblemError: where there is no result, with the reason.
+            ProblemError: If there is no result, with the reason.
         """
         config = self._config(config_path)
         if not self._free.acquire(blocking=False):
@@ -132,7 +132,7 @@ class Gate:
         """A run as the records have it, and the kinds of the events of its trail.
 
         Raises:
-            ProblemError: where there is none.
+            ProblemError: If there is none.
         """
         with self._records(config_path) as records:
             if records.summary(run_id) is None:
@@ -144,7 +144,7 @@ class Gate:
         """The newest runs.
 
         Raises:
-            ProblemError: where they cannot be read.
+            ProblemError: If they cannot be read.
         """
         with self._records(config_path) as records:
             return records.runs(limit, use_case=use_case)

@@ -59,7 +59,7 @@ def passes(error: ApiError | TransportError) -> bool:
 
 
 def reason(error: ApiError | TransportError) -> str:
-    """What the cluster calls an error; empty where it says nothing. Its longer words may quote a document."""
+    """What the cluster calls an error; empty if it says nothing. Its longer words may quote a document."""
     told = error.body.get("error") if isinstance(error, ApiError) and isinstance(error.body, dict) else None
     if not isinstance(told, dict):
         return ""
@@ -101,9 +101,9 @@ class Template:
     """What an index of the gate is made after.
 
     Attributes:
-        index: its name.
-        mappings: its fields.
-        settings: of the index.
+        index: Its name.
+        mappings: Its fields.
+        settings: Of the index.
     """
 
     index: str
@@ -123,11 +123,11 @@ class ElasticConnection:
     one that was not answered in time is not repeated. So whatever is asked must bear to be asked twice.
 
     Args:
-        config: where the cluster is, and how long to wait for it.
-        environ: where credentials are; None: the process's environment.
+        config: Where the cluster is, and how long to wait for it.
+        environ: Where credentials are; None: the process's environment.
 
     Raises:
-        ConfigurationError: for an address or credentials that cannot be used. Nothing is asked before the first call.
+        ConfigurationError: For an address or credentials that cannot be used. Nothing is asked before the first call.
     """
 
     def __init__(self, config: ElasticsearchConfig, environ: Mapping[str, str] | None = None) -> None:
@@ -148,11 +148,11 @@ class ElasticConnection:
         """What the call returns.
 
         Args:
-            call: is given the client.
-            missing: what to return where the index is not there; None: that is an error.
+            call: Is given the client.
+            missing: What to return where the index is not there; None: that is an error.
 
         Raises:
-            StoreError: where the cluster cannot be reached or refuses; whether it has done the thing may be unknown.
+            StoreError: If the cluster cannot be reached or refuses; whether it has done the thing may be unknown.
         """
         pauses = iter(PAUSES)
         while True:
@@ -171,7 +171,7 @@ class ElasticConnection:
         """Write or delete many documents; to delete one that is not there is no error.
 
         Raises:
-            StoreError: also where some were refused, and the others are written.
+            StoreError: Also where some were refused, and the others are written.
         """
         kept = list(actions)
         results = self.ask(
@@ -203,11 +203,11 @@ class ElasticConnection:
         """Make an index that is not there, after its template; a template that is there is kept.
 
         Args:
-            template: of the index.
-            properties: fields that the template leaves open.
+            template: Of the index.
+            properties: Fields that the template leaves open.
 
         Returns:
-            False where the index is there.
+            False if the index is there.
         """
 
         def make(client: Elasticsearch) -> bool:

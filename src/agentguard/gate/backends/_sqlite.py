@@ -21,11 +21,11 @@ class Format:
     """What a kind of database has inside.
 
     Attributes:
-        noun: what messages call it.
-        application: the number in the head of the file, by which one kind is told from another.
-        version: of the schema; a file of another one is refused.
-        schema: the statements that make it.
-        survives: what a transaction that has ended has survived: the end of the ``process`` however it ends, or a
+        noun: What messages call it.
+        application: The number in the head of the file, by which one kind is told from another.
+        version: Of the schema; a file of another one is refused.
+        schema: The statements that make it.
+        survives: What a transaction that has ended has survived: the end of the ``process`` however it ends, or a
             failure of ``power`` too, for which every one waits for the disk.
     """
 
@@ -43,13 +43,13 @@ class Database:
     on both sides of ``os.fork``.
 
     Args:
-        path: of the file.
-        format: what it has inside.
-        timeout: seconds that a call waits while other processes write.
+        path: Of the file.
+        format: What it has inside.
+        timeout: Seconds that a call waits while other processes write.
 
     Raises:
-        StoreError: from every method, where the file cannot be used; the message says why.
-        ConfigurationError: where this Python's SQLite has no FTS5 and the schema needs it.
+        StoreError: From every method, if the file cannot be used; the message says why.
+        ConfigurationError: If this Python's SQLite has no FTS5 and the schema needs it.
     """
 
     def __init__(self, path: str | os.PathLike[str], format: Format, timeout: float = 30.0) -> None:

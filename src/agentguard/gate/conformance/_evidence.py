@@ -34,8 +34,8 @@ class EvidenceOpening:
         """Your index at a place that no other test uses.
 
         Args:
-            place: what the fixture ``place`` returned.
-            embedder: the name of what the vectors come from; the suite's vectors have four components.
+            place: What the fixture ``place`` returned.
+            embedder: The name of what the vectors come from; the suite's vectors have four components.
         """
         raise NotImplementedError("define open(self, place, embedder) -> EvidenceIndex")
 

@@ -103,7 +103,7 @@ class RecordsConformance:
         """Your records at a place that no other test uses.
 
         Args:
-            place: what the fixture ``place`` returned.
+            place: What the fixture ``place`` returned.
         """
         raise NotImplementedError("define open(self, place) -> RunRecords")
 

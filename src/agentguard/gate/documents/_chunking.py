@@ -36,13 +36,13 @@ class Chunking:
     """How documents are cut, in tokens of four characters.
 
     Attributes:
-        least: a chunk is ended from here on, where a section, a paragraph, a list item or a sentence ends.
-        most: no chunk is longer.
-        overlap_least, overlap_most: how much of a chunk its follower repeats, from the beginning of a sentence where
+        least: A chunk is ended from here on, where a section, a paragraph, a list item or a sentence ends.
+        most: No chunk is longer.
+        overlap_least, overlap_most: How much of a chunk its follower repeats, from the beginning of a sentence where
             one lies between the two.
 
     Raises:
-        ConfigurationError: where the figures contradict each other.
+        ConfigurationError: If the figures contradict each other.
     """
 
     least: int = 500

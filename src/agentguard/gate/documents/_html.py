@@ -50,7 +50,7 @@ def clean_html(data: bytes, charset: str = "") -> Cleaned:
     list items ``- …``, rows of tables lines with `` | `` between cells, preformatted text a fenced block.
 
     Raises:
-        DataError: where it is no text.
+        DataError: If it is no text.
     """
     declared = _CHARSET.search(data[:_HEAD_BYTES])
     text, note = decode(data, charset or (declared[1].decode() if declared else ""))
@@ -106,7 +106,7 @@ class _Page:
         self._gap()
 
     def _open(self, tag: Tag) -> Callable[[], None] | None:
-        """Begin an element; what ends it, or None where what is in it is not read."""
+        """Begin an element; what ends it, or None if what is in it is not read."""
         name = tag.name
         if name in _DROPPED or _is_hidden(tag) or (name == "header" and not self._sections):
             return None

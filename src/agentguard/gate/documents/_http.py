@@ -30,7 +30,7 @@ _SHARED: Final = IPv4Network("100.64.0.0/10")
 
 
 def refusal(address: str, allow_private: bool = False) -> str | None:
-    """Why an address is not asked; None where it may be.
+    """Why an address is not asked; None if it may be.
 
     Private networks, this machine and the addresses that providers share among customers may be asked where
     ``allow_private`` says so; link-local ones, metadata services, multicast and what stands for no machine never.
@@ -98,9 +98,9 @@ class CheckedTransport(httpx.BaseTransport):
     """A transport of httpx; all its requests together must be done by a deadline, whatever the server does.
 
     Args:
-        tls: whose certificates are believed.
-        allow_private: whether private addresses may be connected to.
-        seconds: from now on, for everything but looking up names, which the system limits itself.
+        tls: Whose certificates are believed.
+        allow_private: Whether private addresses may be connected to.
+        seconds: From now on, for everything but looking up names, which the system limits itself.
     """
 
     def __init__(self, tls: ssl.SSLContext, allow_private: bool, seconds: float) -> None:
@@ -261,13 +261,13 @@ def fetch(
 
     Args:
         address: ``http://`` or ``https://``.
-        allow_private: whether addresses of private networks, and of this machine, may be asked.
-        tls: whose certificates are believed.
-        limit: the most bytes, after decompression.
-        seconds: for everything together; 15 seconds without a byte are too many, too.
+        allow_private: Whether addresses of private networks, and of this machine, may be asked.
+        tls: Whose certificates are believed.
+        limit: The most bytes, after decompression.
+        seconds: For everything together; 15 seconds without a byte are too many, too.
 
     Raises:
-        DataError: where it cannot be had, with the reason.
+        DataError: If it cannot be had, with the reason.
     """
     transport = CheckedTransport(tls, allow_private, seconds)
     deadline = time.monotonic() + seconds

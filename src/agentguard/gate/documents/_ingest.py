@@ -33,12 +33,12 @@ def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
     """What a document is read as.
 
     Args:
-        name: of its file.
-        raw: what was fetched.
-        chosen: whether an unknown kind is read as text, for the configuration names it.
+        name: Of its file.
+        raw: What was fetched.
+        chosen: Whether an unknown kind is read as text, for the configuration names it.
 
     Raises:
-        DataError: where it is of no kind that is read.
+        DataError: If it is of no kind that is read.
     """
     if raw.data[:5] == b"%PDF-":
         return "pdf"
@@ -50,14 +50,14 @@ def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
 
 
 def clean(kind: Kind, raw: Raw, reader: Reader) -> Cleaned:
-    """The text of a document, in the form that ``Document.text`` describes; empty where it has none.
+    """The text of a document, in the form that ``Document.text`` describes; empty if it has none.
 
     Markdown and text are read by patterns that take time in proportion to their length. HTML and PDF are read by
     libraries of which that cannot be said: ``reader`` ends them when their time is up.
 
     Raises:
-        DataError: where it cannot be read, or is too large.
-        ConfigurationError: where a library is missing.
+        DataError: If it cannot be read, or is too large.
+        ConfigurationError: If a library is missing.
     """
     cleaned = clean_text(raw.data, raw.charset) if kind == "text" else reader.read(kind, raw.data, raw.charset)
     if len(cleaned.text) > MAX_CHARACTERS:
@@ -72,12 +72,12 @@ def list_source(source: Source, folder: Path, roots: Sequence[Path] = ()) -> Ite
     """What a source holds, as it is declared.
 
     Args:
-        source: a record of the configuration.
-        folder: the configuration's.
-        roots: further folders that local documents may lie in.
+        source: A record of the configuration.
+        folder: The configuration's.
+        roots: Further folders that local documents may lie in.
 
     Raises:
-        ConfigurationError: where a library is missing, or the source must not be read.
+        ConfigurationError: If a library is missing, or the source must not be read.
     """
     if isinstance(source, LocalSource):
         return list_local(source, folder, roots)
@@ -141,9 +141,9 @@ class IngestStep(NamedTuple):
     """One document is done.
 
     Attributes:
-        done, total: how many of how many; the first step of an ingest, with an empty uri, is the listing itself.
-        uri: the document.
-        outcome: what became of it; ``failed`` where it could not be read, and what was indexed of it stays.
+        done, total: How many of how many; the first step of an ingest, with an empty uri, is the listing itself.
+        uri: The document.
+        outcome: What became of it; ``failed`` where it could not be read, and what was indexed of it stays.
     """
 
     done: int
@@ -157,11 +157,11 @@ class IngestReport:
     """What an ingest has done.
 
     Attributes:
-        added, changed, unchanged, removed: how many documents.
-        chunks: how many were written.
-        problems: what somebody should look at, as (uri, message): what could not be read or listed (what is indexed
+        added, changed, unchanged, removed: How many documents.
+        chunks: How many were written.
+        problems: What somebody should look at, as (uri, message): what could not be read or listed (what is indexed
             of it was left alone), and what was read with doubts.
-        skipped: what no document is made of by a rule: hidden files, links to folders, kinds that are not read.
+        skipped: What no document is made of by a rule: hidden files, links to folders, kinds that are not read.
     """
 
     added: int = 0
@@ -194,15 +194,15 @@ def ingest(
     that is listed and cannot be read keeps what was indexed of it; one that holds no text any longer does not.
 
     Args:
-        config: the sources, their folder, and how documents are cut.
-        services: the index, and the vectors' maker.
-        progress: called after each document.
-        roots: folders beside the configuration's that local documents may lie in.
+        config: The sources, their folder, and how documents are cut.
+        services: The index, and the vectors' maker.
+        progress: Called after each document.
+        roots: Folders beside the configuration's that local documents may lie in.
 
     Raises:
-        ConfigurationError: where no source holds a document, one must not be read, or a library is missing.
-        GateError: where no document at all could be read, or vectors could not be had.
-        StoreError: where the index cannot be written.
+        ConfigurationError: If no source holds a document, one must not be read, or a library is missing.
+        GateError: If no document at all could be read, or vectors could not be had.
+        StoreError: If the index cannot be written.
     """
     chunking = Chunking(**config.chunking.model_dump())
     folder = config.folder.absolute()

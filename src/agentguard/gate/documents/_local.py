@@ -21,13 +21,13 @@ def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
     """The bytes of a regular file below a folder; no part of the way may be a link.
 
     Args:
-        root: the folder, free of links itself.
-        parts: the way from there, one name each.
-        limit: the most bytes that are read.
+        root: The folder, free of links itself.
+        parts: The way from there, one name each.
+        limit: The most bytes that are read.
 
     Raises:
-        DataError: where it is no regular file, is longer, or where a link was found on the way.
-        OSError: where the system refuses.
+        DataError: If it is no regular file, is longer, or where a link was found on the way.
+        OSError: If the system refuses.
     """
     # Without O_NONBLOCK, opening a FIFO would wait for somebody who writes to it.
     descriptor = _open(root, parts, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -83,12 +83,12 @@ def list_local(source: LocalSource, folder: Path, roots: Sequence[Path] = ()) ->
     one folder inside the other without following links, so that none can be exchanged for a link in between.
 
     Args:
-        source: the path, and patterns: ``*.md`` is held against names, ``guides/**/*.md`` against paths below it.
-        folder: the configuration's, where relative paths begin; it is a root.
-        roots: further folders that documents may lie in.
+        source: The path, and patterns: ``*.md`` is held against names, ``guides/**/*.md`` against paths below it.
+        folder: The configuration's, where relative paths begin; it is a root.
+        roots: Further folders that documents may lie in.
 
     Raises:
-        ConfigurationError: where the path leads out of all roots.
+        ConfigurationError: If the path leads out of all roots.
     """
     allowed = [Path(os.path.realpath(root)) for root in (folder, *roots)]
     try:

@@ -33,7 +33,7 @@ def clean_pdf(data: bytes) -> Cleaned:
     """The text of a PDF; scanned pages, which are pictures, have none, and are noted.
 
     Raises:
-        DataError: where it is encrypted or broken, or too large.
+        DataError: If it is encrypted or broken, or too large.
     """
     pages: list[str] = []
     empty: list[int] = []

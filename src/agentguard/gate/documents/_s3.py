@@ -25,11 +25,11 @@ def list_s3(source: S3Source, limit: int = MAX_BYTES) -> Iterator[Listing]:
     Credentials come as boto3 finds them: from the environment, shared files, or the machine's role.
 
     Args:
-        source: bucket and prefix.
-        limit: the most bytes of an object.
+        source: Bucket and prefix.
+        limit: The most bytes of an object.
 
     Raises:
-        ConfigurationError: where no client can be made of the region or the endpoint.
+        ConfigurationError: If no client can be made of the region or the endpoint.
     """
     try:
         client = boto3.session.Session().client(

@@ -37,8 +37,8 @@ class Reader:
     """The process that reads, started with the first document that needs it; a context manager that ends it.
 
     Args:
-        seconds: for one document, from handing it over to its text.
-        memory: in bytes.
+        seconds: For one document, from handing it over to its text.
+        memory: In bytes.
     """
 
     def __init__(self, seconds: float = SECONDS, memory: int = MEMORY_BYTES) -> None:
@@ -65,8 +65,8 @@ class Reader:
         """The text of a document.
 
         Raises:
-            DataError: where it cannot be read, or not in time.
-            ConfigurationError: where a library is missing.
+            DataError: If it cannot be read, or not in time.
+            ConfigurationError: If a library is missing.
         """
         process = self._running()
         if process.stdin is None or process.stdout is None:

@@ -44,9 +44,9 @@ class Cleaned(NamedTuple):
     """The text of a document.
 
     Attributes:
-        title: what the document calls itself; empty where it has no title.
-        text: see ``Document.text``.
-        notes: what a person should know of how it was read.
+        title: What the document calls itself; empty if it has no title.
+        text: See ``Document.text``.
+        notes: What a person should know of how it was read.
     """
 
     title: str
@@ -63,7 +63,7 @@ def decode(data: bytes, charset: str = "") -> tuple[str, str]:
     (('Größe', ''), ('Größe', 'is not UTF-8 and names no encoding: read as Windows-1252'))
 
     Raises:
-        DataError: where it is no text: it holds null characters.
+        DataError: If it is no text: it holds null characters.
     """
     text, note = _decoded(data, charset)
     # A few stray ones occur in text that was once in a fixed-width file; binary data is full of them.
@@ -105,7 +105,7 @@ def clean_text(data: bytes, charset: str = "") -> Cleaned:
     """A document that is plain text, all of which is kept; its title is in none of its lines.
 
     Raises:
-        DataError: where it is no text.
+        DataError: If it is no text.
     """
     text, note = decode(data, charset)
     return Cleaned("", normalise(text), (note,) if note else ())
@@ -121,9 +121,9 @@ class Raw(NamedTuple):
     """A document as it was fetched.
 
     Attributes:
-        data: its bytes, at most ``MAX_BYTES``.
-        media_type: what its sender calls it, in lower case; empty where nobody said.
-        charset: the encoding that its sender names; empty where nobody said.
+        data: Its bytes, at most ``MAX_BYTES``.
+        media_type: What its sender calls it, in lower case; empty if nobody said.
+        charset: The encoding that its sender names; empty if nobody said.
     """
 
     data: bytes
@@ -135,10 +135,10 @@ class Found(NamedTuple):
     """A document that a source has listed and not read yet.
 
     Attributes:
-        uri: the document's.
-        name: of its file, with the ending.
-        read: fetches it; raises DataError, with the reason, where it cannot be had.
-        chosen: whether the configuration names its kind of file, so that an unknown ending is read as text.
+        uri: The document's.
+        name: Of its file, with the ending.
+        read: Fetches it; raises DataError, with the reason, where it cannot be had.
+        chosen: Whether the configuration names its kind of file, so that an unknown ending is read as text.
     """
 
     uri: str
@@ -151,8 +151,8 @@ class LeftOut(NamedTuple):
     """Something that a source holds and that is no document to read.
 
     Attributes:
-        uri: which.
-        reason: why, in words.
+        uri: Which.
+        reason: Why, in words.
         kind: ``skipped`` by a rule that applies every day, such as a hidden file; ``refused`` where somebody should
             look at it; ``unlisted`` where what is below it could not be listed, so that the source is incomplete.
     """

@@ -193,16 +193,16 @@ class ElasticsearchEvidence:
     of two are never compared.
 
     Args:
-        config: cluster and index.
-        embedder: names whose vectors are written and searched. An index that holds those of another can be read and
+        config: Cluster and index.
+        embedder: Names whose vectors are written and searched. An index that holds those of another can be read and
             searched by words; to write it, ingest all documents anew into an empty one.
-        dims: the length of its vectors; None: what the first one says.
-        environ: where credentials are; None: the process's environment.
+        dims: The length of its vectors; None: what the first one says.
+        environ: Where credentials are; None: the process's environment.
 
     Raises:
-        StoreError: from every method, where the cluster cannot be reached or refuses.
-        ConfigurationError: where the vectors are another embedder's, or of another length; where numpy is missing.
-        DataError: for what cannot be indexed: vectors that are not one a chunk or not finite, text that is no Unicode.
+        StoreError: From every method, if the cluster cannot be reached or refuses.
+        ConfigurationError: If the vectors are another embedder's, or of another length; where numpy is missing.
+        DataError: For what cannot be indexed: vectors that are not one a chunk or not finite, text that is no Unicode.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class ElasticsearchEvidence:
         return [] if answer is None else passages(answer, limit)
 
     def _search(self, search: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer; None where there is no index yet."""
+        """The answer; None if there is no index yet."""
 
         def answer(client: Elasticsearch) -> dict[str, Any] | None:
             found: dict[str, Any] = client.search(index=self._index, allow_partial_search_results=False, **search).body

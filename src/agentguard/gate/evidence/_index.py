@@ -46,7 +46,7 @@ class EvidenceIndex(Protocol):
         """The chunks whose vectors point where the query's does, by cosine similarity, the best first."""
 
     def chunk(self, chunk_id: str) -> Chunk | None:
-        """The chunk with this id; None where there is none, or no longer."""
+        """The chunk with this id; None if there is none, or no longer."""
 
     def digest(self) -> str:
         """One hexadecimal digest of all that is indexed: runs with equal digests had the same evidence."""
@@ -62,8 +62,8 @@ def evidence_digest(embedder: str, documents: Mapping[str, str]) -> str:
     """The digest of an index, whatever keeps it: of the embedder's name, and of each document's uri and digest.
 
     Args:
-        embedder: whose vectors the chunks have.
-        documents: digests by uri, in any order.
+        embedder: Whose vectors the chunks have.
+        documents: Digests by uri, in any order.
 
     Returns:
         128 bits, in hexadecimal.
@@ -111,11 +111,11 @@ def reciprocal_rank(rankings: Sequence[Sequence[Passage]], k: float = 60.0) -> l
     methods", SIGIR 2009, which settles on k = 60.
 
     Args:
-        rankings: each with the best first; of a chunk that one has twice, the first counts.
-        k: how little the first ranks stand out; 0 or more.
+        rankings: Each with the best first; of a chunk that one has twice, the first counts.
+        k: How little the first ranks stand out; 0 or more.
 
     Raises:
-        ConfigurationError: where k is something else.
+        ConfigurationError: If k is something else.
 
     >>> from agentguard.gate._types import Chunk
     >>> a, b, c = (Passage(Chunk(name, "doc.md", "", "", name, 0, 1), 1.0) for name in "abc")

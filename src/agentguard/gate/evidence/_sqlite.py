@@ -33,10 +33,10 @@ def match_expression(text: str) -> str:
     Words that say nothing by themselves are left out where there are others.
 
     Args:
-        text: anything; of a long one the first 200 different words count.
+        text: Anything; of a long one the first 200 different words count.
 
     Returns:
-        empty where the text has no word.
+        empty if the text has no word.
 
     >>> match_expression('What does the "warranty" NOT cover?')
     '"warranty" OR "cover"'
@@ -114,14 +114,14 @@ class SqliteEvidence:
     when the index has changed: 4 bytes times their length a chunk.
 
     Args:
-        folder: made with mode 0700 where it is not there; the file has mode 0600.
-        embedder: names whose vectors are written and searched. An index that holds those of another can be read and
+        folder: Made with mode 0700 where it is not there; the file has mode 0600.
+        embedder: Names whose vectors are written and searched. An index that holds those of another can be read and
             searched by words; to write it, ingest all documents anew into an empty one.
 
     Raises:
-        StoreError: from every method, where the file cannot be used; nothing of what was to be written is then.
-        ConfigurationError: where the vectors are another embedder's, or of another length; where numpy is missing.
-        DataError: for what cannot be indexed: vectors that are not one a chunk or not finite, text that is no Unicode.
+        StoreError: From every method, if the file cannot be used; nothing of what was to be written is then.
+        ConfigurationError: If the vectors are another embedder's, or of another length; where numpy is missing.
+        DataError: For what cannot be indexed: vectors that are not one a chunk or not finite, text that is no Unicode.
     """
 
     def __init__(self, folder: str | os.PathLike[str], embedder: str) -> None:

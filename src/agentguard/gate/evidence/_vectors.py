@@ -23,8 +23,8 @@ def unit_vectors(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     """Vectors of one length as the rows of a matrix, each with norm 1; one without direction stays zero.
 
     Raises:
-        DataError: where they differ in length, are empty, or hold something else than finite numbers.
-        ConfigurationError: where numpy is not installed.
+        DataError: If they differ in length, are empty, or hold something else than finite numbers.
+        ConfigurationError: If numpy is not installed.
 
     >>> unit_vectors([(3.0, 4.0), (0.0, 0.0)]).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -50,10 +50,10 @@ def unit_vectors(vectors: Sequence[Vector]) -> NDArray[np.float32]:
 
 
 def matrix_of(blobs: Sequence[bytes], dimensions: int) -> NDArray[np.float32] | None:
-    """Vectors as they are kept, four bytes a component, as the rows of a matrix; None where there are none.
+    """Vectors as they are kept, four bytes a component, as the rows of a matrix; None if there are none.
 
     Raises:
-        StoreError: where one has another length.
+        StoreError: If one has another length.
     """
     if not blobs:
         return None
@@ -67,9 +67,9 @@ def nearest(matrix: NDArray[np.float32], query: NDArray[np.float32], limit: int)
     """The rows that point where the query does, with their cosines, the best first, of equal ones the upper first.
 
     Args:
-        matrix: rows of norm 1.
-        query: of norm 1.
-        limit: the most rows that are given.
+        matrix: Rows of norm 1.
+        query: Of norm 1.
+        limit: The most rows that are given.
     """
     numpy = load_numpy()
     if limit <= 0 or not len(matrix):
@@ -89,7 +89,7 @@ def load_numpy() -> Any:
     """The module numpy, loaded when it is first needed.
 
     Raises:
-        ConfigurationError: where it is not installed.
+        ConfigurationError: If it is not installed.
     """
     try:
         import numpy
@@ -117,10 +117,10 @@ class LexicalEmbeddings:
     process and on every machine.
 
     Args:
-        dimensions: the length of the vectors, 16 to 65,536.
+        dimensions: The length of the vectors, 16 to 65,536.
 
     Raises:
-        ConfigurationError: for another length.
+        ConfigurationError: For another length.
 
     >>> vectors = LexicalEmbeddings()
     >>> claim, near, far = vectors.embed_documents(["The warranty lasts.", "warranties last", "free shipping"])

@@ -30,8 +30,8 @@ def describe_failure(error: BaseException, sent: Sequence[str] = ()) -> str:
     an answer, may quote the answer.
 
     Args:
-        error: what a client library raised.
-        sent: the texts of the request; a message that quotes them is left out.
+        error: What a client library raised.
+        sent: The texts of the request; a message that quotes them is left out.
 
     >>> describe_failure(TimeoutError("timed out"))
     'TimeoutError: timed out'
@@ -81,7 +81,7 @@ def _of_connection(error: BaseException) -> str:
 
 
 def presentable(said: str, sent: Sequence[str] = ()) -> str:
-    """A message on one line, cut, secrets of the environment by their names; empty where it quotes ``sent``."""
+    """A message on one line, cut, secrets of the environment by their names; empty if it quotes ``sent``."""
     said = " ".join(said.split())
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
@@ -126,9 +126,9 @@ class Question(NamedTuple):
     """One request.
 
     Attributes:
-        subject: what it is about, for messages: ``prompt p3``.
-        user: the text that is sent.
-        system: the instructions that go before it; none where it is empty.
+        subject: What it is about, for messages: ``prompt p3``.
+        user: The text that is sent.
+        system: The instructions that go before it; none where it is empty.
     """
 
     subject: str
@@ -145,13 +145,13 @@ def ask_all(model: ChatModel, name: str, questions: Sequence[Question], max_conc
     """The answers, in the order of the questions.
 
     Args:
-        model: who is asked.
-        name: what messages call it.
-        questions: each is a conversation of its own.
-        max_concurrency: how many requests are under way at once, at least 1.
+        model: Who is asked.
+        name: What messages call it.
+        questions: Each is a conversation of its own.
+        max_concurrency: How many requests are under way at once, at least 1.
 
     Raises:
-        GateError: naming the first question that was not answered, and why.
+        GateError: Naming the first question that was not answered, and why.
     """
     answers: list[str] = []
     size = max_concurrency * ROUNDS
@@ -196,7 +196,7 @@ def check_concurrency(max_concurrency: int) -> int:
     """The number itself.
 
     Raises:
-        ConfigurationError: where it is no number of requests.
+        ConfigurationError: If it is no number of requests.
     """
     if isinstance(max_concurrency, bool) or not isinstance(max_concurrency, int) or max_concurrency < 1:
         raise ConfigurationError(f"max_concurrency must be a whole number of at least 1, not {max_concurrency!r}")

@@ -23,9 +23,9 @@ class ModelEmbeddings:
     """Embeddings of LangChain's, whose failures are named and whose vectors are checked.
 
     Args:
-        model: any ``langchain_core.embeddings.Embeddings``.
-        name: what messages call it.
-        max_concurrency: how many portions of texts are under way at once.
+        model: Any ``langchain_core.embeddings.Embeddings``.
+        name: What messages call it.
+        max_concurrency: How many portions of texts are under way at once.
     """
 
     def __init__(self, model: Embeddings, name: str, max_concurrency: int = 8) -> None:
@@ -42,7 +42,7 @@ class ModelEmbeddings:
         """A vector for each text, in their order, all of one length.
 
         Raises:
-            GateError: where one of them could not be had, or is no vector.
+            GateError: If one of them could not be had, or is no vector.
         """
         portions = [texts[start : start + PORTION] for start in range(0, len(texts), PORTION)]
         if len(portions) < 2:
@@ -54,7 +54,7 @@ class ModelEmbeddings:
         """The vector of what is searched for.
 
         Raises:
-            GateError: where it could not be had, or is no vector.
+            GateError: If it could not be had, or is no vector.
         """
         try:
             vector = self._model.embed_query(encodable(text))
@@ -103,13 +103,13 @@ def open_chat_model(
     """The chat model that a configuration names.
 
     Args:
-        config: provider, model and limits. ``bedrock`` is spoken to by the Converse API; any provider that
+        config: Provider, model and limits. ``bedrock`` is spoken to by the Converse API; any provider that
             ``init_chat_model`` knows is taken.
-        role: the section of the configuration, for messages.
-        max_concurrency: how many requests will be under way at once.
+        role: The section of the configuration, for messages.
+        max_concurrency: How many requests will be under way at once.
 
     Raises:
-        ConfigurationError: where the provider is unknown, its library is missing, or the model cannot be opened as
+        ConfigurationError: If the provider is unknown, its library is missing, or the model cannot be opened as
             configured, for want of a key for example.
     """
     where = f"{role} ({config.name})"
@@ -146,12 +146,12 @@ def open_embeddings(config: EmbeddingsConfig, *, max_concurrency: int = 8) -> Em
     """The embeddings that a configuration names.
 
     Args:
-        config: provider and model: ``bedrock`` (Titan and others), ``ollama``, ``openai``, or what else LangChain's
+        config: Provider and model: ``bedrock`` (Titan and others), ``ollama``, ``openai``, or what else LangChain's
             ``init_embeddings`` knows.
-        max_concurrency: how many requests are under way at once.
+        max_concurrency: How many requests are under way at once.
 
     Raises:
-        ConfigurationError: where the provider is unknown, its library is missing, or the model cannot be opened.
+        ConfigurationError: If the provider is unknown, its library is missing, or the model cannot be opened.
     """
     provider = provider_key(config.provider)
     settings: dict[str, Any] = {}

@@ -61,7 +61,7 @@ class Faults:
         """End here where anything is wrong.
 
         Raises:
-            FileProblems: with every fault.
+            FileProblems: With every fault.
         """
         if self._problems:
             problems = self._problems[:MAX_FAULTS]
@@ -99,7 +99,7 @@ def check_file(path: Path, what: str, limit: int = MAX_FILE_BYTES) -> None:
     """Whether there is such a file, and of a size to be read.
 
     Raises:
-        ConfigurationError: where not.
+        ConfigurationError: If not.
     """
     try:
         readable, exists = path.is_file(), path.exists()
@@ -212,8 +212,8 @@ def read_prompt_set(path: str | Path) -> tuple[Prompt, ...]:
     r"""The prompts of a file, in its order; those without an id are ``p1``, ``p2``, … by their place.
 
     Raises:
-        ConfigurationError: where there is no such file, or its ending is none of the known ones.
-        FileProblems: naming every entry that is no prompt, or repeats an id or a text.
+        ConfigurationError: If there is no such file, or its ending is none of the known ones.
+        FileProblems: Naming every entry that is no prompt, or repeats an id or a text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -337,7 +337,7 @@ def _mapping(events: _Events, faults: Faults) -> dict[str, Any]:
 
 
 def _scalar(events: _Events, field: str, faults: Faults) -> str | None:
-    """Text as it is written, whatever else YAML would make of it; None where there is none."""
+    """Text as it is written, whatever else YAML would make of it; None if there is none."""
     event = events.next
     if not isinstance(event, yaml.ScalarEvent):
         what = "an alias" if isinstance(event, yaml.AliasEvent) else "a list or a mapping"
@@ -367,15 +367,15 @@ class RecordedTarget:
     ``id`` and ``category`` may be left out: prompts without an id are ``p1``, ``p2``, … by their place in the file.
 
     Args:
-        path: the file.
-        name: what records and reports call the model; None: ``recorded:`` and the file's name.
+        path: The file.
+        name: What records and reports call the model; None: ``recorded:`` and the file's name.
 
     Attributes:
-        prompts: the prompts of the file, in its order.
+        prompts: The prompts of the file, in its order.
 
     Raises:
-        ConfigurationError: where there is no such file.
-        FileProblems: naming every line that is no recorded answer, that repeats an id or a prompt.
+        ConfigurationError: If there is no such file.
+        FileProblems: Naming every line that is no recorded answer, that repeats an id or a prompt.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -419,7 +419,7 @@ class RecordedTarget:
         """The recorded answers to prompts of the file, in the order asked for.
 
         Raises:
-            GateError: where a prompt is not one of the file's.
+            GateError: If a prompt is not one of the file's.
         """
         answers = []
         for prompt in prompts:
@@ -437,9 +437,9 @@ class ModelTarget:
     """A chat model of LangChain's as the model under test. Each prompt is a conversation of its own.
 
     Args:
-        model: the model.
-        name: what records and reports call it.
-        max_concurrency: how many requests are under way at once.
+        model: The model.
+        name: What records and reports call it.
+        max_concurrency: How many requests are under way at once.
     """
 
     def __init__(self, model: ChatModel, name: str, max_concurrency: int = 8) -> None:
@@ -456,7 +456,7 @@ class ModelTarget:
         """The answers, one a prompt, in their order; an answer without text is empty.
 
         Raises:
-            GateError: naming the first prompt that was not answered, and why.
+            GateError: Naming the first prompt that was not answered, and why.
         """
         questions = [Question(f"prompt {prompt.id}", prompt.text) for prompt in prompts]
         return ask_all(self._model, self._name, questions, self._max_concurrency)
@@ -466,9 +466,9 @@ class CallableTarget:
     """A function as the model under test.
 
     Args:
-        call: takes a prompt's text and returns the answer; None counts as an empty answer.
-        name: what records and reports call it.
-        max_concurrency: how many calls are under way at once, each in a thread of its own; 1 calls one by one.
+        call: Takes a prompt's text and returns the answer; None counts as an empty answer.
+        name: What records and reports call it.
+        max_concurrency: How many calls are under way at once, each in a thread of its own; 1 calls one by one.
 
     >>> CallableTarget(str.upper, "shouting").respond([Prompt("p1", "Which?"), Prompt("p2", "Why?")])
     ['WHICH?', 'WHY?']
@@ -488,7 +488,7 @@ class CallableTarget:
         """The answers, one a prompt, in their order.
 
         Raises:
-            GateError: naming the first prompt whose call raised, or returned what is no text.
+            GateError: Naming the first prompt whose call raised, or returned what is no text.
         """
         if self._max_concurrency == 1:
             return [self._answer(prompt) for prompt in prompts]

@@ -24,8 +24,8 @@ class Event:
 
     Attributes:
         kind: ``started``, ``stage`` (a stage has written), ``resumed``, ``finished``, ``failed`` or ``interrupted``.
-        at: seconds since the epoch.
-        body: a JSON object: of a stage its ``name`` and what it ``wrote``, by key.
+        at: Seconds since the epoch.
+        body: A JSON object: of a stage its ``name`` and what it ``wrote``, by key.
     """
 
     kind: str
@@ -38,16 +38,16 @@ class RunSummary:
     """One line of the gate's history.
 
     Attributes:
-        run_id: names the run; sorts by the time of its beginning.
+        run_id: Names the run; sorts by the time of its beginning.
         status: ``running`` until it ends; ``interrupted`` where it was found to have died.
-        started, ended: seconds since the epoch; ``ended`` is None until it ends.
-        use_case: the configuration's.
-        config_digest, prompts_digest, evidence_digest: hexadecimal; equal digests, equal things. The latter two are
+        started, ended: Seconds since the epoch; ``ended`` is None until it ends.
+        use_case: The configuration's.
+        config_digest, prompts_digest, evidence_digest: Hexadecimal; equal digests, equal things. The latter two are
             empty until the run has got so far.
-        target, judge: names of the model under test and of what judges it.
+        target, judge: Names of the model under test and of what judges it.
         process: ``host:pid`` of who runs it.
         decision, risk: None until it is finished. Likewise the counts of claims.
-        error: why it failed; empty where it did not.
+        error: Why it failed; empty if it did not.
     """
 
     run_id: str
@@ -108,7 +108,7 @@ def encode_body(event: Event) -> str:
     r"""The body of an event as JSON in plain ASCII, so that half of a surrogate pair survives in it too.
 
     Raises:
-        DataError: where it is no JSON object, or the event's time or kind are none.
+        DataError: If it is no JSON object, or the event's time or kind are none.
 
     >>> encode_body(Event("failed", 1.0, {"error": "half: \ud83d"}))
     '{"error":"half: \\ud83d"}'
@@ -130,7 +130,7 @@ def decode_body(text: str) -> dict[str, Any]:
     """The body that ``encode_body`` gave.
 
     Raises:
-        StoreError: where it did not.
+        StoreError: If it did not.
     """
     value = _read("an event", text)
     if not isinstance(value, dict):
@@ -142,7 +142,7 @@ def encode_summary(summary: RunSummary) -> str:
     """A summary as a JSON object in plain ASCII.
 
     Raises:
-        DataError: where one of its numbers is not finite, or a field is no JSON.
+        DataError: If one of its numbers is not finite, or a field is no JSON.
     """
     try:
         return json.dumps(asdict(summary), allow_nan=False, separators=(",", ":"))
@@ -154,7 +154,7 @@ def decode_summary(text: str) -> RunSummary:
     """The summary that ``encode_summary`` gave; fields that only a later version knows are left out.
 
     Raises:
-        StoreError: where it did not.
+        StoreError: If it did not.
     """
     value = _read("a summary", text)
     if (
@@ -262,16 +262,16 @@ def mark_interrupted(
     """Note of every run that is said to be running, and whose process has ended, that it was interrupted.
 
     Args:
-        records: of all runs.
-        limit: how many of the newest runs are looked at.
-        ended: tells of a process whether it has ended; that of another machine has not, as far as is known here.
-        clock: seconds since the epoch.
+        records: Of all runs.
+        limit: How many of the newest runs are looked at.
+        ended: Tells of a process whether it has ended; that of another machine has not, as far as is known here.
+        clock: Seconds since the epoch.
 
     Returns:
         the summaries of these runs, as they are now; each can be resumed.
 
     Raises:
-        StoreError: where the records cannot be read or written.
+        StoreError: If the records cannot be read or written.
     """
     marked = []
     for found in records.runs(limit):

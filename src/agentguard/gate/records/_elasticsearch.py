@@ -78,7 +78,7 @@ def event_entry(run_id: str, event: Event, sequence: int, writing: str) -> dict[
 
 
 def verdicts_of(events: Sequence[Event]) -> dict[str, Any]:
-    """What the stages of a run wrote, where the last of them wrote verdicts; empty where it did not.
+    """What the stages of a run wrote, where the last of them wrote verdicts; empty if it did not.
 
     Stages of one's own may write these keys in shapes of their own, which nobody here can search.
     """
@@ -161,12 +161,12 @@ class ElasticsearchRecords:
     afterwards finds it.
 
     Args:
-        config: cluster, and the beginning of the indices' names.
-        environ: where credentials are; None: the process's environment.
+        config: Cluster, and the beginning of the indices' names.
+        environ: Where credentials are; None: the process's environment.
 
     Raises:
-        StoreError: from every method, where the cluster cannot be reached or refuses.
-        DataError: for an event or a summary that is no JSON, as NaN is none.
+        StoreError: From every method, if the cluster cannot be reached or refuses.
+        DataError: For an event or a summary that is no JSON, as NaN is none.
     """
 
     def __init__(self, config: ElasticsearchConfig, *, environ: Mapping[str, str] | None = None) -> None:

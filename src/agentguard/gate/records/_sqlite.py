@@ -51,11 +51,11 @@ class SqliteRecords:
     What was written is on the disk when the method returns: it survives ``kill -9`` and a failure of power.
 
     Args:
-        path: of the file, which is made with mode 0600, its folder, where it is made, with 0700.
+        path: Of the file, which is made with mode 0600, its folder, where it is made, with 0700.
 
     Raises:
-        StoreError: from every method, where the file cannot be used; nothing of what was to be written is then.
-        DataError: for an event or a summary that is no JSON, as NaN is none.
+        StoreError: From every method, if the file cannot be used; nothing of what was to be written is then.
+        DataError: For an event or a summary that is no JSON, as NaN is none.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

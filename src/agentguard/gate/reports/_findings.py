@@ -57,8 +57,8 @@ class Finding:
     """A claim of a finished run.
 
     Attributes:
-        prompt, response, claim, verdict: as the stages of the run wrote them.
-        passages: what the claim was held against, the best first.
+        prompt, response, claim, verdict: As the stages of the run wrote them.
+        passages: What the claim was held against, the best first.
     """
 
     prompt: Prompt
@@ -69,17 +69,17 @@ class Finding:
 
     @property
     def passage(self) -> Passage | None:
-        """The passage that decided the verdict; None where none did."""
+        """The passage that decided the verdict; None if none did."""
         return next((found for found in self.passages if found.chunk.id == self.verdict.chunk_id), None)
 
     @property
     def quoted(self) -> tuple[int, int] | None:
-        """Where the deciding passage has the verdict's quote, in characters of its chunk; None where it has none."""
+        """Where the deciding passage has the verdict's quote, in characters of its chunk; None if it has none."""
         return None if self.passage is None else place_of(self.verdict.quote, self.passage.chunk.text)
 
     @property
     def heading(self) -> str:
-        """The headings above that quote, or above the deciding passage; empty where there are none."""
+        """The headings above that quote, or above the deciding passage; empty if there are none."""
         if self.passage is None:
             return ""
         return heading_at(self.passage.chunk, self.quoted[0] if self.quoted else 0)
@@ -89,7 +89,7 @@ def findings(state: GateState) -> tuple[Finding, ...]:
     """All claims of a finished run, in their order.
 
     Raises:
-        GateError: where the run has not got so far as to verify claims.
+        GateError: If the run has not got so far as to verify claims.
     """
     prompts = {prompt.id: prompt for prompt in state.prompts}
     responses = {response.prompt_id: response for response in state.responses}
@@ -113,7 +113,7 @@ NAMED = 5
 
 
 class Marked(NamedTuple):
-    """A text in three parts, the one in the middle being what it is about; that one is empty where nothing is."""
+    """A text in three parts, the one in the middle being what it is about; that one is empty if nothing is."""
 
     before: str
     marked: str
@@ -126,7 +126,7 @@ class Marked(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Where the marked part lies, in characters; None where nothing is marked."""
+        """Where the marked part lies, in characters; None if nothing is marked."""
         start = len(self.before)
         return (start, start + len(self.marked)) if self.marked else None
 
@@ -136,11 +136,11 @@ class MarkedPassage:
     """A passage that the claim was held against.
 
     Attributes:
-        chunk: the piece of the document.
-        score: how well it fits, from both searches together; comparable within one claim.
-        decisive: whether the verdict was decided by it.
-        heading: the headings above the quote, or above the chunk where nothing is quoted; empty where there are none.
-        text: the piece, with the quote marked where it is decisive.
+        chunk: The piece of the document.
+        score: How well it fits, from both searches together; comparable within one claim.
+        decisive: Whether the verdict was decided by it.
+        heading: The headings above the quote, or above the chunk where nothing is quoted; empty if there are none.
+        text: The piece, with the quote marked where it is decisive.
     """
 
     chunk: Chunk
@@ -155,11 +155,11 @@ class Explanation:
     """All that bears on one claim of a run.
 
     Attributes:
-        run_id: the run.
-        prompt: what was asked.
-        response: what was answered, with the words marked that make the claim.
-        claim, verdict: what was claimed and what was decided of it.
-        passages: what it was held against, the best first.
+        run_id: The run.
+        prompt: What was asked.
+        response: What was answered, with the words marked that make the claim.
+        claim, verdict: What was claimed and what was decided of it.
+        passages: What it was held against, the best first.
     """
 
     run_id: str
@@ -214,8 +214,8 @@ def explain(run: GateRun, claim_id: str) -> Explanation:
     """Why a claim has its verdict.
 
     Raises:
-        DataError: where the run has no such claim.
-        GateError: where the run has not got so far as to verify claims.
+        DataError: If the run has no such claim.
+        GateError: If the run has not got so far as to verify claims.
     """
     found = {finding.claim.id: finding for finding in findings(run.state)}
     finding = found.get(claim_id)
@@ -259,8 +259,8 @@ class Said:
     """A claim of a run that is on record.
 
     Attributes:
-        run: the run that found it.
-        finding: the claim, with its prompt, its response and its verdict.
+        run: The run that found it.
+        finding: The claim, with its prompt, its response and its verdict.
     """
 
     run: RunSummary
@@ -278,14 +278,14 @@ def claims_said(
     """The claims of a use case's runs that have been judged, those of the newest run first.
 
     Args:
-        records: of all runs; the newest 10,000 are looked at, one after the other.
-        use_case: whose runs.
-        words: all of them stand in the claim or its prompt, in whatever case, or parts of words of it.
-        since: runs that began then or later, in seconds since the epoch.
-        until: runs that began before.
+        records: Of all runs; the newest 10,000 are looked at, one after the other.
+        use_case: Whose runs.
+        words: All of them stand in the claim or its prompt, in whatever case, or parts of words of it.
+        since: Runs that began then or later, in seconds since the epoch.
+        until: Runs that began before.
 
     Raises:
-        GateError, StoreError: where a record cannot be read.
+        GateError, StoreError: If a record cannot be read.
     """
     sought = [word.casefold() for word in words]
     for run in records.runs(MOST_RUNS, use_case=use_case):

@@ -26,7 +26,7 @@ def evaluation(run: GateRun) -> dict[str, Any]:
     ``score`` is the risk, rounded to four digits; the decision was taken on the unrounded one.
 
     Raises:
-        GateError: where the run is not finished.
+        GateError: If the run is not finished.
     """
     score = run.state.score
     return {
@@ -89,7 +89,7 @@ def junit_xml(run: GateRun) -> str:
     """The XML document. Characters that XML does not have are left out.
 
     Raises:
-        GateError: where the run is not finished.
+        GateError: If the run is not finished.
     """
     score, summary = run.state.score, run.summary
     seconds = f"{max(0.0, (summary.ended or summary.started) - summary.started):.3f}"
@@ -190,7 +190,7 @@ def markdown_summary(run: GateRun) -> str:
     """The decision, how many claims there are of each kind, and those that are not supported, with reason and passage.
 
     Raises:
-        GateError: where the run is not finished.
+        GateError: If the run is not finished.
     """
     return "\n".join(_lines(run)) + "\n"
 

@@ -26,8 +26,8 @@ class Link(NamedTuple):
     """A word of the claim, and the word of the passage that says it.
 
     Attributes:
-        word: the number of the claim's token.
-        place: the number of the passage's token.
+        word: The number of the claim's token.
+        place: The number of the passage's token.
         quality: 1 for the same root, less for kin, synonyms and what looks alike.
     """
 
@@ -40,12 +40,12 @@ class Alignment(NamedTuple):
     """A claim beside a passage.
 
     Attributes:
-        claim, passage: both, read.
-        words: the numbers of the claim's tokens that are compared: those that mean something, in their order.
-        links: one for each of them; None where the passage does not say the word.
-        figures: the claim's figures beside the passage's.
-        windows: for each sentence of the claim, the first and last of the passage's sentences that say most of it.
-        focus: the largest share of the claim's words that one sentence of the passage says, in [0, 1].
+        claim, passage: Both, read.
+        words: The numbers of the claim's tokens that are compared: those that mean something, in their order.
+        links: One for each of them; None if the passage does not say the word.
+        figures: The claim's figures beside the passage's.
+        windows: For each sentence of the claim, the first and last of the passage's sentences that say most of it.
+        focus: The largest share of the claim's words that one sentence of the passage says, in [0, 1].
     """
 
     claim: Reading

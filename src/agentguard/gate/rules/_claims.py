@@ -56,8 +56,8 @@ class Block(NamedTuple):
 
     Attributes:
         kind: ``heading``, ``paragraph``, ``item`` of a list, or ``cell`` of a table.
-        plain: its text.
-        label: what makes a cell understandable: the row's first cell and the column's head; empty elsewhere.
+        plain: Its text.
+        label: What makes a cell understandable: the row's first cell and the column's head; empty elsewhere.
     """
 
     kind: Literal["heading", "paragraph", "item", "cell"]
@@ -193,7 +193,7 @@ _TASTE = re.compile(
 
 
 def stated(sentence: str) -> int | None:
-    """Where the statement of a sentence begins, past what only introduces it; None where it states no fact.
+    """Where the statement of a sentence begins, past what only introduces it; None if it states no fact.
 
     A hedge ("I think", "probably") makes a sentence an opinion, unless it has a figure in it: who thinks that a refund
     takes 90 days has said 90 days.
@@ -248,7 +248,7 @@ def split(response: Response) -> list[Claim]:
     """The claims of an answer, in its order: all of them, since one that is left out would never be verified.
 
     Raises:
-        GateError: where the answer is too long, or makes more than ``MAX_CLAIMS``.
+        GateError: If the answer is too long, or makes more than ``MAX_CLAIMS``.
 
     >>> text = "Sure! The return policy allows returns within 30 days, and shipping is free for orders over $50."
     >>> for claim in split(Response("p1", text)):

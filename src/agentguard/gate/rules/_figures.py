@@ -39,9 +39,9 @@ class Figure(NamedTuple):
 
     Attributes:
         kind: ``number`` or ``date``.
-        start, end: where the claim says it.
-        places: the numbers of the passage's tokens that say it; empty where none does.
-        rival: the characters of another figure of the same kind that the passage says in its place. Beside places: the
+        start, end: Where the claim says it.
+        places: The numbers of the passage's tokens that say it; empty if none does.
+        rival: The characters of another figure of the same kind that the passage says in its place. Beside places: the
             passage says the figure, but elsewhere, and the other where it speaks of what the claim does.
         limits: ``upper`` and ``lower`` where claim and passage set opposite limits by it, else nothing.
     """

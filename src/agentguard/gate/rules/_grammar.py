@@ -79,7 +79,7 @@ def is_finite(words: Sequence[str], place: int) -> bool:
 
 
 def clause(text: str) -> Clause | None:
-    """The subject and the place of the verb of a text that is a main clause; None where it does not look like one.
+    """The subject and the place of the verb of a text that is a main clause; None if it does not look like one.
 
     >>> clause("shipping is free for orders over $50")
     Clause(subject=('shipping',), subject_end=8, verb=9)

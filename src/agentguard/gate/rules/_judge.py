@@ -25,14 +25,14 @@ class RuleJudge:
     measured in ``docs/measurements.md``.
 
     Args:
-        evidence: the index that prompts are written from; verifying needs none.
-        supported_from: the support in [0, 1] from which on a claim is supported.
-        weak_from: the support from which on a claim is weakly supported; below, it is unsupported.
-        coverage: the share of a claim's words that its passage must say for it to be supported.
-        weak_coverage: the share below which it is unsupported.
+        evidence: The index that prompts are written from; verifying needs none.
+        supported_from: The support in [0, 1] from which on a claim is supported.
+        weak_from: The support from which on a claim is weakly supported; below, it is unsupported.
+        coverage: The share of a claim's words that its passage must say for it to be supported.
+        weak_coverage: The share below which it is unsupported.
 
     Raises:
-        ConfigurationError: thresholds outside of [0, 1], or the weak ones above the others.
+        ConfigurationError: Thresholds outside of [0, 1], or the weak ones above the others.
 
     >>> judge = RuleJudge()
     >>> [claim.text for claim in judge.extract_claims([Response("p1", "Yes. Returns are free.")])[0]]
@@ -65,7 +65,7 @@ class RuleJudge:
         """Questions on what the indexed documents say; ``number`` of them, spread over the categories.
 
         Raises:
-            GateError: where there are no documents, or too few for so many different questions.
+            GateError: If there are no documents, or too few for so many different questions.
         """
         return write(self._evidence, use_case, categories, number)
 
@@ -73,7 +73,7 @@ class RuleJudge:
         """The atomic claims of each response, in the order of the text.
 
         Raises:
-            GateError: for a response that is too long, or claims too much, to be verified whole.
+            GateError: For a response that is too long, or claims too much, to be verified whole.
         """
         return [split(response) for response in responses]
 

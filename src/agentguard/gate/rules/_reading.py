@@ -43,11 +43,11 @@ class Token(NamedTuple):
     """A word.
 
     Attributes:
-        start, end: where it stands.
-        root, family: what it is compared by.
+        start, end: Where it stands.
+        root, family: What it is compared by.
         kind: ``content``, ``name`` (capitalised where no sentence begins), ``figure`` (a number, in digits or words),
             or ``light``: a function word.
-        sentence: the number of its sentence.
+        sentence: The number of its sentence.
     """
 
     start: int
@@ -62,16 +62,16 @@ class Reading:
     """One text, read.
 
     Args:
-        text: the text.
-        context: what is said of all of it elsewhere: its document's title, the headings above it.
+        text: The text.
+        context: What is said of all of it elsewhere: its document's title, the headings above it.
 
     Attributes:
-        text: what was read of it.
-        sentences: where they stand.
-        tokens: all words, in their order.
-        places: the numbers of the tokens with a root.
-        families: the numbers of the tokens of a family.
-        negated: the numbers of the tokens that negate.
+        text: What was read of it.
+        sentences: Where they stand.
+        tokens: All words, in their order.
+        places: The numbers of the tokens with a root.
+        families: The numbers of the tokens of a family.
+        negated: The numbers of the tokens that negate.
     """
 
     def __init__(self, text: str, context: str = "") -> None:

@@ -28,17 +28,17 @@ class Traits(NamedTuple):
     """Counts and shares.
 
     Attributes:
-        names: names that the passage does not say.
-        missing: figures that it does not say, with none in their place.
-        rivals: figures in whose place it says another.
-        limits: figures that bound the other side in the passage.
-        negations: negations of the claim that the passage does not make, and the reverse.
-        opposites: words whose opposite the passage says in their place.
-        paraphrased: of the words that the passage does not say literally, the share it says in other words.
-        outside: of the words that it says, the share it says outside of the sentences that say most of the rest.
-        spliced: the share of neighbours that the passage says far apart, times the share it says side by side: near
+        names: Names that the passage does not say.
+        missing: Figures that it does not say, with none in their place.
+        rivals: Figures in whose place it says another.
+        limits: Figures that bound the other side in the passage.
+        negations: Negations of the claim that the passage does not make, and the reverse.
+        opposites: Words whose opposite the passage says in their place.
+        paraphrased: Of the words that the passage does not say literally, the share it says in other words.
+        outside: Of the words that it says, the share it says outside of the sentences that say most of the rest.
+        spliced: The share of neighbours that the passage says far apart, times the share it says side by side: near
             zero for what is told in own words, high for what is pieced together.
-        close: of the pairs of neighbours, the share that the passage says close by.
+        close: Of the pairs of neighbours, the share that the passage says close by.
     """
 
     names: float
@@ -210,11 +210,11 @@ class Thresholds(NamedTuple):
     """Where the labels part.
 
     Attributes:
-        supported: the support from which on a claim is supported.
-        weak: the support from which on it is weakly supported; below, it is unsupported.
-        coverage: the share of the claim's words that a passage must say for it to be supported.
-        weak_coverage: the share below which it is unsupported.
-        focus: the share of a short claim's words that one sentence of the passage must say for it to be supported.
+        supported: The support from which on a claim is supported.
+        weak: The support from which on it is weakly supported; below, it is unsupported.
+        coverage: The share of the claim's words that a passage must say for it to be supported.
+        weak_coverage: The share below which it is unsupported.
+        focus: The share of a short claim's words that one sentence of the passage must say for it to be supported.
     """
 
     supported: float = 0.5
@@ -228,10 +228,10 @@ class Weighed(NamedTuple):
     """A claim beside the passage that says most of it.
 
     Attributes:
-        passage: the passage; None where there is none.
-        alignment: the claim beside it.
-        traits: what speaks for and against.
-        support: how far it is supported, in [0, 1].
+        passage: The passage; None if there is none.
+        alignment: The claim beside it.
+        traits: What speaks for and against.
+        support: How far it is supported, in [0, 1].
     """
 
     passage: Passage | None
@@ -389,7 +389,7 @@ def _is_small_count(said: str) -> bool:
 
 
 def _instead(alignment: Alignment, number: int) -> str:
-    """What the passage has between the words that say the claim's words before and after one; empty where nothing."""
+    """What the passage has between the words that say the claim's words before and after one; empty if nothing."""
     passage = alignment.passage
     before, after = between(alignment.links, number)
     if before is None or after is None or not 1 < after - before <= 6:
