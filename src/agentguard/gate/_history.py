@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate._run import GateState
+from agentguard.gate._run import GateRun, GateState
 from agentguard.gate._types import ClaimVerdict, Label
 from agentguard.gate.records._base import RunSummary
 
@@ -339,21 +339,8 @@ def _differences(before: RunSummary, after: RunSummary) -> tuple[str, ...]:
 # --- Comparison of two runs ---
 
 WEIGHTS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
-SIGNIFICANT: Final = 0.05
 
 Lower = Literal["a", "b"]
-
-
-class Run(Protocol):
-    """A finished run, with all that its stages wrote, as ``read_run`` gives it."""
-
-    @property
-    def state(self) -> GateState:
-        """What was written."""
-
-    @property
-    def summary(self) -> RunSummary:
-        """Its line in the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +403,7 @@ class Comparison:
     explanation: str
 
 
-def compare(run_a: Run, run_b: Run, *, allow_different_prompts: bool = False) -> Comparison:
+def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = False) -> Comparison:
     """Two runs on the same prompts, prompt by prompt.
 
     Prompts count equally, however many claims an answer makes. The p-value is that of an exact permutation test in
@@ -457,7 +444,7 @@ def compare(run_a: Run, run_b: Run, *, allow_different_prompts: bool = False) ->
     difference = math.fsum(differences) / len(differences) if differences else None
     p_value = sign_flip_p(differences) if differences else None
     lower: Lower | None = None
-    if difference and p_value is not None and p_value <= SIGNIFICANT:
+    if difference and p_value is not None and p_value <= ALPHA:
         lower = "a" if difference > 0 else "b"
     notes = _notes(a, b, same_prompts, len(prompts))
     words = _in_words(a, b, len(differences), difference, p_value, lower) + "".join(f"; {note}" for note in notes)

@@ -149,7 +149,7 @@ def test_what_is_exchanged_for_a_link_after_it_was_listed_is_not_read(tmp_path, 
 
 @pytest.mark.parametrize("place", ["a.md", "."])
 def test_the_same_where_folders_cannot_be_opened(tmp_path, place, monkeypatch):
-    monkeypatch.setattr(local, "_BY_FOLDERS", False)
+    monkeypatch.setattr(local, "BY_FOLDERS", False)
     write(tmp_path, root__docs__b_md="B")
     assert [item.read().data for item in found(tmp_path / "root", "docs")] == [b"B"]
     (tmp_path / "root/docs/b.md").unlink()
@@ -176,27 +176,27 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path):
 def test_a_fifo_put_in_the_place_of_a_file_keeps_nobody_waiting(tmp_path):
     os.mkfifo(tmp_path / "a.md")
     with pytest.raises(DataError, match="no regular file"):
-        local.read_beneath(tmp_path, ("a.md",), 100)
+        local.read_safely(tmp_path, ("a.md",), 100)
 
 
 @pytest.mark.parametrize("parts", [(), ("..", "a.md"), ("x/../a.md",), ("",)])
 def test_only_names_lead_below_a_folder(tmp_path, parts):
     (tmp_path / "a.md").write_text("A")
     with pytest.raises(DataError):
-        local.read_beneath(tmp_path, parts, 100)
+        local.read_safely(tmp_path, parts, 100)
 
 
 def test_a_file_is_read_up_to_the_limit(tmp_path):
     (tmp_path / "a.md").write_bytes(b"x" * 100)
-    assert local.read_beneath(tmp_path, ("a.md",), 100) == b"x" * 100
+    assert local.read_safely(tmp_path, ("a.md",), 100) == b"x" * 100
     with pytest.raises(DataError, match="has 100 bytes, and at most 99 are read"):
-        local.read_beneath(tmp_path, ("a.md",), 99)
+        local.read_safely(tmp_path, ("a.md",), 99)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system has no /proc")
 def test_a_file_that_does_not_tell_its_size_is_limited_too():
     with pytest.raises(DataError, match="more than the 10 bytes"):
-        local.read_beneath(Path("/proc").resolve(), (str(os.getpid()), "status"), 10)
+        local.read_safely(Path("/proc").resolve(), (str(os.getpid()), "status"), 10)
 
 
 def test_a_path_that_is_not_there_makes_the_source_incomplete(tmp_path):

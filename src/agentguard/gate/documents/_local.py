@@ -14,10 +14,10 @@ from agentguard.gate._config import LocalSource
 from agentguard.gate.documents._text import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of
 
 #: Folders are opened one inside the other, and no link is followed on the way: what was checked is what is read.
-_BY_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
+BY_FOLDERS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
 
 
-def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
+def read_safely(root: Path, parts: Sequence[str], limit: int) -> bytes:
     """The bytes of a regular file below a folder; no part of the way may be a link.
 
     Args:
@@ -26,11 +26,11 @@ def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
         limit: The most bytes that are read.
 
     Raises:
-        DataError: If it is no regular file, is longer, or where a link was found on the way.
+        DataError: If it is no regular file, is longer, or if a link was found on the way.
         OSError: If the system refuses.
     """
     # Without O_NONBLOCK, opening a FIFO would wait for somebody who writes to it.
-    descriptor = _open(root, parts, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = _safe_open(root, parts, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -43,11 +43,11 @@ def read_beneath(root: Path, parts: Sequence[str], limit: int) -> bytes:
     return data
 
 
-def _open(root: Path, parts: Sequence[str], flags: int) -> int:
+def _safe_open(root: Path, parts: Sequence[str], flags: int) -> int:
     if not parts or any(part in ("", ".", "..") or "/" in part or os.sep in part for part in parts):
         raise DataError("is no path below its folder")
-    if not _BY_FOLDERS:
-        return _open_checked(root, parts, flags)
+    if not BY_FOLDERS:
+        return _safe_open_by_path(root, parts, flags)
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in parts[:-1]:
@@ -59,7 +59,7 @@ def _open(root: Path, parts: Sequence[str], flags: int) -> int:
         os.close(folder)
 
 
-def _open_checked(root: Path, parts: Sequence[str], flags: int) -> int:
+def _safe_open_by_path(root: Path, parts: Sequence[str], flags: int) -> int:
     """Where folders cannot be opened: the file that was opened must be the one that lies at the path itself."""
     path = root.joinpath(*parts)
     descriptor = os.open(path, flags)
@@ -169,7 +169,7 @@ def _read(root: Path, parts: tuple[str, ...]) -> Raw:
         # Looked at before it is opened too: opening a device can set it off.
         if not stat.S_ISREG(root.joinpath(*parts).lstat().st_mode):
             raise DataError("is no regular file")
-        return Raw(read_beneath(root, parts, MAX_BYTES))
+        return Raw(read_safely(root, parts, MAX_BYTES))
     except OSError as error:
         raise DataError(_reason(error)) from None
 

@@ -5,10 +5,10 @@ from agentguard.gate.reports._findings import (
     Finding,
     Marked,
     MarkedPassage,
-    Said,
-    claims_said,
+    RecordedClaim,
     explain,
     findings,
+    recorded_claims,
 )
 from agentguard.gate.reports._formats import evaluation, junit_xml, markdown_summary, summary_as_dict
 
@@ -17,12 +17,12 @@ __all__ = [
     "Finding",
     "Marked",
     "MarkedPassage",
-    "Said",
-    "claims_said",
+    "RecordedClaim",
     "evaluation",
     "explain",
     "findings",
     "junit_xml",
     "markdown_summary",
+    "recorded_claims",
     "summary_as_dict",
 ]

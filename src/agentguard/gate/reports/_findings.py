@@ -255,7 +255,7 @@ MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RecordedClaim:
     """A claim of a run that is on record.
 
     Attributes:
@@ -267,14 +267,14 @@ class Said:
     finding: Finding
 
 
-def claims_said(
+def recorded_claims(
     records: RunRecords,
     use_case: str,
     *,
     words: Sequence[str] = (),
     since: float | None = None,
     until: float | None = None,
-) -> Iterator[Said]:
+) -> Iterator[RecordedClaim]:
     """The claims of a use case's runs that have been judged, those of the newest run first.
 
     Args:
@@ -295,4 +295,4 @@ def claims_said(
         for finding in findings(state) if "verdicts" in state.written else ():
             text = f"{finding.claim.text} {finding.prompt.text}".casefold()
             if all(word in text for word in sought):
-                yield Said(run, finding)
+                yield RecordedClaim(run, finding)
