@@ -1,19 +1,19 @@
-"""The statistics of risks: intervals of proportions, and exact tests by permutation."""
+"""The history of runs: where the risk goes, whether it got worse, and two models on one set of prompts."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from statistics import NormalDist
 from typing import Final, Literal
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate._run import GateRun, GateState
-from agentguard.gate._types import ClaimVerdict, Label
+from agentguard.gate._run import LABEL_RISKS, GateRun, GateState
+from agentguard.gate._types import Label
 from agentguard.gate.records._base import RunSummary
 
 _MOST_EXACT: Final = 40  # runs, for which all orders are counted
@@ -66,7 +66,7 @@ def mann_kendall_p(values: Sequence[float]) -> float:
     """
     n = len(values)
     pairs = n * (n - 1) // 2
-    s = sum((b > a) - (b < a) for i, a in enumerate(values) for b in values[i + 1 :])
+    s = _kendall_s(values)
     if s == 0:
         return 1.0
     ties = [count for count in Counter(values).values() if count > 1]
@@ -79,6 +79,11 @@ def mann_kendall_p(values: Sequence[float]) -> float:
         return min(1.0, 2 * sum(orders[: fewest + 1]) / math.factorial(n))
     variance = (n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties)) / 18
     return 2 * NormalDist().cdf(-(abs(s) - 1) / math.sqrt(variance))
+
+
+def _kendall_s(values: Sequence[float]) -> int:
+    """Of all pairs of values, how many rise less how many fall."""
+    return sum((b > a) - (b < a) for i, a in enumerate(values) for b in values[i + 1 :])
 
 
 def sign_flip_p(differences: Sequence[float]) -> float:
@@ -191,7 +196,7 @@ class Regression:
 
 
 def trend(summaries: Iterable[RunSummary]) -> Trend:
-    """The risk of runs over time. Only finished runs with claims count.
+    """Follow the risk of runs over time. Only finished runs with claims count.
 
     The limits are those of a p' chart: the risk of all claims ± 3 standard errors for the run's number of claims, wider
     by as much as the runs vary more than their claims explain (Laney, "Improved control charts for attributes", Quality
@@ -203,30 +208,27 @@ def trend(summaries: Iterable[RunSummary]) -> Trend:
 
     >>> runs = [RunSummary(f"r{n}", "finished", n, "help desk", "", "m", "rules", "", risk=n / 20, total_claims=40,
     ...                    decision="warn") for n in range(6)]
-    >>> found = trend(runs)
-    >>> found.direction, round(found.slope, 3), round(found.p_value, 4)
+    >>> result = trend(runs)
+    >>> result.direction, round(result.slope, 3), round(result.p_value, 4)
     ('rising', 0.05, 0.0028)
     """
     runs = sorted(filter(_is_counted, summaries), key=lambda run: (run.started, run.run_id))
-    risks = [_risk(run) for run in runs]
+    risks = [run.risk or 0.0 for run in runs]
     claims = [run.total_claims or 0 for run in runs]
     mean = math.fsum(risk * n for risk, n in zip(risks, claims, strict=True)) / sum(claims) if runs else None
     slope = None
     if len(runs) > 1:
-        slope = statistics.median(
-            (risks[j] - risks[i]) / (j - i) for i in range(len(risks)) for j in range(i + 1, len(risks))
-        )
+        slope = statistics.median((risks[j] - risks[i]) / (j - i) for i, j in combinations(range(len(risks)), 2))
     p_value = mann_kendall_p(risks) if len(runs) >= FEWEST_FOR_DIRECTION else None
     direction: Direction = "unknown"
     if p_value is not None:
-        rise = sum((b > a) - (b < a) for i, a in enumerate(risks) for b in risks[i + 1 :])
-        direction = "steady" if p_value > ALPHA else "rising" if rise > 0 else "falling"
+        direction = "steady" if p_value > ALPHA else "rising" if _kendall_s(risks) > 0 else "falling"
     points = _points(runs, risks, claims, mean)
     return Trend(points, mean, slope, p_value, direction, _trend_in_words(points, slope, p_value, direction))
 
 
 def regression(summary: RunSummary, history: Iterable[RunSummary], *, confidence: float = 0.95) -> Regression:
-    """A run's risk beside that of the last run of its use case that was deployed before it.
+    """Compare a run's risk with that of the last run of its use case that was deployed before it.
 
     The interval is Newcombe's hybrid score interval for the difference of two independent proportions, from the Wilson
     intervals of both ("Interval estimation for the difference between independent proportions: comparison of eleven
@@ -260,40 +262,27 @@ def regression(summary: RunSummary, history: Iterable[RunSummary], *, confidence
         words = f"run {summary.run_id} {why}; there is nothing to compare"
         return Regression(summary.run_id, None, None, None, None, confidence, False, (), words)
     last = max(deployed, key=lambda run: (run.started, run.run_id))
-    after, before = _risk(summary), _risk(last)
+    after, before = summary.risk, last.risk or 0.0
     low, high = difference_interval(after, summary.total_claims or 0, before, last.total_claims or 0, confidence)
     notes = _differences(last, summary)
-    is_worse = low > 0
-    said = (
-        "worse than chance explains"
-        if is_worse
-        else "better than chance explains"
-        if high < 0
-        else "no more apart than chance explains"
-    )
-    words = (
-        f"risk {after:.3f} against {before:.3f} of run {last.run_id}, which was deployed: {after - before:+.3f} "
-        f"({confidence:.0%} interval {low:+.3f} to {high:+.3f}), {said}" + "".join(f"; {note}" for note in notes)
-    )
-    return Regression(summary.run_id, last.run_id, after - before, low, high, confidence, is_worse, notes, words)
+    outcome = "worse" if low > 0 else "better" if high < 0 else "no more apart"
+    compared = f"risk {after:.3f} against {before:.3f} of run {last.run_id}, which was deployed: {after - before:+.3f}"
+    interval = f"({confidence:.0%} interval {low:+.3f} to {high:+.3f}), {outcome} than chance explains"
+    words = "; ".join((f"{compared} {interval}", *notes))
+    return Regression(summary.run_id, last.run_id, after - before, low, high, confidence, low > 0, notes, words)
 
 
 def _is_counted(run: RunSummary) -> bool:
     return run.status == "finished" and run.risk is not None and bool(run.total_claims)
 
 
-def _risk(run: RunSummary) -> float:
-    return run.risk or 0.0
-
-
 def _points(
     runs: Sequence[RunSummary], risks: Sequence[float], claims: Sequence[int], mean: float | None
 ) -> tuple[TrendPoint, ...]:
-    errors = [0.0 if mean is None else math.sqrt(mean * (1 - mean) / n) for n in claims]
+    """The runs with their control limits: see ``trend``."""
     if mean is None or len(runs) < FEWEST_FOR_LIMITS:
-        return tuple(
-            TrendPoint(run.run_id, run.started, risk, None, None, False) for run, risk in zip(runs, risks, strict=True)
-        )
+        return tuple(TrendPoint(run.run_id, run.started, run.risk or 0.0, None, None, False) for run in runs)
+    errors = [math.sqrt(mean * (1 - mean) / n) for n in claims]
     scores = [(risk - mean) / error if error else 0.0 for risk, error in zip(risks, errors, strict=True)]
     # 1.128 is the mean range of two draws from a standard normal distribution.
     wider = max(1.0, statistics.fmean(abs(b - a) for a, b in pairwise(scores)) / 1.128)
@@ -325,20 +314,18 @@ def _trend_in_words(
 
 def _differences(before: RunSummary, after: RunSummary) -> tuple[str, ...]:
     """What else differs, in words; digests that nobody has say nothing."""
-    said = {
+    notes = {
         "config_digest": "the configuration differs",
         "prompts_digest": "the prompts differ",
         "evidence_digest": "the documents differ",
         "target": f"the model differs ({before.target}, now {after.target})",
         "judge": f"the judge differs ({before.judge}, now {after.judge})",
     }
-    pairs = {name: (getattr(before, name), getattr(after, name)) for name in said}
-    return tuple(said[name] for name, (old, new) in pairs.items() if old and new and old != new)
+    pairs = {name: (getattr(before, name), getattr(after, name)) for name in notes}
+    return tuple(notes[name] for name, (old, new) in pairs.items() if old and new and old != new)
 
 
 # --- Comparison of two runs ---
-
-WEIGHTS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
 
 Lower = Literal["a", "b"]
 
@@ -404,10 +391,10 @@ class Comparison:
 
 
 def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = False) -> Comparison:
-    """Two runs on the same prompts, prompt by prompt.
+    """Compare two runs on the same prompts, prompt by prompt.
 
     Prompts count equally, however many claims an answer makes. The p-value is that of an exact permutation test in
-    which the two answers to each prompt may change places (``proportions.sign_flip_p``).
+    which the two answers to each prompt may change places (``sign_flip_p``).
 
     Args:
         run_a: A finished run, as ``read_run`` gives it.
@@ -428,18 +415,18 @@ def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = F
             "(evaluation.prompts), or allow different prompts to compare those that both have"
         )
     labels_a, labels_b = _labels(run_a.state), _labels(run_b.state)
+    ids_a, ids_b = _prompt_ids(run_a.state), _prompt_ids(run_b.state)
     prompts, changes = [], []
-    for key, (id_a, text) in _prompts(run_a.state).items():
-        if key not in (others := _prompts(run_b.state)):
+    for key, id_a in ids_a.items():
+        if key not in ids_b:
             continue
-        of_a, of_b = labels_a[id_a], labels_b[others[key][0]]
-        prompts.append(PromptRisk(id_a, text, _mean_risk(of_a), _mean_risk(of_b)))
-        said_b = {_folded(claim): label for claim, label in of_b}
-        changes += [
-            LabelChange(id_a, claim, label, said_b[_folded(claim)])
-            for claim, label in of_a
-            if said_b.get(_folded(claim), label) != label
-        ]
+        of_a, of_b = labels_a[id_a], labels_b[ids_b[key]]
+        prompts.append(PromptRisk(id_a, key[0], _mean_risk(of_a), _mean_risk(of_b)))
+        folded_b = {_folded(claim): label for claim, label in of_b}
+        for claim, label in of_a:
+            label_b = folded_b.get(_folded(claim), label)
+            if label_b != label:
+                changes.append(LabelChange(id_a, claim, label, label_b))
     differences = [p.risk_b - p.risk_a for p in prompts if p.risk_a is not None and p.risk_b is not None]
     difference = math.fsum(differences) / len(differences) if differences else None
     p_value = sign_flip_p(differences) if differences else None
@@ -451,27 +438,27 @@ def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = F
     return Comparison(a, b, tuple(prompts), len(differences), difference, p_value, lower, tuple(changes), notes, words)
 
 
-def _prompts(state: GateState) -> dict[tuple[str, int], tuple[str, str]]:
-    """Id and text of each prompt, by its text and how often it came before."""
-    seen: dict[str, int] = defaultdict(int)
-    found = {}
+def _prompt_ids(state: GateState) -> dict[tuple[str, int], str]:
+    """The id of each prompt, by its text and how often that came before."""
+    seen: Counter[str] = Counter()
+    ids = {}
     for prompt in state.prompts:
-        found[prompt.text, seen[prompt.text]] = (prompt.id, prompt.text)
+        ids[prompt.text, seen[prompt.text]] = prompt.id
         seen[prompt.text] += 1
-    return found
+    return ids
 
 
 def _labels(state: GateState) -> defaultdict[str, list[tuple[str, Label]]]:
     """Claims and their labels, by prompt."""
-    verdicts: dict[str, ClaimVerdict] = {verdict.claim_id: verdict for verdict in state.verdicts}
-    found: defaultdict[str, list[tuple[str, Label]]] = defaultdict(list)
+    verdicts = {verdict.claim_id: verdict.label for verdict in state.verdicts}
+    labels: defaultdict[str, list[tuple[str, Label]]] = defaultdict(list)
     for claim in state.claims:
-        found[claim.prompt_id].append((claim.text, verdicts[claim.id].label))
-    return found
+        labels[claim.prompt_id].append((claim.text, verdicts[claim.id]))
+    return labels
 
 
 def _mean_risk(labels: list[tuple[str, Label]]) -> float | None:
-    return math.fsum(WEIGHTS[label] for _, label in labels) / len(labels) if labels else None
+    return math.fsum(LABEL_RISKS[label] for _, label in labels) / len(labels) if labels else None
 
 
 def _folded(claim: str) -> str:
@@ -479,14 +466,14 @@ def _folded(claim: str) -> str:
 
 
 def _notes(a: RunSummary, b: RunSummary, same_prompts: bool, common: int) -> tuple[str, ...]:
-    said = []
+    notes = []
     if not same_prompts:
-        said.append(f"the prompts differ, and {common} of them are common to both")
+        notes.append(f"the prompts differ, and {common} of them are common to both")
     if a.evidence_digest != b.evidence_digest:
-        said.append("the documents differ")
+        notes.append("the documents differ")
     if a.judge != b.judge:
-        said.append(f"the judges differ ({a.judge}, {b.judge})")
-    return tuple(said)
+        notes.append(f"the judges differ ({a.judge}, {b.judge})")
+    return tuple(notes)
 
 
 def _in_words(

@@ -27,6 +27,7 @@ from agentguard.gate._types import (
     Decision,
     Evidence,
     Judge,
+    Label,
     Passage,
     Prompt,
     Response,
@@ -39,16 +40,15 @@ from agentguard.gate.evidence import open_evidence
 from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, embedder_name, reciprocal_rank
 from agentguard.gate.records import open_records
 from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_ended, this_process
-from agentguard.gate.rules._judge import RuleJudge
 
 # --- Score ---
 
-#: How much a claim that is only partly confirmed counts: as half a hallucination.
-WEAKLY_SUPPORTED_WEIGHT: Final = 0.5
+#: What a claim adds to the risk: one that is only partly confirmed counts as half a hallucination.
+LABEL_RISKS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
 
 
 def score_verdicts(verdicts: Sequence[ClaimVerdict], tolerance: RiskTolerance) -> Score:
-    """The risk of what was claimed: (unsupported + weakly supported / 2) / claims.
+    """Compute the risk, (unsupported + weakly supported / 2) / claims, and decide on it.
 
     The decision is taken on the unrounded risk. Without a claim nothing is known, so nothing is deployed: ``warn``.
     What is neither ``supported`` nor ``weakly_supported`` counts as unsupported.
@@ -69,7 +69,7 @@ def score_verdicts(verdicts: Sequence[ClaimVerdict], tolerance: RiskTolerance) -
     unsupported = total - supported - weakly
     if total == 0:
         return Score(0.0, "warn", 0, 0, 0, 0, "no claim was found in any response, so nothing is known of the risk")
-    risk = (unsupported + WEAKLY_SUPPORTED_WEIGHT * weakly) / total
+    risk = (unsupported + LABEL_RISKS["weakly_supported"] * weakly) / total
     decision, reason = _decide(risk, tolerance)
     return Score(risk, decision, total, supported, weakly, unsupported, reason)
 
@@ -154,7 +154,8 @@ class GateState:
             GateError: If nothing is.
         """
         if key not in self._values:
-            raise GateError(f"{key!r} is read before a stage has written it; the state has {_names(self.written)}")
+            known = ", ".join(self.written) or "nothing yet"
+            raise GateError(f"{key!r} is read before a stage has written it; the state has {known}")
         value = self._values[key]
         return value if key in _KEYS else json.loads(value)
 
@@ -199,8 +200,8 @@ class GateState:
                     else:
                         value = _KEYS[key].validate_json(text)
                 except (ValidationError, ValueError) as error:
-                    said = _first(error) if isinstance(error, ValidationError) else str(error)
-                    raise GateError(f"the record of {key!r} cannot be read back: {said}") from None
+                    fault = _first(error) if isinstance(error, ValidationError) else str(error)
+                    raise GateError(f"the record of {key!r} cannot be read back: {fault}") from None
             self.write(key, value)
 
 
@@ -208,10 +209,6 @@ _KEYS: Final[dict[str, TypeAdapter[Any]]] = {
     name: key.adapter for name, key in vars(GateState).items() if isinstance(key, _Key)
 }
 _CITATIONS: Final = TypeAdapter(Citations)
-
-
-def _names(keys: tuple[str, ...]) -> str:
-    return ", ".join(keys) or "nothing yet"
 
 
 def _first(error: ValidationError) -> str:
@@ -256,7 +253,7 @@ class GateRun:
 
 
 def read_run(run_id: str, records: RunRecords) -> GateRun:
-    """A run as the records have it, finished or not.
+    """Read a run from the records, finished or not.
 
     Raises:
         GateError: If there is no such run, or its record cannot be read back.
@@ -279,7 +276,7 @@ def read_run(run_id: str, records: RunRecords) -> GateRun:
 
 
 class Services(NamedTuple):
-    """All that a stage may ask.
+    """What a stage works with.
 
     Attributes:
         target: The model under test.
@@ -374,6 +371,8 @@ def _target(
 
 def _judge(config: GateConfig, evidence: EvidenceIndex) -> Judge:
     if config.judge is None:
+        from agentguard.gate.rules._judge import RuleJudge
+
         return RuleJudge(evidence)
     from agentguard.gate.models._judge import ModelJudge
     from agentguard.gate.models._opening import open_chat_model
@@ -432,7 +431,7 @@ def retrieve_evidence(state: GateState, services: Services) -> None:
     """Writes ``evidence``: for each claim what keyword and vector search find, fused by rank."""
     wished = state.config.evaluation
     searched = wished.passages * SEARCHED
-    found = []
+    evidence = []
     chunks: dict[Chunk, Chunk] = {}  # each of them is held once, however many claims it is found for
     with ThreadPoolExecutor(wished.max_concurrency) as pool:
         for start in range(0, len(state.claims), EMBEDDED):
@@ -442,8 +441,8 @@ def retrieve_evidence(state: GateState, services: Services) -> None:
                 searches = [services.evidence.keyword(claim.text, searched), services.evidence.vector(vector, searched)]
                 best = reciprocal_rank(searches)[: wished.passages]
                 passages = (Passage(chunks.setdefault(passage.chunk, passage.chunk), passage.score) for passage in best)
-                found.append(Evidence(claim.id, tuple(passages)))
-    state.evidence = tuple(found)
+                evidence.append(Evidence(claim.id, tuple(passages)))
+    state.evidence = tuple(evidence)
 
 
 def verify_claims(state: GateState, services: Services) -> None:
@@ -491,7 +490,7 @@ class Recorder:
 
     @classmethod
     def started(cls, config: GateConfig, services: Services) -> Recorder:
-        """Of a new run."""
+        """Begin a new run, and record that it was begun."""
         now = time.time()
         summary = RunSummary(
             run_id=_new_id(now),
@@ -511,7 +510,7 @@ class Recorder:
 
     @classmethod
     def resumed(cls, config: GateConfig, services: Services, run_id: str) -> Recorder:
-        """Of a run that was begun before.
+        """Take up a run that was begun before.
 
         Raises:
             GateError: If there is none, it has finished, is under way, or began with other things.
@@ -541,7 +540,7 @@ class Recorder:
         return recorder
 
     def stage(self, name: str, wrote: Sequence[str]) -> None:
-        """Notes what a stage wrote."""
+        """Record what a stage wrote."""
         self._append("stage", {"name": name, "wrote": {key: self.state.to_json(key) for key in wrote}})
         if "prompts" in wrote:
             self._save(prompts_digest=_digest_of(self.state.prompts))
@@ -549,7 +548,7 @@ class Recorder:
             self._save(evidence_digest=self._services.evidence.digest())
 
     def finished(self) -> GateRun:
-        """Notes the score; returns the run."""
+        """Record the score, and return the run."""
         score = self.state.score
         self._append("finished", {"score": self.state.to_json("score")})
         self._save(
@@ -565,7 +564,7 @@ class Recorder:
         return self.run
 
     def ended(self, kind: Any, error: str) -> None:
-        """Notes an end before the end; where even this fails, the reason for the end must still be told."""
+        """Record that the run failed or was interrupted; if that fails too, both reasons are told."""
         try:
             self._append(kind, {"error": error})
             self._save(status=kind, ended=time.time(), error=error)
@@ -603,7 +602,7 @@ def _new_id(now: float) -> str:
 
 
 def _version() -> str:
-    """Of agentguard, whose requests to a judge differ from version to version; empty if it is not installed."""
+    """The version of agentguard, which decides what a judge is asked; empty if it is not installed."""
     try:
         return version("agentguard")
     except PackageNotFoundError:
@@ -657,8 +656,8 @@ def evaluate(
         return recorder.finished()
     except Exception as error:
         # What a foreign exception says may quote documents and answers: its class tells enough, and it is chained.
-        said = str(error) if isinstance(error, AgentGuardError) else f"{type(error).__name__} was raised"
-        failure = GateError(said, stage_name, recorder.run.run_id)
+        message = str(error) if isinstance(error, AgentGuardError) else f"{type(error).__name__} was raised"
+        failure = GateError(message, stage_name, recorder.run.run_id)
         recorder.ended("failed", str(failure))
         raise failure from error
     except BaseException as error:
