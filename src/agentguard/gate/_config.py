@@ -471,19 +471,21 @@ def parse_config(data: Mapping[str, Any], folder: str | PathLike[str] = ".") -> 
 
 
 def _problem(fault: Any, source: str, lines: Mapping[tuple[str | int, ...], int]) -> Problem:
-    place = tuple(fault["loc"])
-    if place[:1] == ("doc_sources",) and len(place) > 2 and place[2] in _SOURCE_KINDS:
-        place = place[:2] + place[3:]  # the kind of source, which pydantic puts between its number and its field
-    line = next((lines[place[:end]] for end in range(len(place), -1, -1) if place[:end] in lines), None)
-    return Problem(source, line, ".".join(map(str, place)), _message(fault, place))
+    location = tuple(fault["loc"])
+    if location[:1] == ("doc_sources",) and len(location) > 2 and location[2] in _SOURCE_KINDS:
+        location = (
+            location[:2] + location[3:]
+        )  # the kind of source, which pydantic puts between its number and its field
+    line = next((lines[location[:end]] for end in range(len(location), -1, -1) if location[:end] in lines), None)
+    return Problem(source, line, ".".join(map(str, location)), _message(fault, location))
 
 
-def _message(fault: Any, place: Sequence[str | int]) -> str:
+def _message(fault: Any, location: Sequence[str | int]) -> str:
     kind = fault["type"]
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        known = [name for name in _places_of(str(place[-1])) if name.split(".")[0] != place[0]]
+        known = [name for name in _places_of(str(location[-1])) if name.split(".")[0] != location[0]]
         return f"is unknown here; did you mean {' or '.join(known)}?" if known else "is unknown"
     if kind == "union_tag_invalid":
         return f"type {fault['ctx']['tag']!r} is not known; known are local, http and s3"

@@ -254,12 +254,12 @@ def cite(evidence: Iterable[Evidence]) -> Citations:
     >>> resolve(cite(evidence)) == evidence
     True
     """
-    places: dict[Chunk, int] = {}
+    indices: dict[Chunk, int] = {}
     found = tuple(
-        (each.claim_id, tuple((places.setdefault(p.chunk, len(places)), p.score) for p in each.passages))
+        (each.claim_id, tuple((indices.setdefault(p.chunk, len(indices)), p.score) for p in each.passages))
         for each in evidence
     )
-    return Citations(tuple(places), found)
+    return Citations(tuple(indices), found)
 
 
 def resolve(citations: Citations) -> tuple[Evidence, ...]:
@@ -270,7 +270,7 @@ def resolve(citations: Citations) -> tuple[Evidence, ...]:
     """
     try:
         return tuple(
-            Evidence(claim_id, tuple(Passage(citations.chunks[place], score) for place, score in passages))
+            Evidence(claim_id, tuple(Passage(citations.chunks[index], score) for index, score in passages))
             for claim_id, passages in citations.found
         )
     except IndexError:

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
+from agentguard.content.words import encodable
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import LocalSource
 from agentguard.gate.documents._text import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of
@@ -136,7 +137,7 @@ def _below(base: Path, inner: str, uri: str, include: Sequence[str], allowed: li
         for entry in found:
             way = f"{inner}/{entry.name}" if inner else entry.name
             place = _join(uri, way)
-            if not _encodable(entry.name):
+            if encodable(entry.name) != entry.name:
                 yield LeftOut(ascii(place)[1:-1], "its name is no text", "refused")
             elif entry.name.startswith("."):
                 yield LeftOut(place, "is hidden: its name begins with a dot", "skipped")
@@ -187,14 +188,6 @@ def _root_of(true: Path, allowed: list[Path]) -> Path | None:
 
 def _join(uri: str, way: str) -> str:
     return way if uri == "." else uri if not way else f"{uri}/{way}"
-
-
-def _encodable(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _reason(error: OSError) -> str:

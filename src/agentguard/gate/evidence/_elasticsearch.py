@@ -11,7 +11,7 @@ from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import ElasticsearchConfig
 from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.backends._elasticsearch import ElasticConnection, Template, document_id
-from agentguard.gate.evidence._index import Vector, evidence_digest
+from agentguard.gate.evidence._index import Vector, check_document, evidence_digest
 from agentguard.gate.evidence._vectors import unit_vectors
 
 if TYPE_CHECKING:
@@ -225,7 +225,11 @@ class ElasticsearchEvidence:
         return {row.uri: row.digest for row in self._rows()}
 
     def replace(self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> None:
-        _check_document(document, chunks, vectors)
+        check_document(document, chunks, vectors)
+        if len(document.uri) > LONGEST_URI:
+            raise DataError(
+                f"{document.uri[:80]}…: a uri has at most {LONGEST_URI} characters, not {len(document.uri)}"
+            )
         units = list(unit_vectors(vectors)) if chunks else []
         dimensions = len(units[0]) if units else 0
         self._check_vectors(dimensions)
@@ -346,19 +350,3 @@ def _add_field(client: Elasticsearch, index: str, field: str, properties: dict[s
     known = client.options(ignore_status=404).indices.get_field_mapping(index=index, fields=f"chunks.vectors.{field}")
     if not known.body.get(index, {}).get("mappings"):
         client.indices.put_mapping(index=index, properties=properties)
-
-
-def _check_document(document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> None:
-    if len(chunks) != len(vectors):
-        raise DataError(f"{document.uri}: {len(chunks)} chunks and {len(vectors)} vectors; give one for each chunk")
-    if any(chunk.document != document.uri for chunk in chunks):
-        raise DataError(f"{document.uri}: a chunk is of another document; give a document with its own chunks")
-    if len(document.uri) > LONGEST_URI:
-        raise DataError(f"{document.uri[:80]}…: a uri has {LONGEST_URI} characters at most, not {len(document.uri)}")
-    texts = (document.uri, document.digest, *(text for c in chunks for text in (c.id, c.title, c.heading, c.text)))
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        raise DataError(
-            f"{document.uri!r} holds lone surrogates, which are no text; decode it with errors='replace'"
-        ) from None

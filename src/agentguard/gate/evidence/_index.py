@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from agentguard.errors import ConfigurationError
+from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._types import Chunk, Document, Passage
 
 Vector = Sequence[float]
@@ -53,6 +53,33 @@ class EvidenceIndex(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections; may be called twice."""
+
+
+# --- What can be indexed ---
+
+
+def check_document(document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> None:
+    """Refuse what no index takes.
+
+    Raises:
+        DataError: If vectors are not one a chunk, a chunk is another document's, or a text is no Unicode.
+    """
+    if len(chunks) != len(vectors):
+        raise DataError(f"{document.uri}: {len(chunks)} chunks and {len(vectors)} vectors; give one for each chunk")
+    texts = [document.uri, document.digest, *(text for c in chunks for text in (c.id, c.title, c.heading, c.text))]
+    if not all(map(is_unicode, texts)):
+        raise DataError(f"{document.uri!r} holds lone surrogates, which are no text; decode it with errors='replace'")
+    if any(chunk.document != document.uri for chunk in chunks):
+        raise DataError(f"{document.uri}: a chunk is of another document; give a document with its own chunks")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can say a text: it has no lone surrogates, as Python's strings may."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # --- Digest of an index ---

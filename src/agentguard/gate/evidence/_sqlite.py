@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agentguard.content.words import STOPWORDS
-from agentguard.errors import ConfigurationError, DataError
+from agentguard.errors import ConfigurationError
 from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.backends._sqlite import Database, Format
-from agentguard.gate.evidence._index import Vector, evidence_digest
+from agentguard.gate.evidence._index import Vector, check_document, evidence_digest, is_unicode
 from agentguard.gate.evidence._vectors import matrix_of, nearest, unit_vectors
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class SqliteEvidence:
             rows.execute("UPDATE state SET changes = changes + 1")
 
     def remove(self, uris: Iterable[str]) -> None:
-        unwanted = [uri for uri in uris if _is_unicode(uri)]
+        unwanted = [uri for uri in uris if is_unicode(uri)]
         with self._database.writing() as rows:
             for uri in unwanted:
                 _remove(rows, uri)
@@ -184,7 +184,7 @@ class SqliteEvidence:
 
     def chunk(self, chunk_id: str) -> Chunk | None:
         with self._database.reading() as rows:
-            found = rows.execute(_BY_ID, (chunk_id,)).fetchone() if _is_unicode(chunk_id) else None
+            found = rows.execute(_BY_ID, (chunk_id,)).fetchone() if is_unicode(chunk_id) else None
             return None if found is None else Chunk(*found)
 
     def digest(self) -> str:
@@ -237,22 +237,8 @@ def _remove(rows: sqlite3.Connection, uri: str) -> None:
 
 def _blobs(document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> tuple[list[bytes | None], int]:
     """The vectors as they are kept, None for those without direction, and their length; checks all that is indexed."""
-    if len(chunks) != len(vectors):
-        raise DataError(f"{document.uri}: {len(chunks)} chunks and {len(vectors)} vectors; give one for each chunk")
-    texts = [document.uri, document.digest, *(text for c in chunks for text in (c.id, c.title, c.heading, c.text))]
-    if not all(map(_is_unicode, texts)):
-        raise DataError(f"{document.uri!r} holds lone surrogates, which are no text; decode it with errors='replace'")
-    if any(chunk.document != document.uri for chunk in chunks):
-        raise DataError(f"{document.uri}: a chunk is of another document; give a document with its own chunks")
+    check_document(document, chunks, vectors)
     if not chunks:
         return [], 0
     matrix = unit_vectors(vectors)
     return [row.astype("<f4").tobytes() if row.any() else None for row in matrix], matrix.shape[1]
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

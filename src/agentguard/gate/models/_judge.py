@@ -70,15 +70,15 @@ class SearchedText:
     def _read(self) -> tuple[str, list[int]]:
         """The text as it is compared, and where each of its characters stands."""
         characters: list[str] = []
-        places: list[int] = []
-        for place, character in enumerate(self.text.translate(_SIGNS)):
+        offsets: list[int] = []
+        for offset, character in enumerate(self.text.translate(_SIGNS)):
             if character.isspace():
                 if not characters or characters[-1] == " ":
                     continue
                 character = " "
             characters.append(_folded(character))
-            places.append(place)
-        return "".join(characters), places
+            offsets.append(offset)
+        return "".join(characters), offsets
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """Where the text says this for the first time, in characters of the text as it is; None if it does not.
@@ -90,14 +90,14 @@ class SearchedText:
         sought = "".join(map(_folded, " ".join(quote.translate(_SIGNS).split()).strip(_ENDS)))
         if not sought:
             return None
-        read, places = self._read
+        read, offsets = self._read
         at = read.find(sought)
         for _ in range(MAX_HITS):
             if at < 0:
                 break
             end = at + len(sought)
             if not (_joined(read, at) or _joined(read, end)):
-                return places[at], places[end - 1] + 1
+                return offsets[at], offsets[end - 1] + 1
             at = read.find(sought, at + 1)
         return None
 
@@ -393,7 +393,7 @@ class ModelJudge:
         if not categories or number < 1:
             raise ConfigurationError("prompts need at least one category, and a number of at least 1")
         kinds = list(dict.fromkeys(categories))
-        shares = {kind: number // len(kinds) + (place < number % len(kinds)) for place, kind in enumerate(kinds)}
+        shares = {kind: number // len(kinds) + (index < number % len(kinds)) for index, kind in enumerate(kinds)}
         found: dict[str, list[str]] = {kind: [] for kind in kinds}
         for _ in range(2):
             missing = {kind: share - len(found[kind]) for kind, share in shares.items() if share > len(found[kind])}
@@ -402,7 +402,7 @@ class ModelJudge:
         written = [(text, kind) for kind, texts in found.items() for text in texts]
         if not written:
             raise GateError(f"{self._name} wrote no prompt")
-        return [Prompt(f"p{place}", text, kind) for place, (text, kind) in enumerate(written, 1)]
+        return [Prompt(f"p{index}", text, kind) for index, (text, kind) in enumerate(written, 1)]
 
     def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
         """The claims of each response; a blank one makes none, and the model is not asked for it.
@@ -411,11 +411,11 @@ class ModelJudge:
             GateError: If a request failed, or an answer could not be read.
         """
         claims: list[list[Claim]] = [[] for _ in responses]
-        spoken = [(place, response) for place, response in enumerate(responses) if response.text.strip()]
+        spoken = [(index, response) for index, response in enumerate(responses) if response.text.strip()]
         questions = [ask_for_claims(response) for _, response in spoken]
-        for (place, response), question, answer in zip(spoken, questions, self._ask(questions), strict=True):
+        for (index, response), question, answer in zip(spoken, questions, self._ask(questions), strict=True):
             try:
-                claims[place] = read_claims(answer, response)
+                claims[index] = read_claims(answer, response)
             except DataError as error:
                 raise self._unreadable(question, error) from None
         return claims

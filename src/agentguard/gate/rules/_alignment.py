@@ -27,12 +27,12 @@ class Link(NamedTuple):
 
     Attributes:
         word: The number of the claim's token.
-        place: The number of the passage's token.
+        position: The number of the passage's token.
         quality: 1 for the same root, less for kin, synonyms and what looks alike.
     """
 
     word: int
-    place: int
+    position: int
     quality: float
 
 
@@ -73,7 +73,7 @@ def align(claim: Reading, passage: Reading) -> Alignment:
     """Lay a claim beside a passage.
 
     >>> found = align(Reading("Refunds take five days."), Reading("Shipping is free. A refund takes 7 days."))
-    >>> [found.passage.tokens[link.place].root if link else "" for link in found.links]
+    >>> [found.passage.tokens[link.position].root if link else "" for link in found.links]
     ['refund', 'tak', '', 'day']
     """
     words = [number for number, token in enumerate(claim.tokens[:MAX_WORDS]) if token.kind != "light"]
@@ -92,14 +92,14 @@ def align(claim: Reading, passage: Reading) -> Alignment:
         token = claim.tokens[word]
         figure = next((each for each in found if each.start <= token.start < each.end), None)
         if figure is not None and (token.kind == "figure" or not candidates[number]):  # its unit goes with the figure
-            candidates[number] = [(place, _SAME) for place in figure.places]
+            candidates[number] = [(position, _SAME) for position in figure.positions]
     kept = [
         number
         for number, word in enumerate(words)
         if not ambient[number] or _is_in(windows[claim.tokens[word].sentence], candidates[number], passage)
     ]
     words, candidates = [words[number] for number in kept], [candidates[number] for number in kept]
-    links = _path(words, [_nearest(places, votes, passage) for places in candidates])
+    links = _path(words, [_nearest(positions, votes, passage) for positions in candidates])
     weights = [weight_of(claim.tokens[word]) for word in words]
     focus = _focus(weights, candidates, passage)
     return Alignment(claim, passage, tuple(words), links, tuple(found), tuple(windows), focus)
@@ -110,16 +110,16 @@ def _is_ambient(base: str, passage: Reading) -> bool:
     return base in passage.ambient or not passage.ambient.isdisjoint(synonyms_of(base))
 
 
-def _is_in(window: tuple[int, int], places: list[tuple[int, float]], passage: Reading) -> bool:
-    return any(window[0] <= passage.tokens[place].sentence <= window[1] for place, _ in places)
+def _is_in(window: tuple[int, int], positions: list[tuple[int, float]], passage: Reading) -> bool:
+    return any(window[0] <= passage.tokens[position].sentence <= window[1] for position, _ in positions)
 
 
 def _focus(weights: Sequence[float], candidates: Sequence[list[tuple[int, float]]], passage: Reading) -> float:
     said: dict[int, float] = {}
-    for weight, places in zip(weights, candidates, strict=True):
+    for weight, positions in zip(weights, candidates, strict=True):
         best: dict[int, float] = {}
-        for place, quality in places:
-            sentence = passage.tokens[place].sentence
+        for position, quality in positions:
+            sentence = passage.tokens[position].sentence
             best[sentence] = max(best.get(sentence, 0.0), quality)
         for sentence, quality in best.items():
             said[sentence] = said.get(sentence, 0.0) + weight * quality
@@ -134,10 +134,10 @@ def weight_of(token: Token) -> float:
 def _votes(candidates: Sequence[list[tuple[int, float]]], passage: Reading) -> dict[int, float]:
     """How much of the claim each sentence of the passage says; a word that many sentences say counts less."""
     votes: dict[int, float] = {}
-    for places in candidates:
+    for positions in candidates:
         seen: dict[int, float] = {}
-        for place, quality in places:
-            sentence = passage.tokens[place].sentence
+        for position, quality in positions:
+            sentence = passage.tokens[position].sentence
             seen[sentence] = max(seen.get(sentence, 0.0), quality)
         rarity = 1.0 / (1.0 + len(seen)) ** 0.5
         for sentence, quality in seen.items():
@@ -146,22 +146,22 @@ def _votes(candidates: Sequence[list[tuple[int, float]]], passage: Reading) -> d
 
 
 def _candidates(token: Token, passage: Reading) -> list[tuple[int, float]]:
-    found: dict[int, float] = dict.fromkeys(passage.places.get(token.root, ())[:MAX_FOUND], _SAME)
+    found: dict[int, float] = dict.fromkeys(passage.positions.get(token.root, ())[:MAX_FOUND], _SAME)
     if token.kind == "figure":
         return sorted(found.items())
-    for place in passage.families.get(token.family, ())[:MAX_FOUND]:
-        found.setdefault(place, _KIN)
+    for position in passage.families.get(token.family, ())[:MAX_FOUND]:
+        found.setdefault(position, _KIN)
     if token.kind == "name" and found:
         return sorted(found.items())
     for alike in synonyms_of(token.root):
-        for place in passage.places.get(alike, ())[:MAX_FOUND]:
-            found.setdefault(place, _ALIKE)
+        for position in passage.positions.get(alike, ())[:MAX_FOUND]:
+            found.setdefault(position, _ALIKE)
     if not found and len(token.root) >= 5:
         opposites = opposites_of(token.root)
         for other in passage.resembling(token.root):
             if other not in opposites and _resembles(token.root, other):
-                for place in passage.places[other][:MAX_FOUND]:
-                    found.setdefault(place, _RESEMBLING)
+                for position in passage.positions[other][:MAX_FOUND]:
+                    found.setdefault(position, _RESEMBLING)
     return sorted(found.items())
 
 
@@ -175,18 +175,18 @@ def _resembles(one: str, two: str) -> bool:
     return same >= 5 and same >= 0.65 * max(len(one), len(two))
 
 
-def _nearest(places: list[tuple[int, float]], votes: dict[int, float], passage: Reading) -> list[tuple[int, float]]:
-    if len(places) <= MAX_PLACES:
-        return places
-    places.sort(key=lambda each: (-votes.get(passage.tokens[each[0]].sentence, 0.0), -each[1], each[0]))
-    return places[:MAX_PLACES]
+def _nearest(positions: list[tuple[int, float]], votes: dict[int, float], passage: Reading) -> list[tuple[int, float]]:
+    if len(positions) <= MAX_PLACES:
+        return positions
+    positions.sort(key=lambda each: (-votes.get(passage.tokens[each[0]].sentence, 0.0), -each[1], each[0]))
+    return positions[:MAX_PLACES]
 
 
 class _Step(NamedTuple):
     """A word of the claim: its places, what the path to each costs, and by which place of the word before it leads."""
 
     number: int
-    places: list[tuple[int, float]]
+    positions: list[tuple[int, float]]
     costs: list[float]
     origins: list[int]
 
@@ -198,30 +198,32 @@ def _path(words: Sequence[int], candidates: Sequence[list[tuple[int, float]]]) -
     place; and twice what a word's quality lacks.
     """
     steps: list[_Step] = []
-    for number, places in enumerate(candidates):
-        if not places:
+    for number, positions in enumerate(candidates):
+        if not positions:
             continue
         costs, origins = [], []
         before = steps[-1] if steps else None
-        for place, quality in places:
+        for position, quality in positions:
             best, origin = 0.0, 0
             if before is not None:
                 best = float("inf")
-                for index, (other, _) in enumerate(before.places):
-                    gap = abs(place - other)
-                    cost = before.costs[index] + (gap if gap < _FAR else _FAR) / _FAR + (0.2 if place < other else 0.0)
+                for index, (other, _) in enumerate(before.positions):
+                    gap = abs(position - other)
+                    cost = (
+                        before.costs[index] + (gap if gap < _FAR else _FAR) / _FAR + (0.2 if position < other else 0.0)
+                    )
                     if gap == 0:
                         cost += 0.4
                     if cost < best:
                         best, origin = cost, index
             costs.append(best + 2.0 * (1.0 - quality))
             origins.append(origin)
-        steps.append(_Step(number, places, costs, origins))
+        steps.append(_Step(number, positions, costs, origins))
     # Back from the cheapest end, each place tells the one before it.
     chosen: dict[int, Link] = {}
     index = min(range(len(steps[-1].costs)), key=steps[-1].costs.__getitem__) if steps else 0
     for step in reversed(steps):
-        chosen[step.number] = Link(words[step.number], *step.places[index])
+        chosen[step.number] = Link(words[step.number], *step.positions[index])
         index = step.origins[index]
     return tuple(map(chosen.get, range(len(words))))
 
@@ -237,7 +239,7 @@ def _window(votes: dict[int, float]) -> tuple[int, int]:
     return best, best
 
 
-def is_near(places: Sequence[int], at: int, reach: int) -> bool:
+def is_near(positions: Sequence[int], at: int, reach: int) -> bool:
     """Whether one of ascending places lies within reach of another."""
-    index = bisect_left(places, at - reach)
-    return index < len(places) and places[index] <= at + reach
+    index = bisect_left(positions, at - reach)
+    return index < len(positions) and positions[index] <= at + reach

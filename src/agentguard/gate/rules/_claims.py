@@ -44,11 +44,11 @@ class Plain(NamedTuple):
     """Text without marks, and for each of its characters the place in the answer."""
 
     text: str
-    places: Sequence[int]
+    positions: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where a part of the text stands in the answer."""
-        return (self.places[start], self.places[end - 1] + 1) if start < end else (-1, -1)
+        return (self.positions[start], self.positions[end - 1] + 1) if start < end else (-1, -1)
 
 
 class Block(NamedTuple):
@@ -72,25 +72,25 @@ def plain(text: str, start: int, end: int) -> Plain:
     'see the docs'
     """
     parts: list[str] = []
-    places: list[int] = []
+    positions: list[int] = []
     at = start
     for match in _INLINE.finditer(text, start, end):
         parts.append(text[at : match.start()])
-        places.extend(range(at, match.start()))
+        positions.extend(range(at, match.start()))
         at = match.end()
         kind = match.lastgroup
         if kind == "blank":
             parts.append(" ")
-            places.append(match.start())
+            positions.append(match.start())
         elif kind:
             parts.append(match[kind])
-            places.extend(range(match.start(kind), match.end(kind)))
+            positions.extend(range(match.start(kind), match.end(kind)))
     parts.append(text[at:end])
-    places.extend(range(at, end))
+    positions.extend(range(at, end))
     joined = "".join(parts)
     left = len(joined) - len(joined.lstrip())
     right = len(joined.rstrip())
-    return Plain(joined[left:right], places[left:right])
+    return Plain(joined[left:right], positions[left:right])
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -347,8 +347,8 @@ def _clauses(text: str, start: int, end: int) -> list[tuple[int, int]]:
     cuts: list[tuple[int, int]] = []
     begin = start
     joints = [match for match in _JOINT.finditer(text, start, end) if not _is_inside(text, start, match.start())]
-    for place, joint in enumerate(joints):
-        until = joints[place + 1].start() if place + 1 < len(joints) else end
+    for position, joint in enumerate(joints):
+        until = joints[position + 1].start() if position + 1 < len(joints) else end
         right = text[joint.end() : until]
         left = clause(text[begin : joint.start()])
         if left is None:

@@ -40,16 +40,16 @@ class Figure(NamedTuple):
     Attributes:
         kind: ``number`` or ``date``.
         start, end: Where the claim says it.
-        places: The numbers of the passage's tokens that say it; empty if none does.
-        rival: The characters of another figure of the same kind that the passage says in its place. Beside places: the
-            passage says the figure, but elsewhere, and the other where it speaks of what the claim does.
+        positions: The numbers of the passage's tokens that say it; empty if none does.
+        rival: The characters of another figure of the same kind that the passage says in its place. Where there are
+            positions too, the passage says the figure elsewhere, and the rival where it speaks of the same.
         limits: ``upper`` and ``lower`` where claim and passage set opposite limits by it, else nothing.
     """
 
     kind: str
     start: int
     end: int
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     rival: tuple[int, int] | None
     limits: str = ""
 
@@ -88,11 +88,11 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
     noun = _noun(claim.text, quantity)
     if quantity.readings[0].unit is None and noun:
         said.sort(key=lambda other: _noun(passage.text, other) != noun)
-    places = tuple(passage.token_at(other.start) for other in said)
+    positions = tuple(passage.token_at(other.start) for other in said)
     if not said:
         return Figure("number", quantity.start, quantity.end, (), _rival(quantity, noun, passage, begin, end))
     if not any(begin <= other.start < end for other in said):
-        return Figure("number", quantity.start, quantity.end, places, _rival(quantity, noun, passage, begin, end))
+        return Figure("number", quantity.start, quantity.end, positions, _rival(quantity, noun, passage, begin, end))
     ours = _limit(claim.text, quantity)
     theirs = {_limit(passage.text, other) for other in said if begin <= other.start < end}
     opposite = {"upper": "lower", "lower": "upper"}.get(ours, "")
@@ -100,7 +100,7 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
     rival = next(
         ((other.start, other.end) for other in said if limits and _limit(passage.text, other) == opposite), None
     )
-    return Figure("number", quantity.start, quantity.end, places, rival, limits)
+    return Figure("number", quantity.start, quantity.end, positions, rival, limits)
 
 
 def _rival(quantity: Quantity, noun: str, passage: Reading, begin: int, end: int) -> tuple[int, int] | None:
@@ -131,7 +131,7 @@ def _limit(text: str, quantity: Quantity) -> str:
 
 
 def _moment(stated: Stated, passage: Reading, begin: int, end: int) -> Figure:
-    places = tuple(
+    positions = tuple(
         passage.token_at(other.start)
         for other in passage.moments
         if any(one.agrees(two) for one in stated.readings for two in other.readings)
@@ -145,4 +145,4 @@ def _moment(stated: Stated, passage: Reading, begin: int, end: int) -> Figure:
         ),
         None,
     )
-    return Figure("date", stated.start, stated.end, places, None if places else rival)
+    return Figure("date", stated.start, stated.end, positions, None if positions else rival)

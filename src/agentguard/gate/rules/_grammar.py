@@ -59,14 +59,14 @@ class Clause(NamedTuple):
     verb: int
 
 
-def is_finite(words: Sequence[str], place: int) -> bool:
+def is_finite(words: Sequence[str], position: int) -> bool:
     """Whether the word at this place can be a finite verb, its neighbours considered.
 
     >>> is_finite(["shipping", "is", "free"], 1), is_finite(["the", "costs"], 1), is_finite(["Ann", "asks"], 1)
     (True, False, True)
     """
-    word = words[place].casefold().replace("\u2019", "'")
-    before = words[place - 1].casefold() if place else ""
+    word = words[position].casefold().replace("\u2019", "'")
+    before = words[position - 1].casefold() if position else ""
     if word in AUXILIARIES:
         return True
     if not before or before in DETERMINERS or before in PREPOSITIONS or before == "and":
@@ -91,18 +91,20 @@ def clause(text: str) -> Clause | None:
     if not words or words[0].casefold() in PREPOSITIONS | RELATIVES - {"that"} | SUBORDINATORS:
         return None
     relative = False
-    for place in range(1, min(len(words), MAX_SUBJECT + 1)):
-        if words[place].casefold() in RELATIVES:
+    for position in range(1, min(len(words), MAX_SUBJECT + 1)):
+        if words[position].casefold() in RELATIVES:
             relative = True
-        if is_finite(words, place):
-            past = words[place].casefold() in _PAST
-            later = any(words[at].casefold() in AUXILIARIES for at in range(place + 1, min(len(words), place + 7)))
+        if is_finite(words, position):
+            past = words[position].casefold() in _PAST
+            later = any(
+                words[at].casefold() in AUXILIARIES for at in range(position + 1, min(len(words), position + 7))
+            )
             if (past and later) or relative:  # "items bought online are …", "what the shop sells is …"
                 relative = False
                 continue
-            if "," in text[: found[place].start()] and not later and words[place].casefold() in _PAST:
+            if "," in text[: found[position].start()] and not later and words[position].casefold() in _PAST:
                 return None
-            return Clause(tuple(words[:place]), found[place - 1].end(), found[place].start())
+            return Clause(tuple(words[:position]), found[position - 1].end(), found[position].start())
     return None
 
 

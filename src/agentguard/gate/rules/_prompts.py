@@ -152,8 +152,8 @@ def _questions(kind: str, topics: Sequence[_Topic], shift: int) -> Iterator[str]
     called = kind.replace("_", " ").strip()
     rounds = max(len(plain), len(figured))
     for turn in range(rounds + len(figured)):
-        for place, _ in zip(count(shift), topics, strict=False):
-            topic = topics[place % len(topics)]
+        for position, _ in zip(count(shift), topics, strict=False):
+            topic = topics[position % len(topics)]
             choice = [*plain, *(figured if topic.figure else ())]
-            wording = choice[(place + turn) % len(choice)]
+            wording = choice[(position + turn) % len(choice)]
             yield wording.format(topic=topic.text, title=topic.title, figure=topic.figure, kind=called)

@@ -69,7 +69,7 @@ class Reading:
         text: What was read of it.
         sentences: Where they stand.
         tokens: All words, in their order.
-        places: The numbers of the tokens with a root.
+        positions: The numbers of the tokens with a root.
         families: The numbers of the tokens of a family.
         negated: The numbers of the tokens that negate.
     """
@@ -79,10 +79,10 @@ class Reading:
         self._context = context[:MAX_CONTEXT]
         self.sentences = _sentences(self.text)
         self.tokens: list[Token] = []
-        self.places: dict[str, list[int]] = {}
+        self.positions: dict[str, list[int]] = {}
         self.families: dict[str, list[int]] = {}
         self.negated: list[int] = []
-        tokens, places, families = self.tokens, self.places, self.families
+        tokens, positions, families = self.tokens, self.positions, self.families
         ends = [end for _, end in self.sentences]
         sentence, seen, last = 0, -1, len(ends) - 1
         for number, match in enumerate(_TOKEN.finditer(self.text)):
@@ -97,10 +97,10 @@ class Reading:
                 self.negated.append(number)
             seen = sentence
             tokens.append(Token(start, end, base, kin, kind, sentence))
-            if base in places:
-                places[base].append(number)
+            if base in positions:
+                positions[base].append(number)
             else:
-                places[base] = [number]
+                positions[base] = [number]
             if kin in families:
                 families[kin].append(number)
             else:
@@ -119,7 +119,7 @@ class Reading:
     @cached_property
     def _beginnings(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for base in self.places:
+        for base in self.positions:
             found.setdefault("-" if "-" in base else base[:4], []).append(base)
         return found
 
@@ -149,11 +149,11 @@ class Reading:
     def numbers(self) -> tuple[NumberIndex, tuple[int, ...]]:
         """The readings of all numbers, to be searched by value; and of each the number of its quantity."""
         found = [
-            (reading.value, reading.unit, place)
-            for place, quantity in enumerate(self.quantities)
+            (reading.value, reading.unit, position)
+            for position, quantity in enumerate(self.quantities)
             for reading in quantity.readings
         ]
-        return NumberIndex([(value, unit) for value, unit, _ in found]), tuple(place for _, _, place in found)
+        return NumberIndex([(value, unit) for value, unit, _ in found]), tuple(position for _, _, position in found)
 
     @cached_property
     def figured(self) -> frozenset[int]:

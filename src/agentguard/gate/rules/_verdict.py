@@ -75,9 +75,9 @@ def traits(alignment: Alignment) -> Traits:
     unsaid = [claim.tokens[word] for word, link in zip(alignment.words, links, strict=True) if link is None]
     paraphrased = sum(link.quality < 0.9 for link in said)
     pairs = list(pairwise(said))
-    steps = [after.place - before.place for before, after in pairs]
+    steps = [after.position - before.position for before, after in pairs]
     number = len(pairs) or 1
-    unmatched = [figure for figure in alignment.figures if not figure.places]
+    unmatched = [figure for figure in alignment.figures if not figure.positions]
     return Traits(
         names=sum(token.kind == "name" for token in unsaid),
         missing=sum(figure.rival is None for figure in unmatched),
@@ -93,7 +93,7 @@ def traits(alignment: Alignment) -> Traits:
 
 
 def _side_by_side(one: Link, two: Link) -> bool:
-    return 0 < two.place - one.place <= 3 and two.word - one.word <= 3 and one.quality == two.quality == 1.0
+    return 0 < two.position - one.position <= 3 and two.word - one.word <= 3 and one.quality == two.quality == 1.0
 
 
 def support(counted: Traits, weights: Traits = WEIGHTS, intercept: float = INTERCEPT) -> float:
@@ -106,7 +106,7 @@ def _outside(alignment: Alignment) -> float:
     said, outside = alignment.said, 0
     for link in said:
         first, last = alignment.windows[alignment.claim.tokens[link.word].sentence]
-        outside += not first <= alignment.passage.tokens[link.place].sentence <= last
+        outside += not first <= alignment.passage.tokens[link.position].sentence <= last
     return outside / len(said) if said else 0.0
 
 
@@ -116,14 +116,14 @@ def unmatched_negations(alignment: Alignment) -> list[Negation]:
     unmatched = []
     for negation in claim.negated:
         after = [link for link in said if negation < link.word <= negation + _NEGATION_REACH]
-        places = [link.place for link in after] + _said_together(alignment, after)
-        if not any(is_near(passage.negated, place - 2, 3) for place in places):
+        positions = [link.position for link in after] + _said_together(alignment, after)
+        if not any(is_near(passage.negated, position - 2, 3) for position in positions):
             unmatched.append(Negation("claim", negation))
     for negation in passage.negated:
         sentence = passage.tokens[negation].sentence
-        around = [link for link in said if -5 <= link.place - negation <= 4 and link.quality >= 0.9]
-        around = [link for link in around if passage.tokens[link.place].sentence == sentence]
-        after = [link for link in around if 0 < link.place - negation <= 3]
+        around = [link for link in said if -5 <= link.position - negation <= 4 and link.quality >= 0.9]
+        around = [link for link in around if passage.tokens[link.position].sentence == sentence]
+        after = [link for link in around if 0 < link.position - negation <= 3]
         if (
             len(around) >= 2
             and after
@@ -141,9 +141,11 @@ def _said_together(alignment: Alignment, links: Sequence[Link]) -> list[int]:
     passage = alignment.passage
     sentences: dict[int, list[int]] = {}
     for link in links:
-        for place in passage.places.get(alignment.claim.tokens[link.word].root, ()):
-            sentences.setdefault(passage.tokens[place].sentence, []).append(place)
-    roots = {sentence: {passage.tokens[place].root for place in places} for sentence, places in sentences.items()}
+        for position in passage.positions.get(alignment.claim.tokens[link.word].root, ()):
+            sentences.setdefault(passage.tokens[position].sentence, []).append(position)
+    roots = {
+        sentence: {passage.tokens[position].root for position in positions} for sentence, positions in sentences.items()
+    }
     best = max(sorted(roots), key=lambda sentence: len(roots[sentence]), default=None)
     return sentences[best] if best is not None and len(roots[best]) >= 2 else []
 
@@ -154,23 +156,23 @@ def opposite(alignment: Alignment, number: int) -> int | None:
         return None
     around = between(alignment.links, number)
     for word in sorted(opposites_of(alignment.claim.tokens[alignment.words[number]].root)):
-        for place in alignment.passage.places.get(word, ()):
-            if any(other is not None and abs(place - other) <= 5 for other in around):
-                return place
+        for position in alignment.passage.positions.get(word, ()):
+            if any(other is not None and abs(position - other) <= 5 for other in around):
+                return position
     return None
 
 
 def nearer_opposite(alignment: Alignment, number: int) -> int | None:
     """The opposite of a word that the passage says, standing nearer, in its sentence, to the words said beside it."""
     link, passage = alignment.links[number], alignment.passage
-    around = [place for place in between(alignment.links, number) if place is not None]
+    around = [position for position in between(alignment.links, number) if position is not None]
     if link is None or not around:
         return None
     for word in sorted(opposites_of(alignment.claim.tokens[link.word].root)):
-        for place in passage.places.get(word, ()):
-            same = passage.tokens[place].sentence == passage.tokens[link.place].sentence
-            if same and all(abs(place - other) + 1 < abs(link.place - other) for other in around):
-                return place
+        for position in passage.positions.get(word, ()):
+            same = passage.tokens[position].sentence == passage.tokens[link.position].sentence
+            if same and all(abs(position - other) + 1 < abs(link.position - other) for other in around):
+                return position
     return None
 
 
@@ -180,16 +182,16 @@ def unlimited(alignment: Alignment) -> int | None:
     for number, token in enumerate(claim.tokens):
         if token.root in UNIVERSAL:
             first, last = alignment.windows[token.sentence]
-            places = (place for word in UNIVERSAL for place in passage.places.get(word, ()))
-            if not any(first <= passage.tokens[place].sentence <= last for place in places):
+            positions = (position for word in UNIVERSAL for position in passage.positions.get(word, ()))
+            if not any(first <= passage.tokens[position].sentence <= last for position in positions):
                 return number
     return None
 
 
 def between(links: Sequence[Link | None], number: int) -> tuple[int | None, int | None]:
     """The passage's words that say the nearest of the five words before one of the claim, and of the five after it."""
-    before = next((link.place for link in reversed(links[max(0, number - 5) : number]) if link), None)
-    after = next((link.place for link in links[number + 1 : number + 6] if link), None)
+    before = next((link.position for link in reversed(links[max(0, number - 5) : number]) if link), None)
+    after = next((link.position for link in links[number + 1 : number + 6] if link), None)
     return before, after
 
 
@@ -259,15 +261,15 @@ def weigh(claim: Reading, passages: Sequence[tuple[Passage, Reading]]) -> Weighe
 
 def _is_said_in_one_breath(alignment: Alignment) -> bool:
     """Whether a few words of one sentence say all of a short claim, in whatever order; a row of a table does."""
-    places = [link.place for link in alignment.said]
+    positions = [link.position for link in alignment.said]
     is_whole = len(alignment.links) <= SHORT and alignment.focus >= WHOLE
-    return bool(places) and is_whole and max(places) - min(places) <= NEAR
+    return bool(positions) and is_whole and max(positions) - min(positions) <= NEAR
 
 
 def _shared(claim: Reading, reading: Reading) -> float:
     """How many of the claim's words a passage has, in some form; words that say little count little."""
     tokens = (token for token in claim.tokens[:MAX_WORDS] if token.kind != "light")
-    found = (token for token in tokens if token.root in reading.places or token.family in reading.families)
+    found = (token for token in tokens if token.root in reading.positions or token.family in reading.families)
     return sum(weight_of(token) for token in found)
 
 
@@ -317,9 +319,9 @@ def _against(alignment: Alignment) -> Iterator[Reason]:
     yield from _figures_against(alignment)
     claim, passage, links = alignment.claim, alignment.passage, alignment.links
     for number, link in enumerate(links):
-        place = nearer_opposite(alignment, number)
-        if link is not None and place is not None:
-            said, found = _word(claim, link.word), _around(passage, place)
+        position = nearer_opposite(alignment, number)
+        if link is not None and position is not None:
+            said, found = _word(claim, link.word), _around(passage, position)
             yield Reason("opposed", f"the claim says {said}; the passage says nearer by: {found}", said, found)
     universal = unlimited(alignment)
     if universal is not None:
@@ -330,7 +332,7 @@ def _against(alignment: Alignment) -> Iterator[Reason]:
             found = _around(passage, negation)
             yield Reason("negation", f"the passage denies what the claim affirms: {found}", "", found)
             continue
-        after = next((link.place for link in alignment.said if link.word > negation), None)
+        after = next((link.position for link in alignment.said if link.word > negation), None)
         if after is not None:
             said, found = _around(claim, negation), _around(passage, after)
             yield Reason("negation", f"the claim denies what the passage does not deny: {found}", said, found)
@@ -338,8 +340,8 @@ def _against(alignment: Alignment) -> Iterator[Reason]:
         if links[number] is None:
             yield from _unsaid(alignment, number, word)
     for one, two in pairwise(alignment.said):
-        is_far = abs(two.place - one.place) > NEAR
-        if is_far and passage.tokens[two.place].sentence != passage.tokens[one.place].sentence:
+        is_far = abs(two.position - one.position) > NEAR
+        if is_far and passage.tokens[two.position].sentence != passage.tokens[one.position].sentence:
             said = claim.text[claim.tokens[one.word].start : claim.tokens[two.word].end]
             yield Reason("apart", f"the passage says the parts of {said!r} in different sentences", said, "")
 
@@ -352,10 +354,10 @@ def _figures_against(alignment: Alignment) -> Iterator[Reason]:
             other = "lower" if figure.limits == "upper" else "upper"
             detail = f"the claim has {said} as {figure.limits} limit, the passage as {other} limit"
             yield Reason("limit", detail, said, found)
-        elif figure.places and figure.rival is not None:
+        elif figure.positions and figure.rival is not None:
             detail = f"the claim says {said}, the passage {found} there, and {said} elsewhere"
             yield Reason("elsewhere", detail, said, found)
-        elif not figure.places:
+        elif not figure.positions:
             there = f"the passage {found}" if found else "the passage has no such figure"
             kind = "count" if not found and _is_small_count(said) else figure.kind
             yield Reason(kind, f"the claim says {said}, {there}", said, found)
@@ -364,9 +366,9 @@ def _figures_against(alignment: Alignment) -> Iterator[Reason]:
 def _unsaid(alignment: Alignment, number: int, word: int) -> Iterator[Reason]:
     """Why a word that the passage does not say speaks against the claim; a figure is told of by itself."""
     kind, said = alignment.claim.tokens[word].kind, _word(alignment.claim, word)
-    place = opposite(alignment, number)
-    if place is not None:
-        found = _word(alignment.passage, place)
+    position = opposite(alignment, number)
+    if position is not None:
+        found = _word(alignment.passage, position)
         yield Reason("opposite", f"the claim says {said}, the passage {found}", said, found)
     elif kind == "name":
         found = _instead(alignment, number)
