@@ -1,4 +1,8 @@
-"""The configuration of a gate, as ``.llm-reliability.yaml`` declares it."""
+"""The configuration of a gate, as ``.llm-reliability.yaml`` declares it; all faults of a file are reported at once.
+
+The file says what correctness means for one use of a model: its purpose, the risk that is tolerated, the documents that
+are trusted, the model under test. Secrets are never part of it: they come from the environment.
+"""
 
 from __future__ import annotations
 

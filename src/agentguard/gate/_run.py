@@ -1,4 +1,7 @@
-"""A run of the gate: its state, its stages, what they work with, and the record that is written as it goes."""
+"""Runs of the gate: six stages over one state, each recorded as soon as it has written.
+
+A stage is a plain function: it reads what is written, asks the services, and writes keys of its own.
+"""
 
 from __future__ import annotations
 

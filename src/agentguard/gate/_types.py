@@ -1,4 +1,4 @@
-"""What the stages of a run hand on, from a prompt to the score: small frozen records that read back from JSON."""
+"""Records that stages hand on, from a prompt to the score, and the protocols of who takes part in a run."""
 
 from __future__ import annotations
 

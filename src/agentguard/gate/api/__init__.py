@@ -1,6 +1,5 @@
-"""The gate's door over HTTP: ``POST /evaluate``, ``GET /runs/{run_id}``, ``GET /history``, ``GET /healthz``.
+"""The gate over HTTP: ``POST /evaluate``, ``GET /runs/{run_id}``, ``GET /history``, ``GET /healthz``.
 
-``app.py`` has the operations, ``runs.py`` what they ask of the gate; ``agentguard.serving`` stands before everything.
 Nothing here judges: HTTP is turned into the calls that the command line makes, and back.
 """
 

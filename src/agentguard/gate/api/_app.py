@@ -1,4 +1,7 @@
-"""What each status means of the gate's operations, for their OpenAPI description."""
+"""Operations of the gate's API: requests and answers as OpenAPI documents them, and the application.
+
+Nothing else is taken, and nothing else is given.
+"""
 
 from __future__ import annotations
 

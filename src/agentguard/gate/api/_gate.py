@@ -1,7 +1,10 @@
-"""Which configuration a request names: a YAML file inside the configured root, and nothing else.
+"""The gate as the API asks it: a run, a run's record, the history. Nothing is kept between two requests.
 
-A path is refused by its form before any file is looked at. What is left is resolved, links and all; a file outside, a
-link that leads outside, a folder, a device, a file that is not there: each gets the same answer.
+Every request reads its configuration and opens its records anew, so that a file changed between two runs counts, and
+one run cannot colour another. What is kept is how many runs are under way, and whether the server is stopping.
+
+A path of a configuration is refused by its form before any file is looked at. What is left is resolved, links and all;
+a file outside, a link that leads outside, a folder, a device, a file that is not there: each gets the same answer.
 """
 
 from __future__ import annotations

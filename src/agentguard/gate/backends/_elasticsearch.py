@@ -1,4 +1,7 @@
-"""Connections to an Elasticsearch cluster."""
+"""Connection to an Elasticsearch cluster: credentials, retries, index templates, and errors as advice.
+
+Messages say what to do, and quote no document and no credential.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One SQLite file of the gate: private, of a known format, in transactions, for threads, processes and forks."""
+"""An SQLite file: private, of a known format, in transactions, for threads, processes and forks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds evidence indices and run records of your own to their protocols. Needs pytest."""
+"""Conformance suites that hold evidence indices and run records of your own to their protocols. Needs pytest."""
 
 import pytest
 

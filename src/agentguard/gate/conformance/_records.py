@@ -1,4 +1,4 @@
-"""All that the ``RunRecords`` protocol says, as one test class to subclass."""
+"""The ``RunRecords`` protocol as a test class to subclass."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Documents in pieces that overlap: large enough to hold a thought, small enough to be found for it.
+"""Cut documents into pieces that overlap: large enough to hold a thought, small enough to be found for it.
 
-A token is reckoned as four characters, which is what English text has on average; tokenizers differ, and none is
-asked, so that every machine cuts a document in the same places.
+A token is taken as four characters, the average of English text; tokenizers differ, and none is asked, so that every
+machine cuts a document in the same places.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""HTML into text: what the page says about its subject, without what every page of the site has around it."""
+"""Read HTML: what the page says about its subject, without what every page of the site has around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Which addresses of the network may be asked for documents."""
+"""Fetch documents by their addresses on the web. Nothing that they link to is followed.
+
+A client that checks a name and then connects to the name can be sent elsewhere in between. Here a name is looked up
+once, as part of connecting, and what was checked is connected to. The name stays what the certificate is held against
+and what the server is told.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""One document, cleaned: Markdown and text here, HTML and PDF in a process of their own."""
+"""Bring trusted documents into an index: read what is new or has changed, and leave the rest alone.
+
+Documents are written one after the other, each as a whole: an ingest that is interrupted has lost nothing, and the next
+one goes on where it stopped. One document is held in memory at a time.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +56,8 @@ def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
 def clean(kind: Kind, raw: Raw, reader: Reader) -> Cleaned:
     """The text of a document, in the form that ``Document.text`` describes; empty if it has none.
 
-    Markdown and text are read by patterns that take time in proportion to their length. HTML and PDF are read by
-    libraries of which that cannot be said: ``reader`` ends them when their time is up.
+    Text is read here, in time that is in proportion to its length. Of the libraries for the other kinds that cannot be
+    said: ``reader`` ends them when their time is up.
 
     Raises:
         DataError: If it cannot be read, or is too large.

@@ -1,4 +1,7 @@
-"""Opening a file in such a way that it lies below a folder, whatever links are laid meanwhile."""
+"""List and read documents in folders of this machine: below the gate's own, and below others if they are named.
+
+A file is opened one folder inside the other, without following links: what was checked is what is read.
+"""
 
 from __future__ import annotations
 

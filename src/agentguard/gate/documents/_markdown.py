@@ -1,4 +1,4 @@
-"""Markdown into text: what a reader sees is kept, with headings and code; marks and addresses are not."""
+"""Read Markdown: what a reader sees is kept, with headings and code; marks and addresses are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDF into text: the pages one after the other, without what stands at the top and the foot of each."""
+"""Read PDF: the pages one after the other, without what stands at the top and the foot of each."""
 
 from __future__ import annotations
 

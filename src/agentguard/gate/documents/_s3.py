@@ -1,4 +1,4 @@
-"""Documents in a bucket of S3, or of a store that speaks its protocol."""
+"""List and read documents in a bucket of S3, or of a store that speaks its protocol."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""HTML and PDF are read in a process of their own, which has little memory, a time for each document, and no secrets.
+"""Read Markdown, HTML and PDF in a process of its own, with little memory, a time for each document, and no secrets.
 
-Their formats are large, and a document can be built to keep a parser busy for hours or to fill the memory. What happens
-to that process happens to one document: it is reported, and the next one gets a new process.
+A document can be built to keep a parser busy for hours or to fill the memory. What happens to that process happens to
+one document: it is reported, and the next one gets a new process.
 """
 
 from __future__ import annotations

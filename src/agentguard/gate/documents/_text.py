@@ -1,4 +1,4 @@
-"""Bytes into text, and text into one form: what every kind of document goes through."""
+"""Documents as sources hand them over, and the one form of text that is made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How documents lie in an Elasticsearch index, and the queries that find their chunks."""
+"""An evidence index in an Elasticsearch cluster: BM25 and nearest vectors, one entry a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gate asks of an index of trusted documents: put in, take out, search by words and by meaning."""
+"""The protocol of an evidence index, and what all indices share: its digest, names of embeddings, fusion by rank."""
 
 from __future__ import annotations
 

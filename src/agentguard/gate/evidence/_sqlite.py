@@ -1,4 +1,4 @@
-"""A text as a query of FTS5."""
+"""An evidence index in one SQLite file: BM25 by FTS5, vectors in a matrix."""
 
 from __future__ import annotations
 

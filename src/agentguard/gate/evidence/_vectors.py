@@ -1,4 +1,4 @@
-"""Vectors as they are kept and searched: of length 1, in single precision."""
+"""Vectors of length 1 in single precision, and embeddings that need no model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A model's failure in words: what went wrong and where, and nothing of what was sent, answered or kept secret."""
+"""Ask a chat model many questions at once; tell its failures without what was sent, answered or kept secret.
+
+Models are known by their batch call: nothing of their framework is imported.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Text that is judged, kept apart from what a judge is told: between marker lines with a token it cannot contain."""
+"""A chat model as judge: it writes prompts, splits answers into claims, and verifies claims.
+
+These are three kinds of request, each with instructions of its own (``instructions.yaml``), each a new conversation.
+What is judged is data. It stands between marker lines with a token that it cannot contain; requests are put together by
+joining lines, and no part of the data passes through a template. The verifier sees the text of one claim and of its
+passages, and nothing else. Answers are read strictly: what is not in the form asked for is a fault, never a guess.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Vectors of a model: asked for in portions, several at once, and looked at before anybody searches by them."""
+"""Open chat models and embeddings by LangChain, as a configuration names them. Nowhere else is it imported.
+
+Requests are sent once, whole and every time: no retry unless asked for, no streaming, no cache. Keys come from the
+environment, where each provider's client looks for them.
+"""
 
 from __future__ import annotations
 

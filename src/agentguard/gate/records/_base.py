@@ -1,4 +1,4 @@
-"""What is kept of every run: each event as it happens, and a summary a run from which history is read."""
+"""The protocol of run records, their encoding as JSON, and runs that died without a word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How audit trail and history lie in Elasticsearch indices."""
+"""Run records in two indices of an Elasticsearch cluster: audit trail and history."""
 
 from __future__ import annotations
 

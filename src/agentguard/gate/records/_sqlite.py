@@ -1,4 +1,4 @@
-"""The records of all runs in one SQLite file."""
+"""Run records in one SQLite file."""
 
 from __future__ import annotations
 

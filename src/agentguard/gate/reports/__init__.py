@@ -1,4 +1,4 @@
-"""What is told of a finished run: JSON, JUnit XML, Markdown, the explanation of one claim; and the claims of all."""
+"""Reports of a finished run: JSON, JUnit XML, Markdown, the explanation of one claim; and the claims of all runs."""
 
 from agentguard.gate.reports._findings import (
     Explanation,

@@ -1,4 +1,4 @@
-"""Where a quote stands in a passage: the place itself, and the headings above it."""
+"""Claims of a run with all that belongs to them, the explanation of one, and the claims of all runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finished run as one JSON object: what ``POST /evaluate`` answers, and ``agentguard gate run --json`` prints."""
+"""A finished run as JSON, JUnit XML and Markdown."""
 
 from __future__ import annotations
 
@@ -86,7 +86,11 @@ _WHITE = re.compile(r"\s+")
 
 
 def junit_xml(run: GateRun) -> str:
-    """The XML document. Characters that XML does not have are left out.
+    """Write a run as JUnit XML, which continuous integration shows among its tests: a claim is a test case.
+
+    An unsupported claim is a failure. A weakly supported one is skipped: it was neither confirmed nor refuted. Failures
+    stand for claims and say nothing of the decision, which tolerates some: that is the property ``decision`` of the
+    suite. Characters that XML does not have are left out.
 
     Raises:
         GateError: If the run is not finished.
@@ -187,7 +191,11 @@ def escape(text: str, limit: int = MOST_OF_A_CELL) -> str:
 
 
 def markdown_summary(run: GateRun) -> str:
-    """The decision, how many claims there are of each kind, and those that are not supported, with reason and passage.
+    """Write a run as Markdown, for the summary of a job or the comment below a change.
+
+    It has the decision, how many claims there are of each kind, and those that are not supported, with reason and
+    passage. They come from outside: what they hold is shown, never obeyed. No link, no picture, no HTML and no table
+    cell can begin in them.
 
     Raises:
         GateError: If the run is not finished.

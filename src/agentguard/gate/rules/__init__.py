@@ -1,4 +1,4 @@
-"""The judge that needs no model: splits by grammar, verifies by what claim and passage state."""
+"""The judge that needs no model: split by grammar, verify by what claim and passage state."""
 
 from agentguard.gate.rules._judge import RuleJudge
 

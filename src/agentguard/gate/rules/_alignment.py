@@ -1,6 +1,6 @@
-"""A claim laid beside a passage word by word: which words of the passage say each word of the claim, and where.
+"""Lay a claim beside a passage: which words of the passage say each word of the claim, and where.
 
-Of all places a word could be said at, those are taken that lie closest to its neighbours' (a shortest path over the
+Of all positions a word could be said at, those are taken that lie closest to its neighbours' (a shortest path over the
 claim's words): what a claim says in one breath, the passage that supports it says in one place.
 """
 

@@ -1,6 +1,7 @@
-"""The blocks of an answer in Markdown: what is a paragraph, a list item, a row of a table; marks taken off.
+"""Split an answer into atomic claims: by blocks, sentences and main clauses, each with its position in the answer.
 
-One pass over lines, and patterns whose repetitions are bounded: linear on any text. Positions lead back to the answer.
+Blocks of Markdown are found in one pass over lines, by patterns whose repetitions are bounded: linear on any text.
+Questions, opinions, courtesy, refusals, and talk of the answer itself claim nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The figures of a claim held against a passage's: numbers with units, dates, times, and limits (at least, up to).
+"""Hold the figures of a claim against a passage's: numbers with units, dates, times, and limits (at least, up to).
 
-A number is said by a passage where a number of it lies within what the claim's last digit and "about" or "over" leave
-open, in the same unit or a convertible one. Where none does, the one that stands in its place is named.
+A number is said by a passage if a number of it lies within what the claim's last digit and "about" or "over" leave
+open, in the same unit or a convertible one. If none does, the one that stands in its place is named.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""As much English grammar as the parting of clauses needs: which words are finite verbs, and where a subject ends.
+"""English grammar for parting clauses: which words are finite verbs, and where a subject ends.
 
 A word counts as a verb where its form and its neighbours leave little doubt; what is missed stays in one claim.
 """

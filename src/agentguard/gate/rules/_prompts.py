@@ -1,4 +1,4 @@
-"""Questions made from trusted documents: their headings and sentences, put so that a false answer comes easily."""
+"""Write questions from trusted documents: from their headings and sentences, so that a false answer comes easily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text as it is compared word by word: roots, families, names, negations, sentences; its figures when asked for.
+"""A text read for comparison: roots, families, names, negations, sentences; its figures when asked for.
 
 Linear in the text; what stands beyond ``MAX_CHARACTERS`` is not read.
 """

@@ -1,4 +1,4 @@
-"""What speaks for a claim and against it, counted on its alignment with a passage; from it, how far it is supported.
+"""Judge a claim by its passages: traits for and against it, how far it is supported, the label and its grounds.
 
 Each trait has a direction that no fit may turn: a word, a name or a figure that the passage does not say never makes a
 claim more likely. The weights are those of a logistic regression with that constraint, fitted to labelled claims by
