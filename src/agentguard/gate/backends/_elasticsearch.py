@@ -21,6 +21,7 @@ import orjson
 
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.gate._config import ElasticsearchConfig
+from agentguard.gate.backends import schema
 
 # --- Errors as advice ---
 
@@ -112,6 +113,11 @@ class Template:
     index: str
     mappings: Mapping[str, Any]
     settings: Mapping[str, Any]
+
+    @classmethod
+    def named(cls, name: str, index: str) -> Template:
+        """The template that is kept in ``name.json``, for an index."""
+        return cls(index, **json.loads(schema(f"{name}.json")))
 
     @property
     def name(self) -> str:

@@ -18,37 +18,11 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 
-MOST: Final = 10_000  # passages that one search gives
-MOST_CHUNKS: Final = 50_000  # of one document
+MOST: Final = 10_000  # passages that one search gives, as documents.json has it
 MOST_WORDS: Final = 200
 MOST_CHARACTERS: Final = 2_000  # of a query; scripts without spaces make a word of nearly each
 FIELDS: Final = ("chunks.text", "chunks.heading^2", "chunks.title^2")
 PARTS: Final = ("id", "title", "heading", "text", "start", "end")
-
-
-def index_template(index: str) -> Template:
-    """One entry a document, its chunks nested in it, all fields known but those of vectors."""
-    keyword, text, number = {"type": "keyword"}, {"type": "text"}, {"type": "integer", "index": False}
-    chunk = {"id": keyword, "title": text, "heading": text, "text": text, "start": number, "end": number}
-    mappings = {
-        "dynamic": "strict",
-        "_source": {"excludes": ["chunks.vectors"]},  # each hit would read those of its whole document
-        "properties": {
-            "uri": keyword,
-            "title": text,
-            "digest": keyword,
-            "embedder": keyword,
-            "dimensions": {"type": "integer"},
-            "chunks": {"type": "nested", "properties": chunk | {"vectors": {"type": "object"}}},
-        },
-    }
-    settings = {
-        "number_of_shards": 1,
-        "auto_expand_replicas": "0-1",
-        "mapping.nested_objects.limit": MOST_CHUNKS,
-        "max_inner_result_window": MOST,
-    }
-    return Template(index, mappings, settings)
 
 
 def vector_field(embedder: str, dimensions: int) -> str:
@@ -340,7 +314,7 @@ class ElasticsearchEvidence:
         field = vector_field(self._embedder, dimensions)
         if field not in self._writable:
             properties = vector_mapping(field, dimensions) if dimensions else {}
-            if not self._connection.make_index(index_template(self._index), properties) and properties:
+            if not self._connection.make_index(Template.named("documents", self._index), properties) and properties:
                 self._connection.ask(lambda client: _add_field(client, self._index, field, properties))
             self._writable.add(field)
 

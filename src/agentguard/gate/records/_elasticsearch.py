@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
 
-_SETTINGS: Final = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "translog.durability": "request"}
-_NAME: Final = {"type": "keyword", "ignore_above": 1024}
-_TEXT: Final = {"type": "text"}
-_COUNT: Final = {"type": "integer"}
 _WROTE: Final[dict[str, TypeAdapter[Any]]] = {
     "prompts": TypeAdapter(tuple[Prompt, ...]),
     "responses": TypeAdapter(tuple[Response, ...]),
@@ -31,38 +27,6 @@ _WROTE: Final[dict[str, TypeAdapter[Any]]] = {
     "evidence": TypeAdapter(Citations),
     "verdicts": TypeAdapter(tuple[ClaimVerdict, ...]),
 }
-
-
-def audit_template(index: str) -> Template:
-    """Events, numbered within their run, with bodies kept as they are; and verdicts, to be searched."""
-    event = {
-        "@timestamp": {"type": "date"},
-        "run_id": {"type": "keyword"},
-        "kind": {"type": "keyword"},
-        "sequence": {"type": "long"},
-        "at": {"type": "double", "index": False},
-        "writing": {"type": "keyword", "index": False, "doc_values": False},
-        "body": {"type": "object", "enabled": False},
-    }
-    names = dict.fromkeys(("claim_id", "label", "judge", "target", "category", "document", "chunk_id"), _NAME)
-    texts = dict.fromkeys(("claim", "prompt", "response", "reasons", "quote", "use_case"), _TEXT)
-    return Template(index, {"dynamic": "strict", "properties": event | names | texts}, _SETTINGS)
-
-
-def history_template(index: str) -> Template:
-    """Summaries; fields that a later version adds are kept, and not searched."""
-    names = dict.fromkeys(("status", "target", "judge", "decision", "use_case_exact"), _NAME)
-    counts = dict.fromkeys(("total_claims", "supported", "weakly_supported", "unsupported"), _COUNT)
-    properties = {
-        "@timestamp": {"type": "date"},
-        "run_id": {"type": "keyword"},
-        "started": {"type": "double"},
-        "ended": {"type": "double"},
-        "risk": {"type": "double"},
-        "use_case": _TEXT,
-        "error": _TEXT,
-    }
-    return Template(index, {"dynamic": False, "properties": properties | names | counts}, _SETTINGS)
 
 
 def event_entry(run_id: str, event: Event, sequence: int, writing: str) -> dict[str, Any]:
@@ -180,7 +144,7 @@ class ElasticsearchRecords:
 
     def append(self, run_id: str, event: Event) -> None:
         encode_body(event)
-        self._make(audit_template(self._audit))
+        self._make("audit", self._audit)
         if event.kind == "stage" and "verdicts" in (event.body.get("wrote") or ()):
             # Before the event: if this process dies in between, the stage is run again, and writes them again.
             self._write_verdicts(run_id, event)
@@ -195,7 +159,7 @@ class ElasticsearchRecords:
 
     def save(self, summary: RunSummary) -> None:
         encode_summary(summary)
-        self._make(history_template(self._history))
+        self._make("history", self._history)
         entry = summary_entry(summary)
         self._connection.ask(
             lambda client: client.index(
@@ -217,10 +181,10 @@ class ElasticsearchRecords:
     def close(self) -> None:
         self._connection.close()
 
-    def _make(self, template: Template) -> None:
-        if template.index not in self._made:
-            self._connection.make_index(template, {})
-            self._made.add(template.index)
+    def _make(self, template: str, index: str) -> None:
+        if index not in self._made:
+            self._connection.make_index(Template.named(template, index), {})
+            self._made.add(index)
 
     def _create(self, client: Elasticsearch, run_id: str, event: Event, writing: str) -> None:
         """Write the event under the next number that is free: numbers have no gaps, and nothing is overwritten."""

@@ -15,7 +15,7 @@ from agentguard.content.words import STOPWORDS, encodable, sentence_spans, trimm
 from agentguard.errors import GateError
 from agentguard.gate._types import Claim, Response
 from agentguard.gate.rules._grammar import PRONOUNS, SUBORDINATORS, clause, starts_predicate
-from agentguard.gate.rules._words import word_list
+from agentguard.gate.rules._words import word_sections
 
 MAX_CHARACTERS: Final = 200_000  # of an answer; what stands beyond is not read
 _FENCE = re.compile(r"[ \t]{0,8}(?:```|~~~)")
@@ -170,10 +170,9 @@ def _row(head: list[str], cells: list[Plain]) -> Iterator[Block]:
 def _phrases() -> dict[str, str]:
     """The sections of ``phrases.txt``, the alternatives of each as one group."""
     groups: dict[str, str] = {}
-    for section in "\n".join(word_list("phrases")).strip().split("\n\n"):
-        name, *alternatives = section.split("\n")
+    for name, alternatives in word_sections("phrases").items():
         joined = re.sub("<([a-z_]+)>", lambda match: groups[match[1]], "|".join(alternatives))
-        groups[name.strip("[]")] = f"(?:{joined})"
+        groups[name] = f"(?:{joined})"
     return groups
 
 

@@ -9,12 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from agentguard.gate.rules._words import word_list
-
-AUXILIARIES: Final = frozenset(
-    """is are was were am has have had do does did can could will would shall should may might must cannot isn't aren't
-    wasn't weren't hasn't haven't hadn't don't doesn't didn't can't couldn't won't wouldn't shouldn't mustn't""".split()
-)
+from agentguard.content.words import STOPWORDS
+from agentguard.gate.rules._words import word_sections
 
 
 def _third(base: str) -> str:
@@ -31,22 +27,18 @@ def _past(base: str) -> str:
     return base + ("d" if base.endswith("e") else "ed")
 
 
-_BASE: Final = frozenset(word for line in word_list("verbs") for word in line.split())
+_KINDS: Final = {kind: frozenset(" ".join(lines).split()) for kind, lines in word_sections("grammar").items()}
+AUXILIARIES: Final = _KINDS["auxiliaries"]
+DETERMINERS: Final = _KINDS["determiners"]
+PREPOSITIONS: Final = _KINDS["prepositions"]
+SUBORDINATORS: Final = _KINDS["subordinators"]
+RELATIVES: Final = _KINDS["relatives"]
+PRONOUNS: Final = _KINDS["pronouns"]
+NEGATIONS: Final = _KINDS["negations"]
+LIGHT: Final = _KINDS["light"] | STOPWORDS
+_BASE: Final = _KINDS["verbs"]
 _THIRD: Final = frozenset(map(_third, _BASE))
-_PAST: Final = frozenset(map(_past, _BASE)).union(*(line.split() for line in word_list("pasts")))
-DETERMINERS: Final = frozenset(
-    "a an the this that these those its their our your his her my each every any all no some".split()
-)
-PREPOSITIONS: Final = frozenset(
-    """about above across after against along among around at before behind below between beyond by despite during
-    except for from in inside into like near of off on onto over per since through throughout to toward towards under
-    until up upon via with within without than as""".split()
-)
-SUBORDINATORS: Final = frozenset(
-    "if when whenever unless because since until while although though after before once as where".split()
-)
-RELATIVES: Final = frozenset("which who whom whose that where when".split())
-PRONOUNS: Final = frozenset("i you we they he she it this these there who which".split())
+_PAST: Final = frozenset(map(_past, _BASE)) | _KINDS["pasts"]
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[$€£]")
 MAX_SUBJECT: Final = 12  # words before the verb
 

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from agentguard.content.grounding_index import NumberIndex
 from agentguard.content.grounding_units import MAGNITUDES, NUMBER_WORDS, units_of
 from agentguard.content.grounding_values import Quantity, Stated, Values, read
-from agentguard.content.words import STOPWORDS, encodable, sentence_spans
+from agentguard.content.words import encodable, sentence_spans
+from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
 from agentguard.gate.rules._words import family, root
 
 MAX_CHARACTERS: Final = 40_000
@@ -26,17 +27,6 @@ _HEADS = re.compile(
     r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
 )
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-NEGATIONS: Final = frozenset(
-    """not no never none nobody nothing neither nor without cannot unable fail fails failed lack lacks refuse refuses
-    refused refusing deny denies denied except excluding prohibited forbidden""".split()
-)
-_LIGHT: Final = STOPWORDS | frozenset(
-    """also just even still yet get got gets getting let lets would could may might must shall one ones via per upon
-    among amid within without towards toward across along around since though although however therefore thus whether
-    either neither every many much several another else ever often usually really quite rather soon later ago already
-    now then
-    well back away please mr mrs ms dr etc s t d ll re ve m whilst""".split()
-)
 
 
 class Token(NamedTuple):
@@ -202,7 +192,7 @@ def _word(word: str) -> tuple[str, str, str, bool]:
         return base.rstrip(".,"), base.rstrip(".,"), kind, False
     if folded in NUMBER_WORDS or (folded in MAGNITUDES and len(folded) > 3):
         return base, base, "figure", False
-    if folded in _LIGHT or len(base) < 2:
+    if folded in LIGHT or len(base) < 2:
         return base, base, "light", False
     return base, family(base), "name" if word[0].isupper() else "content", False
 

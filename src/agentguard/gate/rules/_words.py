@@ -24,6 +24,17 @@ def word_list(name: str) -> list[str]:
     return [line for line in lines if not line.startswith("#")]
 
 
+def word_sections(name: str) -> dict[str, list[str]]:
+    """The lines of a list below each of its headings in brackets."""
+    sections: dict[str, list[str]] = {}
+    for line in filter(None, word_list(name)):
+        if line.startswith("["):
+            lines = sections.setdefault(line.strip("[]"), [])
+        else:
+            lines.append(line)
+    return sections
+
+
 @cache
 def _irregular() -> dict[str, str]:
     return {form: base for line in word_list("irregular") for base, *forms in [line.split()] for form in forms}
