@@ -25,13 +25,13 @@ Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
 class Section(BaseModel):
-    """One section of the file."""
+    """Section of the file: unknown fields are refused, and nothing changes once it is read."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
 def check_url(address: str) -> str:
-    """The address, where it is one of HTTP and carries no password.
+    """Check that an address is one of HTTP and carries no password.
 
     Raises:
         ValueError: If it is not.
@@ -76,7 +76,7 @@ _SECRET: Final = re.compile(
 
 
 def faults_of_options(options: Mapping[str, Any]) -> list[str]:
-    """All of them, in the order of the options.
+    """List what is wrong with the options of a model, in their order.
 
     >>> faults_of_options({"top_p": 0.5, "stream": True, "headers": {"X-Api-Key": "…"}})
     ['stream cannot be set: answers are neither streamed nor cached', \
@@ -267,7 +267,7 @@ Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
 class RiskTolerance(Section):
-    """How much risk is tolerated, in [0, 1].
+    """Risk that is tolerated, in [0, 1].
 
     Attributes:
         deploy_threshold: Up to this risk a model is deployed.
@@ -288,7 +288,7 @@ class RiskTolerance(Section):
 
 
 class EvaluationConfig(Section):
-    """What the model under test is asked, and how its answers are held against the documents.
+    """Prompts for the model under test, and how its answers are held against the documents.
 
     Attributes:
         num_prompts: How many prompts are written, where none are given.
@@ -316,7 +316,7 @@ class EvaluationConfig(Section):
 
 
 class ChunkingConfig(Section):
-    """How documents are cut into pieces, in tokens of four characters.
+    """Sizes of the pieces that documents are cut into, in tokens of four characters.
 
     Attributes:
         least, most: A piece has at least, and at most, so many, but for the last of its document.
@@ -419,7 +419,7 @@ class GateConfig(Section):
 
     @property
     def digest(self) -> str:
-        """Of all that the file declares, in hexadecimal; where the file lies is no part of it."""
+        """Digest of all that the file declares, in hexadecimal; the file's path is no part of it."""
         return hashlib.blake2b(self.model_dump_json().encode(), digest_size=16).hexdigest()
 
 
@@ -502,7 +502,7 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
 
 
 def _places_of(name: str, model: type[BaseModel] = GateConfig, above: tuple[str, ...] = ()) -> list[str]:
-    """Where a field of this name belongs."""
+    """List the sections that have a field of this name."""
     found = []
     for field, info in model.model_fields.items():
         if info.exclude:

@@ -82,7 +82,7 @@ def mann_kendall_p(values: Sequence[float]) -> float:
 
 
 def _kendall_s(values: Sequence[float]) -> int:
-    """Of all pairs of values, how many rise less how many fall."""
+    """Kendall's S: the number of pairs that rise less the number of those that fall."""
     return sum((b > a) - (b < a) for i, a in enumerate(values) for b in values[i + 1 :])
 
 
@@ -313,7 +313,7 @@ def _trend_in_words(
 
 
 def _differences(before: RunSummary, after: RunSummary) -> tuple[str, ...]:
-    """What else differs, in words; digests that nobody has say nothing."""
+    """Differences between two runs, in words; empty digests are not compared."""
     notes = {
         "config_digest": "the configuration differs",
         "prompts_digest": "the prompts differ",

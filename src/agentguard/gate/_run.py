@@ -112,7 +112,7 @@ class _Key(Generic[T]):
 
 
 class GateState:
-    """What a run knows so far. A stage reads what stages before it have written, and writes keys of its own.
+    """State of a run: keys that are written once. A stage reads those of earlier stages and writes its own.
 
     >>> state = GateState(GateConfig(use_case="help desk", doc_sources=[{"type": "local", "path": "docs"}]))
     >>> state.prompts = (Prompt("p1", "How long is the warranty?"),)
@@ -151,7 +151,7 @@ class GateState:
         return tuple(self._values)
 
     def read(self, key: str) -> Any:
-        """What is written under a key; of a key of one's own a copy.
+        """Read a key; of a key of one's own, a copy.
 
         Raises:
             GateError: If nothing is.
@@ -279,7 +279,7 @@ def read_run(run_id: str, records: RunRecords) -> GateRun:
 
 
 class Services(NamedTuple):
-    """What a stage works with.
+    """Services that stages work with.
 
     Attributes:
         target: The model under test.

@@ -81,7 +81,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the model under test answered to a prompt."""
+    """Answer of the model under test to a prompt."""
 
     prompt_id: str
     text: str
@@ -107,7 +107,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What trusted documents say that may bear on a claim, the best passage first."""
+    """Passages of trusted documents for a claim, the best first."""
 
     claim_id: str
     passages: tuple[Passage, ...]
@@ -132,7 +132,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """What was decided of a claim, and on which ground.
+    """Verdict on a claim, with its reasons.
 
     Attributes:
         claim_id: The claim's.
@@ -189,7 +189,7 @@ class Target(Protocol):
 
     @property
     def name(self) -> str:
-        """What records and reports call it."""
+        """Its name in records and reports."""
 
     def respond(self, prompts: Sequence[Prompt]) -> list[str]:
         """The answers, one a prompt, in their order.
@@ -204,7 +204,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """What records and reports call it."""
+        """Its name in records and reports."""
 
     def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
         """Questions that are likely to bring out false answers, ``number`` of them, spread over the categories.
@@ -233,7 +233,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Evidence, in the form in which it is kept.
+    """Evidence as it is recorded: each chunk once, however many claims it was found for.
 
     Attributes:
         chunks: Each of them once.
@@ -245,7 +245,7 @@ class Citations:
 
 
 def cite(evidence: Iterable[Evidence]) -> Citations:
-    """Evidence with every chunk once.
+    """Convert evidence into its recorded form.
 
     >>> chunk = Chunk("k1", "returns.md", "Returns", "", "Within 30 days.", 0, 15)
     >>> evidence = (Evidence("p1.c1", (Passage(chunk, 0.5),)), Evidence("p1.c2", (Passage(chunk, 0.25),)))
@@ -263,7 +263,7 @@ def cite(evidence: Iterable[Evidence]) -> Citations:
 
 
 def resolve(citations: Citations) -> tuple[Evidence, ...]:
-    """The evidence that ``cite`` was given.
+    """Convert recorded evidence back.
 
     Raises:
         ValueError: If a place names no chunk.

@@ -39,7 +39,7 @@ _DESCRIPTIONS: Final[dict[int, str]] = {
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of these answers."""
+    """Describe these statuses for OpenAPI."""
     return described({status: _DESCRIPTIONS[status] for status in statuses})
 
 
@@ -58,7 +58,7 @@ class _Model(BaseModel):
 
 
 class EvaluateRequest(_Model):
-    """Which configuration is evaluated."""
+    """Request to run the gate on one configuration."""
 
     config_path: ConfigPath | None = Field(None, description=_PATH, examples=[".llm-reliability.yaml"])
 
@@ -70,7 +70,7 @@ class ConfigQuery(_Model):
 
 
 class HistoryQuery(ConfigQuery):
-    """Which runs are listed."""
+    """Query for the history."""
 
     limit: int = Field(100, ge=1, le=MAX_HISTORY, description="At most so many, the newest first.")
     use_case: Annotated[str, StringConstraints(min_length=1, max_length=10_000)] | None = Field(
@@ -88,7 +88,7 @@ class Why(_Model):
 
 
 class Place(_Model):
-    """Where in the documents a passage is."""
+    """Position of a passage in the documents."""
 
     document: str
     title: str

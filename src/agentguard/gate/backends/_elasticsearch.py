@@ -63,7 +63,7 @@ def passes(error: ApiError | TransportError) -> bool:
 
 
 def reason(error: ApiError | TransportError) -> str:
-    """What the cluster calls an error; empty if it says nothing. Its longer words may quote a document."""
+    """The cluster's name of an error, or an empty text. Its longer message may quote a document."""
     told = error.body.get("error") if isinstance(error, ApiError) and isinstance(error.body, dict) else None
     if not isinstance(told, dict):
         return ""
@@ -102,7 +102,7 @@ PAUSES: Final = (0.1, 0.3, 0.9)  # seconds between the attempts of one call
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What an index of the gate is made after.
+    """Template of an index.
 
     Attributes:
         index: Its name.
@@ -121,7 +121,7 @@ class Template:
 
     @property
     def name(self) -> str:
-        """What the template itself is called."""
+        """The template's own name."""
         return f"agentguard-{self.index}"
 
 
@@ -154,7 +154,7 @@ class ElasticConnection:
         self._open = True
 
     def ask(self, call: Callable[[Elasticsearch], T], *, missing: Callable[[], T] | None = None) -> T:
-        """What the call returns.
+        """Call the client, and again after a passing failure; return the call's result.
 
         Args:
             call: Is given the client.
@@ -235,12 +235,12 @@ class ElasticConnection:
         return self.ask(make)
 
     def check_open(self) -> None:
-        """Refuses where it is closed."""
+        """Refuse a closed connection."""
         if not self._open:
             raise StoreError(f"the connection to {self.where} is closed; open a new one")
 
     def close(self) -> None:
-        """Let go of the connections; may be called twice."""
+        """Close the connections; may be called twice."""
         self._open = False
         self._client.close()
 

@@ -18,7 +18,7 @@ from agentguard.errors import ConfigurationError, StoreError
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What a kind of database has inside.
+    """Format of a database file.
 
     Attributes:
         noun: What messages call it.

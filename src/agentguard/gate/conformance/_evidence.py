@@ -73,7 +73,7 @@ def put(
 
 
 def texts(passages: Sequence[Passage]) -> list[str]:
-    """What was found, in its order."""
+    """Texts of passages, in their order."""
     return [passage.chunk.text for passage in passages]
 
 
@@ -115,7 +115,7 @@ class EvidenceConformance:
 
     @pytest.fixture
     def place(self, tmp_path: Path) -> Any:
-        """Where a test's index is: a new folder, unless a subclass has another fixture of this name."""
+        """Folder of a test's index, unless a subclass has another fixture of this name."""
         return tmp_path / "evidence"
 
     @pytest.fixture

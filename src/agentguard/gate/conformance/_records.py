@@ -109,7 +109,7 @@ class RecordsConformance:
 
     @pytest.fixture
     def place(self, tmp_path: Path) -> Any:
-        """Where a test's records are: a new path, unless a subclass has another fixture of this name."""
+        """Path of a test's records, unless a subclass has another fixture of this name."""
         return tmp_path / "records"
 
     @pytest.fixture

@@ -33,7 +33,7 @@ _NO_END: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How documents are cut, in tokens of four characters.
+    """Sizes of chunks, in tokens of four characters.
 
     Attributes:
         least: A chunk is ended from here on, where a section, a paragraph, a list item or a sentence ends.
@@ -64,7 +64,7 @@ _SENTENCE, _LINE, _PARAGRAPH, _TOP = 0, 1, 2, 9
 
 
 class _Unit(NamedTuple):
-    """What is not cut where that can be helped: a sentence, a list item, a row, a line of code, a heading.
+    """Smallest piece that is kept whole if possible: a sentence, a list item, a row, a line of code, a heading.
 
     ``strength`` says how good it is to begin a chunk here; the units follow each other without a gap.
     """
@@ -116,7 +116,7 @@ def _id(uri: str, text: str, number: int) -> str:
 
 
 def _spans(text: str, units: list[_Unit], starts: list[int], chunking: Chunking) -> Iterator[tuple[int, int, int]]:
-    """Where chunks start, where what is new in them starts, and where they end."""
+    """Yield each chunk's start, the start of what is new in it, and its end."""
     least, most = chunking.least * CHARACTERS_PER_TOKEN, chunking.most * CHARACTERS_PER_TOKEN
     done = _skip(text, 0)
     start = done

@@ -35,7 +35,7 @@ _SHARED: Final = IPv4Network("100.64.0.0/10")
 
 
 def refusal(address: str, allow_private: bool = False) -> str | None:
-    """Why an address is not asked; None if it may be.
+    """Reason why an address must not be asked; None if it may be.
 
     Private networks, this machine and the addresses that providers share among customers may be asked where
     ``allow_private`` says so; link-local ones, metadata services, multicast and what stands for no machine never.
@@ -260,7 +260,7 @@ def _read(address: str, allow_private: bool, tls: list[ssl.SSLContext]) -> Raw:
 def fetch(
     address: str, *, allow_private: bool = False, tls: ssl.SSLContext, limit: int = MAX_BYTES, seconds: float = SECONDS
 ) -> Raw:
-    """What lies at an address, after at most five redirects, each of them checked as the address itself was.
+    """Fetch a document, after at most five redirects, each of them checked as the address itself was.
 
     No proxy, no netrc file and no cookie of the environment is used, and no credentials are sent.
 

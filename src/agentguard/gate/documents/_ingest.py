@@ -34,7 +34,7 @@ from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, Vector, e
 
 
 def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
-    """What a document is read as.
+    """Decide which kind a document is read as.
 
     Args:
         name: Of its file.
@@ -54,7 +54,7 @@ def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
 
 
 def clean(kind: Kind, raw: Raw, reader: Reader) -> Cleaned:
-    """The text of a document, in the form that ``Document.text`` describes; empty if it has none.
+    """Clean a document into the form that ``Document.text`` describes; empty if it has no text.
 
     Text is read here, in time that is in proportion to its length. Of the libraries for the other kinds that cannot be
     said: ``reader`` ends them when their time is up.
@@ -73,7 +73,7 @@ def clean(kind: Kind, raw: Raw, reader: Reader) -> Cleaned:
 
 
 def list_source(source: Source, folder: Path, roots: Sequence[Path] = ()) -> Iterator[Listing]:
-    """What a source holds, as it is declared.
+    """List the documents of a declared source.
 
     Args:
         source: A record of the configuration.
@@ -101,7 +101,7 @@ def list_source(source: Source, folder: Path, roots: Sequence[Path] = ()) -> Ite
 
 
 def name_of(source: Source) -> str:
-    """What messages call a source."""
+    """Name of a source in messages."""
     if isinstance(source, LocalSource):
         return source.path
     if isinstance(source, HttpSource):
@@ -130,7 +130,7 @@ _BATCH: Final = 64
 
 
 class IngestServices(Protocol):
-    """What an ingest needs of the gate's services."""
+    """Services that an ingest works with."""
 
     @property
     def embeddings(self) -> Embeddings:
@@ -142,7 +142,7 @@ class IngestServices(Protocol):
 
 
 class IngestStep(NamedTuple):
-    """One document is done.
+    """Progress of an ingest: one document is done.
 
     Attributes:
         done, total: How many of how many; the first step of an ingest, with an empty uri, is the listing itself.
@@ -158,7 +158,7 @@ class IngestStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an ingest has done.
+    """Outcome of an ingest.
 
     Attributes:
         added, changed, unchanged, removed: How many documents.

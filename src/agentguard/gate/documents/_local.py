@@ -64,7 +64,7 @@ def _safe_open(root: Path, parts: Sequence[str], flags: int) -> int:
 
 
 def _safe_open_by_path(root: Path, parts: Sequence[str], flags: int) -> int:
-    """Where folders cannot be opened: the file that was opened must be the one that lies at the path itself."""
+    """Open by the whole path, on systems that cannot open below a folder, and check that no link was followed."""
     path = root.joinpath(*parts)
     descriptor = os.open(path, flags)
     try:
@@ -118,7 +118,7 @@ def list_local(source: LocalSource, folder: Path, roots: Sequence[Path] = ()) ->
 
 
 def local_uri(path: Path, folder: Path) -> str:
-    """What a file is called in the index: its path from the configuration's folder on, with ``/``."""
+    """The uri of a file: its path from the configuration's folder on, with ``/``."""
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # on Windows, another drive
@@ -126,7 +126,7 @@ def local_uri(path: Path, folder: Path) -> str:
 
 
 def _below(base: Path, inner: str, uri: str, include: Sequence[str], allowed: list[Path]) -> Iterator[Listing]:
-    """What lies in ``base/inner``; a folder is listed when its turn comes, so that one is held at a time."""
+    """List ``base/inner`` and all below; a folder is read when its turn comes, so that one is held at a time."""
     folders = [inner]
     while folders:
         inner = folders.pop()

@@ -162,7 +162,7 @@ class _Page:
 
 
 def _shown(tokens: Iterable[Token]) -> str:
-    """What is seen of a paragraph: no marks, no addresses, nothing struck out."""
+    """Text of a paragraph as a reader sees it: no marks, no addresses, nothing struck out."""
     parts: list[str] = []
     struck = 0
     for token in tokens:

@@ -114,7 +114,7 @@ def _margins(lines: list[str]) -> list[int]:
 
 
 def _keys(line: str, page: int) -> list[str]:
-    """What a header is recognised by: itself, or itself with its first or last number as counted from the page's."""
+    """Keys to recognise a header by: the line itself, and with its first or last number counted from the page's."""
     numbers = list(_NUMBER.finditer(line))
     ends = numbers[:1] + numbers[1:][-1:]
     return [line, *(f"{line[: at.start()]}\0{int(at[0]) - page}\0{line[at.end() :]}" for at in ends)]

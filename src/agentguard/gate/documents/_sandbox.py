@@ -130,7 +130,7 @@ def _receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
 
 
 def serve() -> None:
-    """What the process does: read a document, answer with its text or the reason why not, until nobody asks."""
+    """Main loop of the process: read a document, answer with its text or the reason why not, until nobody asks."""
     _limit_memory(int(sys.argv[2]))
     # What a library prints must not be taken for an answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

@@ -148,7 +148,7 @@ class Found(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Something that a source holds and that is no document to read.
+    """Something in a source that is not read, with the reason.
 
     Attributes:
         uri: Which.

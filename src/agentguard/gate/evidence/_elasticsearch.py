@@ -31,7 +31,7 @@ def vector_field(embedder: str, dimensions: int) -> str:
 
 
 def vector_mapping(field: str, dimensions: int) -> dict[str, Any]:
-    """What such a field adds to the index."""
+    """Mapping of such a field."""
     vector = {
         "type": "dense_vector",
         "dims": dimensions,
@@ -113,7 +113,7 @@ def by_vector(field: str, direction: Sequence[float], limit: int) -> dict[str, A
 
 
 def passages(answer: Mapping[str, Any], limit: int) -> list[Passage]:
-    """What a search has found: the best chunks of all are among the best ones of the best documents."""
+    """Passages of an answer: the best chunks of all are among the best ones of the best documents."""
     found = [
         Passage(Chunk(document=hit["fields"]["uri"][0], **piece["_source"]), piece["sort"][0])
         for hit in answer["hits"]["hits"]
@@ -267,7 +267,7 @@ class ElasticsearchEvidence:
         return self._connection.ask(answer, missing=lambda: None)
 
     def _rows(self) -> list[_Row]:
-        """All documents by their uris, as they were at one moment."""
+        """Read all documents by their uris, as they were at one moment."""
         moment = self._connection.ask(
             lambda client: client.open_point_in_time(index=self._index, keep_alive="1m").body["id"],
             missing=lambda: None,

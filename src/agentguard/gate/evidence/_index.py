@@ -52,7 +52,7 @@ class EvidenceIndex(Protocol):
         """One hexadecimal digest of all that is indexed: runs with equal digests had the same evidence."""
 
     def close(self) -> None:
-        """Let go of files and connections; may be called twice."""
+        """Close files and connections; may be called twice."""
 
 
 # --- What can be indexed ---

@@ -29,7 +29,7 @@ _FIRST: Final = 100_000  # characters of a text that are read
 
 
 def match_expression(text: str) -> str:
-    """Any of the text's words, as an expression for ``MATCH``: each quoted, so that none is an operator.
+    """Make an FTS5 expression of any of the text's words, each quoted, so that none is an operator.
 
     Words that say nothing by themselves are left out where there are others.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def unit_vectors(vectors: Sequence[Vector]) -> NDArray[np.float32]:
-    """Vectors of one length as the rows of a matrix, each with norm 1; one without direction stays zero.
+    """Normalise vectors of one length, as the rows of a matrix; one without direction stays zero.
 
     Raises:
         DataError: If they differ in length, are empty, or hold something else than finite numbers.

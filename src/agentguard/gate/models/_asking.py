@@ -119,7 +119,7 @@ ROUNDS = 16
 
 
 class ChatModel(Protocol):
-    """What is asked of a model: any chat model of LangChain's has it."""
+    """Chat model: any of LangChain's is one."""
 
     def batch(self, inputs: list[Any], config: Any = None, *, return_exceptions: bool = False) -> list[Any]:
         """Answers or exceptions, in the order of the inputs."""
@@ -196,7 +196,7 @@ def text_of(answer: Any) -> str:
 
 
 def check_concurrency(max_concurrency: int) -> int:
-    """The number itself.
+    """Check a number of requests, and return it.
 
     Raises:
         ConfigurationError: If it is no number of requests.

@@ -87,7 +87,7 @@ class SearchedText:
         return "".join(characters), offsets
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Where the text says this for the first time, in characters of the text as it is; None if it does not.
+        """Find a quotation for the first time, in characters of the text as it is; None if it is not there.
 
         Words and numbers are found whole: ``30`` is no part of ``130``, nor of ``30.5``.
         """
@@ -109,7 +109,7 @@ class SearchedText:
 
 
 def count_quoted_words(quote: str) -> int:
-    """How many words and numbers a quotation has."""
+    """Count the words and numbers of a quotation."""
     return len(_WORD.findall(quote))
 
 
@@ -135,7 +135,7 @@ def _joined(text: str, at: int) -> bool:
 
 @cache
 def _instructions() -> dict[str, Any]:
-    """What ``instructions.yaml`` has for each kind of request, the forms of the answers, and the known categories."""
+    """Read ``instructions.yaml``: texts for each kind of request, forms of the answers, known categories."""
     told: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("instructions.yaml").read_text(encoding="utf-8"))
     return told
 
@@ -384,7 +384,7 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        """What records and reports call it."""
+        """Its name in records and reports."""
         return self._name
 
     def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:

@@ -39,7 +39,7 @@ class ModelEmbeddings:
 
     @property
     def name(self) -> str:
-        """What messages call the model."""
+        """Its name in messages."""
         return self._name
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -104,7 +104,7 @@ T = TypeVar("T")
 def open_chat_model(
     config: ModelConfig, role: Literal["model", "judge"] = "model", *, max_concurrency: int = 8
 ) -> ChatModel:
-    """The chat model that a configuration names.
+    """Open the chat model that a configuration names.
 
     Args:
         config: Provider, model and limits. ``bedrock`` is spoken to by the Converse API; any provider that
@@ -147,7 +147,7 @@ def open_chat_model(
 
 
 def open_embeddings(config: EmbeddingsConfig, *, max_concurrency: int = 8) -> Embeddings:
-    """The embeddings that a configuration names.
+    """Open the embeddings that a configuration names.
 
     Args:
         config: Provider and model: ``bedrock`` (Titan and others), ``ollama``, ``openai``, or what else LangChain's

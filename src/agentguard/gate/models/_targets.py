@@ -396,7 +396,7 @@ class _Events:
 
     @property
     def line(self) -> int:
-        """Where the next event begins, from 1."""
+        """Line of the next event, from 1."""
         return int(self.next.start_mark.line) + 1
 
     def skip(self) -> None:

@@ -92,7 +92,7 @@ class RunRecords(Protocol):
         """Summaries, the newest run first; of one use case only, where it is given."""
 
     def close(self) -> None:
-        """Let go of files and connections; may be called twice."""
+        """Close files and connections; may be called twice."""
 
 
 # --- Encoding as JSON ---
@@ -259,7 +259,7 @@ def mark_interrupted(
     ended: Callable[[str], bool] = has_ended,
     clock: Callable[[], float] = time.time,
 ) -> list[RunSummary]:
-    """Note of every run that is said to be running, and whose process has ended, that it was interrupted.
+    """Mark runs as interrupted that are recorded as running and whose process has ended.
 
     Args:
         records: Of all runs.

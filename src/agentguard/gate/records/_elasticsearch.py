@@ -42,7 +42,7 @@ def event_entry(run_id: str, event: Event, sequence: int, writing: str) -> dict[
 
 
 def verdicts_of(events: Sequence[Event]) -> dict[str, Any]:
-    """What the stages of a run wrote, where the last of them wrote verdicts; empty if it did not.
+    """Read back what the stages of a run wrote, if the last of them wrote verdicts; else nothing.
 
     Stages of one's own may write these keys in shapes of their own, which nobody here can search.
     """

@@ -24,7 +24,7 @@ _HEADING = re.compile(r"^(#{1,6})[ \t]+(\S.*)$", re.MULTILINE)
 
 
 def place_of(quote: str, text: str) -> tuple[int, int] | None:
-    r"""Where a quote begins and ends; white space may differ, since who quotes puts lines together.
+    r"""Find a quote, whatever its white space: who quotes puts lines together.
 
     >>> place_of("two years", "It lasts two\nyears.")
     (9, 18)
@@ -74,7 +74,7 @@ class Finding:
 
     @property
     def quoted(self) -> tuple[int, int] | None:
-        """Where the deciding passage has the verdict's quote, in characters of its chunk; None if it has none."""
+        """Span of the verdict's quote in the deciding passage, in characters of its chunk."""
         return None if self.passage is None else place_of(self.verdict.quote, self.passage.chunk.text)
 
     @property
@@ -86,7 +86,7 @@ class Finding:
 
 
 def findings(state: GateState) -> tuple[Finding, ...]:
-    """All claims of a finished run, in their order.
+    """List the claims of a finished run, in their order.
 
     Raises:
         GateError: If the run has not got so far as to verify claims.
@@ -126,7 +126,7 @@ class Marked(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Where the marked part lies, in characters; None if nothing is marked."""
+        """Span of the marked part, in characters; None if nothing is marked."""
         start = len(self.before)
         return (start, start + len(self.marked)) if self.marked else None
 
@@ -152,7 +152,7 @@ class MarkedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that bears on one claim of a run.
+    """Explanation of one claim of a run.
 
     Attributes:
         run_id: The run.
@@ -170,7 +170,7 @@ class Explanation:
     passages: tuple[MarkedPassage, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it; ``span`` and ``quote_span`` are in characters of their ``text``.
+        """Convert to plain JSON data; ``span`` and ``quote_span`` are in characters of their ``text``.
 
         ``asked`` is what a judging model was asked, put together anew from the claim and its passages; the record of
         the run has the version of agentguard that did it.
@@ -211,7 +211,7 @@ class Explanation:
 
 
 def explain(run: GateRun, claim_id: str) -> Explanation:
-    """Why a claim has its verdict.
+    """Explain why a claim has its verdict.
 
     Raises:
         DataError: If the run has no such claim.
@@ -275,7 +275,7 @@ def recorded_claims(
     since: float | None = None,
     until: float | None = None,
 ) -> Iterator[RecordedClaim]:
-    """The claims of a use case's runs that have been judged, those of the newest run first.
+    """Search the judged claims of a use case's runs, the newest run first.
 
     Args:
         records: Of all runs; the newest 10,000 are looked at, one after the other.

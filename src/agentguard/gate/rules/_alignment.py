@@ -127,12 +127,12 @@ def _focus(weights: Sequence[float], candidates: Sequence[list[tuple[int, float]
 
 
 def weight_of(token: Token) -> float:
-    """What a word of a claim counts: little where it says little by itself, as "policy" or "include"."""
+    """Weight of a word of a claim: low if it says little by itself, as "policy" or "include"."""
     return LITTLE if token.kind == "content" and token.root in generic_roots() else 1.0
 
 
 def _votes(candidates: Sequence[list[tuple[int, float]]], passage: Reading) -> dict[int, float]:
-    """How much of the claim each sentence of the passage says; a word that many sentences say counts less."""
+    """Weight of the claim's words that each sentence of the passage says; common ones count less."""
     votes: dict[int, float] = {}
     for positions in candidates:
         seen: dict[int, float] = {}

@@ -48,7 +48,7 @@ class Plain(NamedTuple):
     positions: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the text stands in the answer."""
+        """Span of a part of the text in the answer; (-1, -1) for an empty one."""
         return (self.positions[start], self.positions[end - 1] + 1) if start < end else (-1, -1)
 
 
@@ -193,7 +193,7 @@ _TASTE = re.compile(
 
 
 def stated(sentence: str) -> int | None:
-    """Where the statement of a sentence begins, past what only introduces it; None if it states no fact.
+    """Find the start of a sentence's statement, past what only introduces it; None if it states no fact.
 
     A hedge ("I think", "probably") makes a sentence an opinion, unless it has a figure in it: who thinks that a refund
     takes 90 days has said 90 days.
@@ -394,7 +394,7 @@ def _is_plural(subject: str) -> bool:
 
 
 def _finished(text: str) -> str:
-    """As a sentence: a capital first, a full stop last."""
+    """Finish a sentence: a capital first, a full stop last."""
     text = text.strip().rstrip(",;:")
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?", '"', "”")) else text + "."

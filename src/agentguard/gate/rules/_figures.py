@@ -35,7 +35,7 @@ _NOUN = re.compile(r"[\s-]{1,2}(?:(?:business|working|calendar|full|consecutive)
 
 
 class Figure(NamedTuple):
-    """A figure of a claim.
+    """Figure of a claim beside those of a passage.
 
     Attributes:
         kind: ``number`` or ``date``.
@@ -104,7 +104,7 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
 
 
 def _rival(quantity: Quantity, noun: str, passage: Reading, begin: int, end: int) -> tuple[int, int] | None:
-    """Where the passage's sentences say another number of the same unit, or of the same noun."""
+    """Find another number of the same unit, or of the same noun, in the passage's sentences."""
     unit = quantity.readings[0].unit
     for other in passage.quantities:
         if not begin <= other.start < end or not other.readings:

@@ -33,7 +33,7 @@ def _wordings() -> dict[str, Any]:
 
 
 class _Topic(NamedTuple):
-    """What can be asked about."""
+    """Topic to ask about."""
 
     text: str
     title: str

@@ -154,7 +154,7 @@ class Reading:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the tokens begin."""
+        """Start of each token."""
         return [token.start for token in self.tokens]
 
     def token_at(self, at: int) -> int:

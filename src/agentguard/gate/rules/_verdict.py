@@ -97,7 +97,7 @@ def _side_by_side(one: Link, two: Link) -> bool:
 
 
 def support(counted: Traits, weights: Traits = WEIGHTS, intercept: float = INTERCEPT) -> float:
-    """How far a claim is supported, in (0, 1): the logistic function of the weighted traits."""
+    """Support of a claim, in (0, 1): the logistic function of the weighted traits."""
     total = intercept + sum(weight * trait for weight, trait in zip(weights, counted, strict=True))
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total))))
 
@@ -134,7 +134,7 @@ def unmatched_negations(alignment: Alignment) -> list[Negation]:
 
 
 def _said_together(alignment: Alignment, links: Sequence[Link]) -> list[int]:
-    """Where the one sentence of the passage that says most of these words says them; nowhere where it says only one.
+    """Positions of these words in the one sentence of the passage that says most of them, at least two.
 
     The subject may have led the alignment to another sentence: "Acme ships to France. We do not ship to Chad."
     """
@@ -209,7 +209,7 @@ _CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "neg
 
 
 class Thresholds(NamedTuple):
-    """Where the labels part.
+    """Thresholds between the labels.
 
     Attributes:
         supported: The support from which on a claim is supported.
@@ -267,7 +267,7 @@ def _is_said_in_one_breath(alignment: Alignment) -> bool:
 
 
 def _shared(claim: Reading, reading: Reading) -> float:
-    """How many of the claim's words a passage has, in some form; words that say little count little."""
+    """Weight of the claim's words that a passage has, in some form."""
     tokens = (token for token in claim.tokens[:MAX_WORDS] if token.kind != "light")
     found = (token for token in tokens if token.root in reading.positions or token.family in reading.families)
     return sum(weight_of(token) for token in found)
@@ -315,7 +315,7 @@ def _is_read_in_part(claim: Reading) -> bool:
 
 
 def _against(alignment: Alignment) -> Iterator[Reason]:
-    """All that speaks against a claim, each with the words of both sides that it rests on."""
+    """Yield the reasons against a claim, each with the words of both sides that it rests on."""
     yield from _figures_against(alignment)
     claim, passage, links = alignment.claim, alignment.passage, alignment.links
     for number, link in enumerate(links):
@@ -364,7 +364,7 @@ def _figures_against(alignment: Alignment) -> Iterator[Reason]:
 
 
 def _unsaid(alignment: Alignment, number: int, word: int) -> Iterator[Reason]:
-    """Why a word that the passage does not say speaks against the claim; a figure is told of by itself."""
+    """Yield the reason why a word that the passage does not say speaks against the claim; figures have their own."""
     kind, said = alignment.claim.tokens[word].kind, _word(alignment.claim, word)
     position = opposite(alignment, number)
     if position is not None:
@@ -391,7 +391,7 @@ def _is_small_count(said: str) -> bool:
 
 
 def _instead(alignment: Alignment, number: int) -> str:
-    """What the passage has between the words that say the claim's words before and after one; empty if nothing."""
+    """The passage's words between those that say the claim's words before and after one; empty if there are none."""
     passage = alignment.passage
     before, after = between(alignment.links, number)
     if before is None or after is None or not 1 < after - before <= 6:

@@ -87,7 +87,7 @@ def _undoubled(word: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def family(stem: str) -> str:
-    """What words of one family begin with, from a word's root on; roughly, as endings tell.
+    """Stem that words of one family share, from a word's root; roughly, by endings.
 
     >>> family(root("delivery")) == family(root("delivers")), family(root("announcement")) == family(root("announced"))
     (True, True)
