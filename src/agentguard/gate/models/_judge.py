@@ -379,13 +379,8 @@ class ModelJudge:
 
     def __init__(self, model: ChatModel, name: str, max_concurrency: int = 8) -> None:
         self._model = model
-        self._name = name
+        self.name = name
         self._max_concurrency = check_concurrency(max_concurrency)
-
-    @property
-    def name(self) -> str:
-        """Its name in records and reports."""
-        return self._name
 
     def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
         """Questions in equal shares of the categories, none of them twice.
@@ -407,7 +402,7 @@ class ModelJudge:
                 self._add_prompts(use_case, missing, found)
         written = [(text, kind) for kind, texts in found.items() for text in texts]
         if not written:
-            raise GateError(f"{self._name} wrote no prompt")
+            raise GateError(f"{self.name} wrote no prompt")
         return [Prompt(f"p{index}", text, kind) for index, (text, kind) in enumerate(written, 1)]
 
     def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
@@ -433,7 +428,7 @@ class ModelJudge:
             GateError: If a request failed.
         """
         answers = iter(self._ask([ask_for_verdict(case) for case in cases if case.passages]))
-        return [read_verdict(next(answers), case, self._name) if case.passages else self._alone(case) for case in cases]
+        return [read_verdict(next(answers), case, self.name) if case.passages else self._alone(case) for case in cases]
 
     def _add_prompts(self, use_case: str, missing: dict[str, int], found: dict[str, list[str]]) -> None:
         requests = [
@@ -456,11 +451,11 @@ class ModelJudge:
                     wanted[kind] -= 1
 
     def _ask(self, questions: Sequence[Question]) -> list[str]:
-        return ask_all(self._model, self._name, questions, self._max_concurrency)
+        return ask_all(self._model, self.name, questions, self._max_concurrency)
 
     def _alone(self, case: Case) -> ClaimVerdict:
         reason = Reason("evidence", "no passage of the trusted documents bears on the claim")
-        return ClaimVerdict(case.claim.id, "unsupported", (reason,), None, "", self._name)
+        return ClaimVerdict(case.claim.id, "unsupported", (reason,), None, "", self.name)
 
     def _unreadable(self, question: Question, error: DataError) -> GateError:
-        return GateError(f"{self._name} gave an answer to {question.subject} that cannot be read: {error}")
+        return GateError(f"{self.name} gave an answer to {question.subject} that cannot be read: {error}")

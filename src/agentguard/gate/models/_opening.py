@@ -34,13 +34,8 @@ class ModelEmbeddings:
 
     def __init__(self, model: Embeddings, name: str, max_concurrency: int = 8) -> None:
         self._model = model
-        self._name = name
+        self.name = name
         self._max_concurrency = check_concurrency(max_concurrency)
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-        return self._name
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text, in their order, all of one length.
@@ -72,20 +67,20 @@ class ModelEmbeddings:
         except Exception as error:  # each provider's client fails in its own way
             raise self._failed(error, texts) from None
         if len(vectors) != len(texts):
-            raise GateError(f"{self._name} gave {len(vectors)} vectors for {len(texts)} texts")
+            raise GateError(f"{self.name} gave {len(vectors)} vectors for {len(texts)} texts")
         return vectors
 
     def _checked(self, vectors: list[list[float]]) -> list[list[float]]:
         lengths = {len(vector) for vector in vectors}
         if len(lengths) > 1 or 0 in lengths:
-            raise GateError(f"{self._name} gave vectors of differing or no length: {sorted(lengths)}")
+            raise GateError(f"{self.name} gave vectors of differing or no length: {sorted(lengths)}")
         if not all(isinstance(value, (int, float)) and isfinite(value) for vector in vectors for value in vector):
-            raise GateError(f"{self._name} gave a vector with values that are no finite numbers")
+            raise GateError(f"{self.name} gave a vector with values that are no finite numbers")
         return vectors
 
     def _failed(self, error: Exception, texts: Sequence[str]) -> GateError:
         number = f"{len(texts)} text{'s' if len(texts) != 1 else ''}"
-        return GateError(f"{self._name} did not embed {number}: {describe_failure(error, texts)}")
+        return GateError(f"{self.name} did not embed {number}: {describe_failure(error, texts)}")
 
 
 # --- Opening ---
