@@ -497,21 +497,21 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
         return "needs a type: local, http or s3"
     if kind == "value_error":
         return str(fault["ctx"]["error"])
-    said = str(fault["msg"])
-    return said[:1].lower() + said[1:]
+    message = str(fault["msg"])
+    return message[:1].lower() + message[1:]
 
 
 def _places_of(name: str, model: type[BaseModel] = GateConfig, above: tuple[str, ...] = ()) -> list[str]:
     """List the sections that have a field of this name."""
-    found = []
+    locations = []
     for field, info in model.model_fields.items():
         if info.exclude:
             continue
         if field == name:
-            found.append(".".join((*above, field)))
+            locations.append(".".join((*above, field)))
         for section in _sections(info.annotation):
-            found += _places_of(name, section, (*above, field))
-    return found
+            locations += _places_of(name, section, (*above, field))
+    return locations
 
 
 def _sections(annotation: Any) -> list[type[BaseModel]]:

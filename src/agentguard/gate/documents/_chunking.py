@@ -201,6 +201,6 @@ def _units(text: str) -> Iterator[_Unit]:
 
 
 def _sentence_ends(line: str) -> Iterator[int]:
-    for found in _SENTENCE_END.finditer(line):
-        if found[0][0] != "." or not _NO_END.search(line[max(found.start() - 10, 0) : found.start() + 1]):
-            yield found.end()
+    for match in _SENTENCE_END.finditer(line):
+        if match[0][0] != "." or not _NO_END.search(line[max(match.start() - 10, 0) : match.start() + 1]):
+            yield match.end()

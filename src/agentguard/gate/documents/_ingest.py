@@ -48,8 +48,8 @@ def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
         return "pdf"
     kind = kind_of(name, raw.media_type) or ("text" if chosen else None)
     if kind is None:
-        said = f" ({raw.media_type[:60]})" if raw.media_type else ""
-        raise DataError(f"is of no kind that is read{said}: {', '.join(ENDINGS)}")
+        media = f" ({raw.media_type[:60]})" if raw.media_type else ""
+        raise DataError(f"is of no kind that is read{media}: {', '.join(ENDINGS)}")
     return kind
 
 
@@ -228,16 +228,16 @@ def ingest(
     written: set[str] = set()
     with Reader() as reader:
         worker = _Worker(services, reader, chunking, embedder, list(foreign))
-        for number, found in enumerate(listed.documents.values(), 1):
-            taken = worker.take(found, indexed.get(found.uri))
+        for number, listing in enumerate(listed.documents.values(), 1):
+            taken = worker.take(listing, indexed.get(listing.uri))
             outcomes[taken.outcome] += 1
             chunks += taken.chunks
-            problems += [(found.uri, note) for note in taken.notes]
+            problems += [(listing.uri, note) for note in taken.notes]
             if taken.chunks:
-                written.add(found.uri)
-            if taken.empty and found.uri in indexed:
-                gone.append(found.uri)
-            tell(IngestStep(number, len(listed.documents) + len(gone), found.uri, taken.outcome))
+                written.add(listing.uri)
+            if taken.empty and listing.uri in indexed:
+                gone.append(listing.uri)
+            tell(IngestStep(number, len(listed.documents) + len(gone), listing.uri, taken.outcome))
     if outcomes.total() == outcomes["failed"]:
         _refuse(config, listed)
     lost = [] if worker.foreign else [uri for uri in foreign if uri not in written and uri not in gone]
@@ -262,12 +262,12 @@ def _list(config: GateConfig, folder: Path, roots: Sequence[Path]) -> _Listed:
     listed = _Listed({}, [], [], [])
     for source in config.doc_sources:
         complete = True
-        for found in list_source(source, folder, roots):
-            if isinstance(found, Found):
-                listed.documents.setdefault(found.uri, found)
+        for listing in list_source(source, folder, roots):
+            if isinstance(listing, Found):
+                listed.documents.setdefault(listing.uri, listing)
                 continue
-            complete = complete and found.kind != "unlisted"
-            (listed.skipped if found.kind == "skipped" else listed.problems).append((found.uri, found.reason))
+            complete = complete and listing.kind != "unlisted"
+            (listed.skipped if listing.kind == "skipped" else listed.problems).append((listing.uri, listing.reason))
         if not complete:
             listed.incomplete.append(source)
     return listed
@@ -306,11 +306,11 @@ class _Worker:
     embedder: str
     foreign: list[str]
 
-    def take(self, found: Found, before: str | None) -> _Taken:
+    def take(self, listing: Found, before: str | None) -> _Taken:
         """Read a document and, unless its digest is the one before, index it."""
         try:
-            raw = found.read()
-            kind = kind_of_document(found.name, raw, found.chosen)
+            raw = listing.read()
+            kind = kind_of_document(listing.name, raw, listing.chosen)
             # All that decides, beside its bytes, what becomes of it in the index.
             recipe = f"{_VERSION}\0{self.chunking}\0{kind}\0{raw.charset}\0".encode()
             digest = hashlib.blake2b(recipe + raw.data, digest_size=16).hexdigest() + self.embedder
@@ -320,11 +320,11 @@ class _Worker:
         except DataError as error:
             return _Taken("failed", 0, (str(error),))
         del raw
-        document = Document(found.uri, cleaned.title or found.name, cleaned.text, digest)
+        document = Document(listing.uri, cleaned.title or listing.name, cleaned.text, digest)
         chunks = chunk_document(document, self.chunking)
         if not chunks:
             return _Taken("failed", 0, (*cleaned.notes, "holds no text"), empty=True)
-        vectors = self._vectors([chunk.text for chunk in chunks], found.uri)
+        vectors = self._vectors([chunk.text for chunk in chunks], listing.uri)
         if self.foreign:
             self.services.evidence.remove(self.foreign)
             self.foreign.clear()

@@ -36,11 +36,11 @@ def read_safely(root: Path, parts: Sequence[str], limit: int) -> bytes:
     # Without O_NONBLOCK, opening a FIFO would wait for somebody who writes to it.
     descriptor = _safe_open(root, parts, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise DataError("is no regular file")
-        if found.st_size > limit:
-            raise DataError(f"has {found.st_size:,} bytes, and at most {limit:,} are read")
+        if status.st_size > limit:
+            raise DataError(f"has {status.st_size:,} bytes, and at most {limit:,} are read")
         data = file.read(limit + 1)
     if len(data) > limit:  # it grew, or its size is not known beforehand
         raise DataError(f"has more than the {limit:,} bytes that are read")
@@ -132,28 +132,28 @@ def _below(base: Path, inner: str, uri: str, include: Sequence[str], allowed: li
         inner = folders.pop()
         try:
             with os.scandir(base / inner) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                ordered = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             yield LeftOut(_join(uri, inner), _reason(error), "unlisted")
             continue
         deeper = []
-        for entry in found:
+        for entry in ordered:
             way = f"{inner}/{entry.name}" if inner else entry.name
-            place = _join(uri, way)
+            entry_uri = _join(uri, way)
             if encodable(entry.name) != entry.name:
-                yield LeftOut(ascii(place)[1:-1], "its name is no text", "refused")
+                yield LeftOut(ascii(entry_uri)[1:-1], "its name is no text", "refused")
             elif entry.name.startswith("."):
-                yield LeftOut(place, "is hidden: its name begins with a dot", "skipped")
+                yield LeftOut(entry_uri, "is hidden: its name begins with a dot", "skipped")
             elif entry.is_dir(follow_symlinks=False):
                 deeper.append(way)
             elif _leads_to_folder(entry):
-                yield LeftOut(place, "is a link to a folder, which is not followed", "skipped")
+                yield LeftOut(entry_uri, "is a link to a folder, which is not followed", "skipped")
             elif include and not any(_matches(way, pattern) for pattern in include):
                 continue  # not asked for
             elif not include and kind_of(entry.name) is None:
-                yield LeftOut(place, f"is of no kind that is read ({', '.join(ENDINGS)})", "skipped")
+                yield LeftOut(entry_uri, f"is of no kind that is read ({', '.join(ENDINGS)})", "skipped")
             else:
-                yield _file(base / way, place, allowed, hidden_from=base, chosen=bool(include))
+                yield _file(base / way, entry_uri, allowed, hidden_from=base, chosen=bool(include))
         folders.extend(reversed(deeper))
 
 

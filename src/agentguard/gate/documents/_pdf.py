@@ -123,8 +123,8 @@ def _keys(line: str, page: int) -> list[str]:
 def _undivided(text: str) -> str:
     words = set(_HYPHENATED.findall(text))
 
-    def join(found: re.Match[str]) -> str:
-        first, second = found[1], found[2]
+    def join(match: re.Match[str]) -> str:
+        first, second = match[1], match[2]
         if not second[0].islower():
             return f"{first}-{second}"  # a name, Weiss-\nBerg
         return f"{first}-{second}" if f"{first}-{second}" in words else first + second

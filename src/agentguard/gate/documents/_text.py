@@ -82,8 +82,8 @@ def _decoded(data: bytes, charset: str) -> tuple[str, str]:
                 return data.decode(name), ""
         except (LookupError, ValueError):  # UnicodeDecodeError is a ValueError, and so is a null character in a name
             continue
-    said = f"not in the encoding that its sender names, {charset[:40]!r}" if charset else "names no encoding"
-    return data.decode("cp1252", "replace"), f"is not UTF-8 and {said}: read as Windows-1252"
+    why = f"not in the encoding that its sender names, {charset[:40]!r}" if charset else "names no encoding"
+    return data.decode("cp1252", "replace"), f"is not UTF-8 and {why}: read as Windows-1252"
 
 
 def normalise(text: str) -> str:

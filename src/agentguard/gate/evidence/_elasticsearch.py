@@ -114,12 +114,12 @@ def by_vector(field: str, direction: Sequence[float], limit: int) -> dict[str, A
 
 def passages(answer: Mapping[str, Any], limit: int) -> list[Passage]:
     """Passages of an answer: the best chunks of all are among the best ones of the best documents."""
-    found = [
+    results = [
         Passage(Chunk(document=hit["fields"]["uri"][0], **piece["_source"]), piece["sort"][0])
         for hit in answer["hits"]["hits"]
         for piece in hit["inner_hits"]["chunks"]["hits"]["hits"]
     ]
-    return sorted(found, key=lambda passage: (-passage.score, passage.chunk.id, passage.chunk.document))[:limit]
+    return sorted(results, key=lambda passage: (-passage.score, passage.chunk.id, passage.chunk.document))[:limit]
 
 
 def _search(query: Mapping[str, Any], limit: int) -> dict[str, Any]:
@@ -229,17 +229,17 @@ class ElasticsearchEvidence:
             return []
         if limit <= 0 or not direction.any():
             return self._nothing()
-        found = self._found(by_vector(field, direction.tolist(), limit), limit)
-        if not found and known:  # it may have been emptied, and filled by another embedder
+        results = self._found(by_vector(field, direction.tolist(), limit), limit)
+        if not results and known:  # it may have been emptied, and filled by another embedder
             self._searchable.discard(field)
             return self.vector(query, limit)
         self._searchable.add(field)
         # The cluster scores by (1 + cosine) / 2.
-        return [Passage(passage.chunk, round(2.0 * passage.score - 1.0, 6)) for passage in found]
+        return [Passage(passage.chunk, round(2.0 * passage.score - 1.0, 6)) for passage in results]
 
     def chunk(self, chunk_id: str) -> Chunk | None:
-        found = self._found(by_id(chunk_id), 1)
-        return found[0].chunk if found else None
+        results = self._found(by_id(chunk_id), 1)
+        return results[0].chunk if results else None
 
     def digest(self) -> str:
         rows = self._rows()
@@ -261,8 +261,10 @@ class ElasticsearchEvidence:
         """The answer; None if there is no index yet."""
 
         def answer(client: Elasticsearch) -> dict[str, Any] | None:
-            found: dict[str, Any] = client.search(index=self._index, allow_partial_search_results=False, **search).body
-            return found
+            results: dict[str, Any] = client.search(
+                index=self._index, allow_partial_search_results=False, **search
+            ).body
+            return results
 
         return self._connection.ask(answer, missing=lambda: None)
 

@@ -151,14 +151,14 @@ def reciprocal_rank(rankings: Sequence[Sequence[Passage]], k: float = 60.0) -> l
     """
     if not 0 <= k < math.inf:
         raise ConfigurationError(f"k must be a finite number, 0 or more, not {k!r}")
-    found: dict[str, Chunk] = {}
+    chunks: dict[str, Chunk] = {}
     ranks: dict[str, list[float]] = {}
     for number, ranking in enumerate(rankings):
         distinct = dict.fromkeys(passage.chunk.id for passage in ranking)
         for rank, chunk_id in enumerate(distinct, 1):
             ranks.setdefault(chunk_id, [math.inf] * len(rankings))[number] = rank
         for passage in ranking:
-            found.setdefault(passage.chunk.id, passage.chunk)
-    scores = {chunk_id: math.fsum(1 / (k + rank) for rank in places) for chunk_id, places in ranks.items()}
-    order = sorted(found, key=lambda chunk_id: (-scores[chunk_id], ranks[chunk_id], chunk_id))
-    return [Passage(found[chunk_id], scores[chunk_id]) for chunk_id in order]
+            chunks.setdefault(passage.chunk.id, passage.chunk)
+    scores = {chunk_id: math.fsum(1 / (k + rank) for rank in positions) for chunk_id, positions in ranks.items()}
+    order = sorted(chunks, key=lambda chunk_id: (-scores[chunk_id], ranks[chunk_id], chunk_id))
+    return [Passage(chunks[chunk_id], scores[chunk_id]) for chunk_id in order]

@@ -154,9 +154,9 @@ class SqliteEvidence:
         with self._database.reading() as rows:
             changes, dimensions = self._check(rows, len(direction))
             if changes != self._changes:
-                found = rows.execute(_VECTORS).fetchall()
-                self._numbers = [number for number, _ in found]
-                self._matrix = matrix_of([blob for _, blob in found], dimensions)
+                result = rows.execute(_VECTORS).fetchall()
+                self._numbers = [number for number, _ in result]
+                self._matrix = matrix_of([blob for _, blob in result], dimensions)
                 self._changes = changes
             if self._matrix is None or not direction.any():
                 return []
@@ -167,8 +167,8 @@ class SqliteEvidence:
 
     def chunk(self, chunk_id: str) -> Chunk | None:
         with self._database.reading() as rows:
-            found = rows.execute(_BY_ID, (chunk_id,)).fetchone() if is_unicode(chunk_id) else None
-            return None if found is None else Chunk(*found)
+            result = rows.execute(_BY_ID, (chunk_id,)).fetchone() if is_unicode(chunk_id) else None
+            return None if result is None else Chunk(*result)
 
     def digest(self) -> str:
         with self._database.reading() as rows:
@@ -211,11 +211,11 @@ def _documents(rows: sqlite3.Connection) -> dict[str, str]:
 
 
 def _remove(rows: sqlite3.Connection, uri: str) -> None:
-    found = rows.execute("SELECT number FROM documents WHERE uri = ?", (uri,)).fetchone()
-    if found is not None:
-        rows.execute(_WORDS_GO, found)
-        rows.execute("DELETE FROM chunks WHERE document = ?", found)
-        rows.execute("DELETE FROM documents WHERE number = ?", found)
+    result = rows.execute("SELECT number FROM documents WHERE uri = ?", (uri,)).fetchone()
+    if result is not None:
+        rows.execute(_WORDS_GO, result)
+        rows.execute("DELETE FROM chunks WHERE document = ?", result)
+        rows.execute("DELETE FROM documents WHERE number = ?", result)
 
 
 def _blobs(document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> tuple[list[bytes | None], int]:

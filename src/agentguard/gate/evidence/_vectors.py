@@ -150,8 +150,8 @@ class LexicalEmbeddings:
             return [0.0] * self.dimensions
         pieces = [_pieces(word[:_LONGEST_WORD]) for word in counts]
         often = numpy.repeat(list(counts.values()), [len(numbers) for numbers in pieces])
-        numbers, places = numpy.unique(numpy.concatenate(pieces), return_inverse=True)
-        weights = (1 + numpy.log(numpy.bincount(places, weights=often))) * numpy.where(numbers & 1, 1.0, -1.0)
+        numbers, indices = numpy.unique(numpy.concatenate(pieces), return_inverse=True)
+        weights = (1 + numpy.log(numpy.bincount(indices, weights=often))) * numpy.where(numbers & 1, 1.0, -1.0)
         vector = numpy.bincount((numbers >> 1) % self.dimensions, weights=weights, minlength=self.dimensions)
         components: list[float] = unit_vectors([vector])[0].tolist()
         return components

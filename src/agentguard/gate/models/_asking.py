@@ -41,18 +41,18 @@ def describe_failure(error: BaseException, sent: Sequence[str] = ()) -> str:
     >>> describe_failure(ValueError("no JSON: the patient is called Ann"))
     'ValueError, whose message is left out, since it could quote the answer'
     """
-    status, code, said = _of_server(error)
+    status, code, message = _of_server(error)
     about = [f"status {status}"] if status is not None else []
     about += [code] if code else []
     shown = f"{type(error).__name__} ({', '.join(about)})" if about else type(error).__name__
     if status is None:
-        said = _of_connection(error)
-        if not said and str(error):
+        message = _of_connection(error)
+        if not message and str(error):
             return f"{shown}, whose message is left out, since it could quote the answer"
     elif not 400 <= status < 500:
-        said = ""
-    said = presentable(said, sent)
-    return f"{shown}: {said}" if said else shown
+        message = ""
+    message = presentable(message, sent)
+    return f"{shown}: {message}" if message else shown
 
 
 def _of_server(error: BaseException) -> tuple[int | None, str, str]:
@@ -65,35 +65,35 @@ def _of_server(error: BaseException) -> tuple[int | None, str, str]:
     body = _mapping(getattr(error, "body", None))  # openai, and clients generated like it
     body = _mapping(body.get("error")) or body
     # ollama keeps its server's message as ``error``.
-    said = _text(body.get("message")) or _text(getattr(error, "error", None))
-    return status, _code(getattr(error, "code", None)), said
+    message = _text(body.get("message")) or _text(getattr(error, "error", None))
+    return status, _code(getattr(error, "code", None)), message
 
 
 def _of_connection(error: BaseException) -> str:
     names = {kind.__name__ for kind in type(error).__mro__}
     if not names & _TELLING or any("Protocol" in name for name in names):
         return ""
-    said, cause = str(error), error.__cause__ or error.__context__
+    message, cause = str(error), error.__cause__ or error.__context__
     for _ in range(8):
         if cause is None:
             break
-        if isinstance(cause, OSError) and cause.strerror and cause.strerror not in said:
-            return f"{said.rstrip('. ')} ({cause.strerror})"
+        if isinstance(cause, OSError) and cause.strerror and cause.strerror not in message:
+            return f"{message.rstrip('. ')} ({cause.strerror})"
         cause = cause.__cause__ or cause.__context__
-    return said
+    return message
 
 
-def presentable(said: str, sent: Sequence[str] = ()) -> str:
+def presentable(message: str, sent: Sequence[str] = ()) -> str:
     """A message on one line, cut, secrets of the environment by their names; empty if it quotes ``sent``."""
-    said = " ".join(said.split())
+    message = " ".join(message.split())
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
-            said = said.replace(value, f"[{name}]")
-    said = said[:MAX_SAID]
+            message = message.replace(value, f"[{name}]")
+    message = message[:MAX_SAID]
     plain = [" ".join(text.split()) for text in sent]
-    windows = (said[start : start + ECHO] for start in range(max(1, len(said) - ECHO + 1)))
-    quotes = len(said) >= ECHO and any(window in text for window in windows for text in plain)
-    return "" if quotes else said
+    windows = (message[start : start + ECHO] for start in range(max(1, len(message) - ECHO + 1)))
+    quotes = len(message) >= ECHO and any(window in text for window in windows for text in plain)
+    return "" if quotes else message
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

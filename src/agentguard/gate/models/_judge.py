@@ -297,8 +297,8 @@ def read_verdict(answer: str, case: Case, judge: str) -> ClaimVerdict:
     chunk, quote = None, ""
     if read.passage is not None and 1 <= read.passage <= len(case.passages):
         chunk = case.passages[read.passage - 1].chunk
-        found = SearchedText(chunk.text).find(read.quote or "")
-        quote = chunk.text[found[0] : found[1]] if found is not None else ""
+        span = SearchedText(chunk.text).find(read.quote or "")
+        quote = chunk.text[span[0] : span[1]] if span is not None else ""
         quote = quote if count_quoted_words(quote) >= LEAST_QUOTED_WORDS else ""
     missing = ""
     if read.passage is not None and chunk is None:

@@ -215,7 +215,7 @@ def _install(provider: str, error: ImportError) -> str:
 def _refusal(error: Exception) -> str:
     if isinstance(error, ValidationError):  # its own text would quote the settings
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        said = "; ".join(f"{'.'.join(map(str, fault['loc']))} {fault['msg']}".strip() for fault in faults)
+        message = "; ".join(f"{'.'.join(map(str, fault['loc']))} {fault['msg']}".strip() for fault in faults)
     else:
-        said = next(iter(str(error).strip().splitlines()), "")
-    return presentable(f"{type(error).__name__}: {said}" if said else type(error).__name__)
+        message = next(iter(str(error).strip().splitlines()), "")
+    return presentable(f"{type(error).__name__}: {message}" if message else type(error).__name__)

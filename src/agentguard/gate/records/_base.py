@@ -274,12 +274,12 @@ def mark_interrupted(
         StoreError: If the records cannot be read or written.
     """
     marked = []
-    for found in records.runs(limit):
-        if found.status != "running" or not ended(found.process):
+    for listed in records.runs(limit):
+        if listed.status != "running" or not ended(listed.process):
             continue
         # It may have finished, or been resumed by another, between the reading and the look at its process.
-        summary = records.summary(found.run_id)
-        if summary is None or summary.status != "running" or summary.process != found.process:
+        summary = records.summary(listed.run_id)
+        if summary is None or summary.status != "running" or summary.process != listed.process:
             continue
         now = clock()
         error = f"its process {summary.process} ended before the run did"

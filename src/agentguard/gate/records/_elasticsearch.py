@@ -169,10 +169,10 @@ class ElasticsearchRecords:
 
     def summary(self, run_id: str) -> RunSummary | None:
         name = document_id(run_id)
-        found = self._connection.ask(
+        results = self._connection.ask(
             lambda client: client.options(ignore_status=404).get(index=self._history, id=name).body
         )
-        return _summary(found["_source"]) if found.get("found") else None
+        return _summary(results["_source"]) if results.get("found") else None
 
     def runs(self, limit: int = 100, *, use_case: str | None = None) -> list[RunSummary]:
         order = [{"started": "desc"}, {"run_id": "desc"}]
@@ -221,16 +221,16 @@ class ElasticsearchRecords:
     ) -> list[dict[str, Any]]:
         """Entries in their order, a page after the other; what is sorted by stays as it is."""
         self._connection.check_open()
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         page: dict[str, Any] = {"index": index, "query": query, "sort": sort, "allow_partial_search_results": False}
-        while limit is None or len(found) < limit:
-            page["size"] = PAGE if limit is None else min(PAGE, limit - len(found))
+        while limit is None or len(results) < limit:
+            page["size"] = PAGE if limit is None else min(PAGE, limit - len(results))
             hits = self._connection.ask(lambda client: client.search(**page).body["hits"]["hits"], missing=list)
-            found += [hit["_source"] for hit in hits]
+            results += [hit["_source"] for hit in hits]
             if len(hits) < page["size"]:
                 break
             page["search_after"] = hits[-1]["sort"]
-        return found
+        return results
 
 
 def _events_of(run_id: str) -> dict[str, Any]:

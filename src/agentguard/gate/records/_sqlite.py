@@ -51,8 +51,8 @@ class SqliteRecords:
 
     def events(self, run_id: str) -> list[Event]:
         with self._database.reading() as rows:
-            found = _fetch(rows, "SELECT kind, at, body FROM events WHERE run_id = ? ORDER BY number", run_id)
-        return [Event(kind, at, decode_body(body)) for kind, at, body in found]
+            result = _fetch(rows, "SELECT kind, at, body FROM events WHERE run_id = ? ORDER BY number", run_id)
+        return [Event(kind, at, decode_body(body)) for kind, at, body in result]
 
     def save(self, summary: RunSummary) -> None:
         text = encode_summary(summary)
@@ -65,14 +65,14 @@ class SqliteRecords:
 
     def summary(self, run_id: str) -> RunSummary | None:
         with self._database.reading() as rows:
-            found = _fetch(rows, "SELECT summary FROM runs WHERE run_id = ?", run_id)
-        return decode_summary(found[0][0]) if found else None
+            result = _fetch(rows, "SELECT summary FROM runs WHERE run_id = ?", run_id)
+        return decode_summary(result[0][0]) if result else None
 
     def runs(self, limit: int = 100, *, use_case: str | None = None) -> list[RunSummary]:
         most = max(limit, 0)  # a negative LIMIT is none
         with self._database.reading() as rows:
-            found = _fetch(rows, _RUNS, most) if use_case is None else _fetch(rows, _RUNS_OF, _plain(use_case), most)
-        return [decode_summary(text) for (text,) in found]
+            result = _fetch(rows, _RUNS, most) if use_case is None else _fetch(rows, _RUNS_OF, _plain(use_case), most)
+        return [decode_summary(text) for (text,) in result]
 
     def close(self) -> None:
         self._database.close()

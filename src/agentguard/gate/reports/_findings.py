@@ -6,17 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agentguard.errors import DataError
-from agentguard.gate._run import GateState, read_run
+from agentguard.gate._run import GateRun, GateState, read_run
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Prompt, Response
-from agentguard.gate.models._judge import ask_for_verdict
 from agentguard.gate.records._base import RunRecords, RunSummary
-
-if TYPE_CHECKING:
-    from agentguard.gate._run import GateRun
-
 
 SEPARATOR = " > "
 
@@ -32,8 +27,8 @@ def place_of(quote: str, text: str) -> tuple[int, int] | None:
     words = quote.split()
     if not words:
         return None
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
-    return None if found is None else found.span()
+    match = re.search(r"\s+".join(map(re.escape, words)), text)
+    return None if match is None else match.span()
 
 
 def heading_at(chunk: Chunk, offset: int) -> str:
@@ -44,8 +39,8 @@ def heading_at(chunk: Chunk, offset: int) -> str:
     ('Returns', 'Returns > Refunds')
     """
     above = [part for part in chunk.heading.split(SEPARATOR) if part]
-    for found in _HEADING.finditer(chunk.text, 0, offset):
-        above = [*above[: len(found[1]) - 1], found[2].strip()]
+    for match in _HEADING.finditer(chunk.text, 0, offset):
+        above = [*above[: len(match[1]) - 1], match[2].strip()]
     return SEPARATOR.join(above)
 
 
@@ -70,7 +65,7 @@ class Finding:
     @property
     def passage(self) -> Passage | None:
         """The passage that decided the verdict; None if none did."""
-        return next((found for found in self.passages if found.chunk.id == self.verdict.chunk_id), None)
+        return next((each for each in self.passages if each.chunk.id == self.verdict.chunk_id), None)
 
     @property
     def quoted(self) -> tuple[int, int] | None:
@@ -93,7 +88,7 @@ def findings(state: GateState) -> tuple[Finding, ...]:
     """
     prompts = {prompt.id: prompt for prompt in state.prompts}
     responses = {response.prompt_id: response for response in state.responses}
-    evidence = {found.claim_id: found.passages for found in state.evidence}
+    evidence = {each.claim_id: each.passages for each in state.evidence}
     verdicts = {verdict.claim_id: verdict for verdict in state.verdicts}
     return tuple(
         Finding(
@@ -205,6 +200,8 @@ class Explanation:
     def _asked(self) -> dict[str, str] | None:
         if not self.verdict.answer:
             return None
+        from agentguard.gate.models._judge import ask_for_verdict
+
         passages = tuple(Passage(each.chunk, each.score) for each in self.passages)
         question = ask_for_verdict(Case(self.claim, passages))
         return {"system": question.system, "user": question.user}
@@ -217,18 +214,18 @@ def explain(run: GateRun, claim_id: str) -> Explanation:
         DataError: If the run has no such claim.
         GateError: If the run has not got so far as to verify claims.
     """
-    found = {finding.claim.id: finding for finding in findings(run.state)}
-    finding = found.get(claim_id)
+    by_id = {finding.claim.id: finding for finding in findings(run.state)}
+    finding = by_id.get(claim_id)
     if finding is None:
-        near = get_close_matches(claim_id, found, NAMED, 0.0) if found else []
-        named = f"it has {', '.join(near)}{' and others' if len(found) > len(near) else ''}" if near else "it has none"
+        near = get_close_matches(claim_id, by_id, NAMED, 0.0) if by_id else []
+        named = f"it has {', '.join(near)}{' and others' if len(by_id) > len(near) else ''}" if near else "it has none"
         raise DataError(f"run {run.run_id} has no claim {claim_id[:100]!r}; {named}")
     text, claim, verdict = finding.response.text, finding.claim, finding.verdict
-    said = (claim.start, claim.end) if 0 <= claim.start < claim.end <= len(text) else None
+    span = (claim.start, claim.end) if 0 <= claim.start < claim.end <= len(text) else None
     return Explanation(
         run_id=run.run_id,
         prompt=finding.prompt,
-        response=_mark(text, said),
+        response=_mark(text, span),
         claim=claim,
         verdict=verdict,
         passages=tuple(

@@ -187,7 +187,7 @@ def escape(text: str, limit: int = MOST_OF_A_CELL) -> str:
     line = _UNSEEN.sub(" ", text[: 4 * limit]).strip()
     if len(line) > limit:
         line = line[: limit - 1] + "…"
-    return _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", line)
+    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
 def markdown_summary(run: GateRun) -> str:
@@ -218,9 +218,9 @@ def _lines(run: GateRun) -> Iterator[str]:
     yield f"| **risk** | **{round(score.risk, DIGITS):g}** |"
     yield f"| deployed up to | {tolerance.deploy_threshold:g} |"
     yield f"| with a warning up to | {tolerance.warn_threshold:g} |"
-    found = findings(run.state)
-    yield from _claims("Unsupported claims", found, "unsupported")
-    yield from _claims("Weakly supported claims", found, "weakly_supported")
+    listed = findings(run.state)
+    yield from _claims("Unsupported claims", listed, "unsupported")
+    yield from _claims("Weakly supported claims", listed, "weakly_supported")
     yield ""
     yield (
         f"Run {escape(run.run_id)}, model under test {escape(summary.target)}, judged by {escape(summary.judge)}, "
@@ -228,8 +228,8 @@ def _lines(run: GateRun) -> Iterator[str]:
     )
 
 
-def _claims(title: str, found: Sequence[Finding], label: Label) -> Iterator[str]:
-    chosen = [finding for finding in found if finding.verdict.label == label]
+def _claims(title: str, listed: Sequence[Finding], label: Label) -> Iterator[str]:
+    chosen = [finding for finding in listed if finding.verdict.label == label]
     if not chosen:
         return
     yield ""

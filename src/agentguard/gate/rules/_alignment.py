@@ -87,10 +87,10 @@ def align(claim: Reading, passage: Reading) -> Alignment:
         # What is claimed of a figure is held against where the words around it stand, not where the figure does.
         telling = [number for number in telling if words[number] not in claim.figured] or telling
         windows.append(_window(_votes([candidates[number] for number in telling], passage)))
-    found = figures(claim, passage, windows)
+    matched = figures(claim, passage, windows)
     for number, word in enumerate(words):
         token = claim.tokens[word]
-        figure = next((each for each in found if each.start <= token.start < each.end), None)
+        figure = next((each for each in matched if each.start <= token.start < each.end), None)
         if figure is not None and (token.kind == "figure" or not candidates[number]):  # its unit goes with the figure
             candidates[number] = [(position, _SAME) for position in figure.positions]
     kept = [
@@ -102,7 +102,7 @@ def align(claim: Reading, passage: Reading) -> Alignment:
     links = _path(words, [_nearest(positions, votes, passage) for positions in candidates])
     weights = [weight_of(claim.tokens[word]) for word in words]
     focus = _focus(weights, candidates, passage)
-    return Alignment(claim, passage, tuple(words), links, tuple(found), tuple(windows), focus)
+    return Alignment(claim, passage, tuple(words), links, tuple(matched), tuple(windows), focus)
 
 
 def _is_ambient(base: str, passage: Reading) -> bool:
@@ -146,23 +146,23 @@ def _votes(candidates: Sequence[list[tuple[int, float]]], passage: Reading) -> d
 
 
 def _candidates(token: Token, passage: Reading) -> list[tuple[int, float]]:
-    found: dict[int, float] = dict.fromkeys(passage.positions.get(token.root, ())[:MAX_FOUND], _SAME)
+    qualities: dict[int, float] = dict.fromkeys(passage.positions.get(token.root, ())[:MAX_FOUND], _SAME)
     if token.kind == "figure":
-        return sorted(found.items())
+        return sorted(qualities.items())
     for position in passage.families.get(token.family, ())[:MAX_FOUND]:
-        found.setdefault(position, _KIN)
-    if token.kind == "name" and found:
-        return sorted(found.items())
+        qualities.setdefault(position, _KIN)
+    if token.kind == "name" and qualities:
+        return sorted(qualities.items())
     for alike in synonyms_of(token.root):
         for position in passage.positions.get(alike, ())[:MAX_FOUND]:
-            found.setdefault(position, _ALIKE)
-    if not found and len(token.root) >= 5:
+            qualities.setdefault(position, _ALIKE)
+    if not qualities and len(token.root) >= 5:
         opposites = opposites_of(token.root)
         for other in passage.resembling(token.root):
             if other not in opposites and _resembles(token.root, other):
                 for position in passage.positions[other][:MAX_FOUND]:
-                    found.setdefault(position, _RESEMBLING)
-    return sorted(found.items())
+                    qualities.setdefault(position, _RESEMBLING)
+    return sorted(qualities.items())
 
 
 def _resembles(one: str, two: str) -> bool:

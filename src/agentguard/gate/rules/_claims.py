@@ -261,15 +261,15 @@ def split(response: Response) -> list[Claim]:
             f"the answer to prompt {response.prompt_id} has {len(response.text):,} characters, and at most "
             f"{MAX_CHARACTERS:,} can be verified: split it, or leave it out"
         )
-    found = list(islice(_claims(encodable(response.text)), MAX_CLAIMS + 1))
-    if len(found) > MAX_CLAIMS:
+    claims = list(islice(_claims(encodable(response.text)), MAX_CLAIMS + 1))
+    if len(claims) > MAX_CLAIMS:
         raise GateError(
             f"the answer to prompt {response.prompt_id} makes more than {MAX_CLAIMS:,} claims: split it, or leave it "
             "out"
         )
     return [
         Claim(f"{response.prompt_id}.c{number}", response.prompt_id, text, start, end)
-        for number, (text, start, end) in enumerate(found, 1)
+        for number, (text, start, end) in enumerate(claims, 1)
     ]
 
 

@@ -71,18 +71,18 @@ def write(evidence: EvidenceIndex | None, use_case: str, categories: Sequence[st
 
 def _chunks(evidence: EvidenceIndex, use_case: str) -> list[Chunk]:
     """Chunks that fit the use case, then those that share words with the documents' names, then of others any."""
-    found = {passage.chunk.id: passage.chunk for passage in evidence.keyword(use_case, MAX_CHUNKS)}
+    chunks = {passage.chunk.id: passage.chunk for passage in evidence.keyword(use_case, MAX_CHUNKS)}
     for uri in sorted(evidence.documents())[:MAX_CHUNKS]:
-        if len(found) >= MAX_CHUNKS:
+        if len(chunks) >= MAX_CHUNKS:
             break
         name = re.sub(r"[\W_]+", " ", uri.rpartition("/")[2].rpartition(".")[0] or uri)
         for passage in evidence.keyword(name, 10):
-            found.setdefault(passage.chunk.id, passage.chunk)
-    known = {chunk.document for chunk in found.values()}
+            chunks.setdefault(passage.chunk.id, passage.chunk)
+    known = {chunk.document for chunk in chunks.values()}
     for passage in evidence.keyword(_ANY, MAX_CHUNKS):
         if passage.chunk.document not in known:
-            found.setdefault(passage.chunk.id, passage.chunk)
-    return list(found.values())[:MAX_CHUNKS]
+            chunks.setdefault(passage.chunk.id, passage.chunk)
+    return list(chunks.values())[:MAX_CHUNKS]
 
 
 def _topics(chunks: Sequence[Chunk]) -> Iterator[_Topic]:
@@ -109,10 +109,10 @@ def _of_chunk(chunk: Chunk) -> Iterator[_Topic]:
     if heading and len(heading) <= 100:
         yield _Topic(_small(heading), title, figured)
     for start, end in spans:
-        found = clause(text[start:end])
-        if found is None or len(found.subject) > 8 or (len(found.subject) == 1 and len(found.subject[0]) < 4):
+        opening = clause(text[start:end])
+        if opening is None or len(opening.subject) > 8 or (len(opening.subject) == 1 and len(opening.subject[0]) < 4):
             continue
-        subject = text[start : start + found.subject_end].strip("*_`> -|")
+        subject = text[start : start + opening.subject_end].strip("*_`> -|")
         if 4 <= len(subject) <= 80 and "\n" not in subject:
             yield _Topic(_small(subject), title, _figure(text[start:end]))
     if not heading:

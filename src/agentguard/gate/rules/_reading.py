@@ -199,10 +199,10 @@ def _word(word: str) -> tuple[str, str, str, bool]:
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Sentences, none across a blank line, a heading or the lines of a list or table."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at = 0
     for match in _BREAK.finditer(text):
-        found.extend((at + start, at + end) for start, end in sentence_spans(text[at : match.start()]))
+        spans.extend((at + start, at + end) for start, end in sentence_spans(text[at : match.start()]))
         at = match.end()
-    found.extend((at + start, at + end) for start, end in sentence_spans(text[at:]))
-    return found or [(0, len(text))]
+    spans.extend((at + start, at + end) for start, end in sentence_spans(text[at:]))
+    return spans or [(0, len(text))]

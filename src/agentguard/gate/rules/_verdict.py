@@ -249,13 +249,13 @@ def weigh(claim: Reading, passages: Sequence[tuple[Passage, Reading]]) -> Weighe
     nearest = sorted(enumerate(passages), key=lambda each: (-_shared(claim, each[1][1]), each[0]))[:LOOKED_AT]
     for _, (passage, reading) in sorted(nearest, key=lambda each: each[0]):
         alignment = align(claim, reading)
-        found = traits(alignment)
-        score = support(found)
-        if not any(found[:AGAINST]) and _is_said_in_one_breath(alignment):
+        counted = traits(alignment)
+        score = support(counted)
+        if not any(counted[:AGAINST]) and _is_said_in_one_breath(alignment):
             score = max(score, 0.5)
         own = (round(alignment.coverage + 0.5 * score, 6), score)
         if own > rank and alignment.coverage > 0:
-            best, rank = Weighed(passage, alignment, found, score), own
+            best, rank = Weighed(passage, alignment, counted, score), own
     return best
 
 
