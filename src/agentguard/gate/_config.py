@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from agentguard.errors import FileProblems, Problem
 from agentguard.yaml_files import Subject, read_yaml_file
@@ -47,6 +47,8 @@ def check_url(address: str) -> str:
         raise ValueError("an address must not carry a password: credentials come from the environment")
     return address
 
+
+Url = Annotated[Text, AfterValidator(check_url)]
 
 # --- Options of a model ---
 
@@ -176,7 +178,26 @@ def provider_key(provider: str) -> str:
     return "bedrock" if key == "bedrock_converse" else key
 
 
-class ModelConfig(Section):
+class ProviderModel(Section):
+    """A model of a provider.
+
+    Attributes:
+        provider: ``bedrock``, ``ollama``, ``openai``, or any provider that langchain knows.
+        model_id: The provider's name of the model.
+        base_url: Where it is served, where that is not the provider's own address.
+    """
+
+    provider: Text
+    model_id: Text
+    base_url: Url | None = None
+
+    @property
+    def name(self) -> str:
+        """``provider:model_id``."""
+        return f"{self.provider}:{self.model_id}"
+
+
+class ModelConfig(ProviderModel):
     """A chat model, as ``langchain.chat_models.init_chat_model`` opens it.
 
     Attributes:
@@ -190,19 +211,11 @@ class ModelConfig(Section):
         options: Further arguments of the model's class.
     """
 
-    provider: Text
-    model_id: Text
-    base_url: Text | None = None
     temperature: Annotated[float, Field(ge=0.0, le=2.0, strict=True)] = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 4096
     timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 60.0
     max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 0
     options: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("base_url")
-    @classmethod
-    def _address(cls, base_url: str | None) -> str | None:
-        return None if base_url is None else check_url(base_url)
 
     @field_validator("options")
     @classmethod
@@ -211,11 +224,6 @@ class ModelConfig(Section):
         if faults:
             raise ValueError("; ".join(faults))
         return options
-
-    @property
-    def name(self) -> str:
-        """``provider:model_id``."""
-        return f"{self.provider}:{self.model_id}"
 
     def may_be(self, other: ModelConfig) -> bool:
         """Whether both may be the same model: of one name, unless they are served at different addresses."""
@@ -234,7 +242,7 @@ class JudgeConfig(ModelConfig):
     allow_same_model: Annotated[bool, Field(strict=True)] = False
 
 
-class EmbeddingsConfig(Section):
+class EmbeddingsConfig(ProviderModel):
     """The model whose vectors the evidence is searched by; without one, hashed n-grams of characters.
 
     Attributes:
@@ -242,20 +250,6 @@ class EmbeddingsConfig(Section):
         model_id: ``amazon.titan-embed-text-v2:0``, for example.
         base_url: Where it is served, where that is not the provider's own address.
     """
-
-    provider: Text
-    model_id: Text
-    base_url: Text | None = None
-
-    @field_validator("base_url")
-    @classmethod
-    def _address(cls, base_url: str | None) -> str | None:
-        return None if base_url is None else check_url(base_url)
-
-    @property
-    def name(self) -> str:
-        """``provider:model_id``."""
-        return f"{self.provider}:{self.model_id}"
 
 
 # --- The whole configuration ---
@@ -348,14 +342,9 @@ class ElasticsearchConfig(Section):
         timeout_seconds: After which a request has failed.
     """
 
-    host: Text
+    host: Url
     index: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")] = "trusted_docs"
     timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 30.0
-
-    @field_validator("host")
-    @classmethod
-    def _address(cls, host: str) -> str:
-        return check_url(host)
 
 
 class EmbeddedConfig(Section):
