@@ -45,9 +45,8 @@ def clean_markdown(data: bytes, charset: str = "") -> Cleaned:
     """
     text, note = decode(data, charset)
     title, body = _without_front_matter(normalise(text))
-    source = _with_footnotes(body)
-    page = _Page(source.split("\n"))
-    page.read(_PARSER.parse(source))
+    page = _Page(body.split("\n"))
+    page.read(_PARSER.parse(_with_footnotes(body)))
     titles = sorted(page.headings, key=lambda heading: heading[0] != 1)  # the first of level 1, or else the first
     title = title or next((text for _, text in titles), "")
     return Cleaned(title, normalise("\n".join(page.lines)), (note,) if note else ())
