@@ -48,6 +48,7 @@ def text(markdown):
             "Ten days.[^n]\n\n[^n]: Yes [^m]: https://example.org",
         ),
         ("[Important]: Keep the receipt.", "[Important]: Keep the receipt."),
+        ("[Important]: Always\n\n[Important]: Twice", "[Important]: Always\n\n[Important]: Twice"),
         ("```\n[^1]: code\n```", "```\n[^1]: code\n```"),
         ("[Important]: Always\n\n[unused]: docs/terms.md\n\nEnd.", "[Important]: Always\n\nEnd."),
         ("*Made by `make docs`* and [`f(x)`](api.md#f)", "Made by make docs and f(x)"),

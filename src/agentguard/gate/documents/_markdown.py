@@ -71,10 +71,11 @@ def _with_footnotes(text: str) -> str:
     nothing refers to and whose first word is no address.
     """
     labels = Counter(label.casefold() for label in _LABEL.findall(text))
+    labels.subtract(label.casefold() for label, _ in _DEFINITION.findall(text))  # what is left refers to them
 
     def escape(match: re.Match[str]) -> str:
         label = match[1].casefold()
-        is_remark = labels[label] == 1 and not _ADDRESS.search(match[2])
+        is_remark = not labels[label] and not _ADDRESS.search(match[2])
         return match[0].replace("[", r"\[", 1) if label.startswith("^") or is_remark else match[0]
 
     return _DEFINITION.sub(escape, text)
