@@ -20,9 +20,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agentguard.gate.judging import Case
+from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage
 from agentguard.gate.rules import RuleJudge
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
 

@@ -4,7 +4,7 @@
 
 A logistic regression in which no weight may point against its trait's direction, each set and label weighing the same;
 standardised, with an L2 penalty. The accuracy printed beside is that of documents left out of the fit, eight folds.
-What it prints is kept by hand in ``src/agentguard/gate/rules/traits.py``.
+What it prints is kept by hand in ``src/agentguard/gate/rules/_verdict.py``.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from scipy.stats import rankdata
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentguard.gate.rules.alignment import align
-from agentguard.gate.rules.reading import Reading
-from agentguard.gate.rules.traits import DIRECTIONS, Traits, traits
+from agentguard.gate.rules._alignment import align
+from agentguard.gate.rules._reading import Reading
+from agentguard.gate.rules._verdict import DIRECTIONS, Traits, traits
 from gate.labelled import DATA, SETS, Labelled, labelled
 
 FOLDS, SHUFFLES = 8, 3

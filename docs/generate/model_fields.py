@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 from markdown_text import cell, prose, table
 from pydantic import BaseModel
 
-from agentguard.gate.config import GateConfig
+from agentguard.gate._config import GateConfig
 from agentguard.verification import ToolProfile
 
 __all__ = ["gate_fields", "profile_fields"]

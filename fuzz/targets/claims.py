@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from agentguard.errors import DataError
-from agentguard.gate.judging import Case
-from agentguard.gate.models.judge_answers import read_claims, read_prompts, read_verdict
-from agentguard.gate.rules.judge import RuleJudge
-from agentguard.gate.rules.splitting import MAX_CLAIMS, MAX_LENGTH, split
-from agentguard.gate.types import Chunk, Claim, Passage, Response
+from agentguard.gate._types import Case, Chunk, Claim, Passage, Response
+from agentguard.gate.models._judge import read_claims, read_prompts, read_verdict
+from agentguard.gate.rules._claims import MAX_CLAIMS, MAX_LENGTH, split
+from agentguard.gate.rules._judge import RuleJudge
 from fuzz import grammar, tokens
 from fuzz.harness import Harness
 from fuzz.source import Source

@@ -11,7 +11,7 @@ from typing import Any
 from agentguard.calibration import parse_label
 from agentguard.calibration.labels import read_label
 from agentguard.errors import ConfigurationError, DataError, FileProblems, ProfileError
-from agentguard.gate.config_file import load_config, parse_config
+from agentguard.gate._config import load_config, parse_config
 from agentguard.verification import VerificationEngine, load_profiles
 from agentguard.verification.calibration import load_calibration, parse_calibration
 from agentguard.verification.profile import ToolProfile, parse_profile

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from agentguard.errors import DataError
-from agentguard.gate.ingest.chunking import CHARACTERS_PER_TOKEN, Chunking, chunk_document
-from agentguard.gate.ingest.html import clean_html
-from agentguard.gate.ingest.markdown import clean_markdown
-from agentguard.gate.ingest.pdf import clean_pdf, join_pages
-from agentguard.gate.ingest.text import clean_text, normalise
-from agentguard.gate.types import Document
+from agentguard.gate._types import Document
+from agentguard.gate.documents._chunking import CHARACTERS_PER_TOKEN, Chunking, chunk_document
+from agentguard.gate.documents._html import clean_html
+from agentguard.gate.documents._markdown import clean_markdown
+from agentguard.gate.documents._pdf import clean_pdf, join_pages
+from agentguard.gate.documents._text import clean_text, normalise
 from fuzz import grammar, tokens
 from fuzz.harness import Harness
 from fuzz.source import Source

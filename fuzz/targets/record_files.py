@@ -8,10 +8,8 @@ from functools import partial
 from typing import Any
 
 from agentguard.errors import ConfigurationError, DataError, FileProblems, StoreError
-from agentguard.gate.models.prompt_sets import read_prompt_set
-from agentguard.gate.models.recorded import RecordedTarget
-from agentguard.gate.records.base import Event
-from agentguard.gate.records.encoding import decode_body, decode_summary, encode_body
+from agentguard.gate.models._targets import RecordedTarget, read_prompt_set
+from agentguard.gate.records._base import Event, decode_body, decode_summary, encode_body
 from fuzz import grammar, tokens
 from fuzz.harness import Harness, written
 from fuzz.source import Source

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from agentguard.errors import DataError
-from agentguard.gate.evidence.lexical import LexicalEmbeddings
-from agentguard.gate.evidence.sqlite import SqliteEvidence
-from agentguard.gate.evidence.words import match_expression
-from agentguard.gate.ingest.chunking import chunk_document
-from agentguard.gate.types import Document
+from agentguard.gate._types import Document
+from agentguard.gate.documents._chunking import chunk_document
+from agentguard.gate.evidence._sqlite import SqliteEvidence, match_expression
+from agentguard.gate.evidence._vectors import LexicalEmbeddings
 from fuzz import grammar, tokens
 from fuzz.harness import Harness, folder
 from fuzz.trial import Trial, require

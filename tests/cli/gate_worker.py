@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentguard.cli import app
-from agentguard.gate.rules.judge import RuleJudge
+from agentguard.gate.rules._judge import RuleJudge
 
 
 def stand_still(judge: RuleJudge, cases: Sequence[Any]) -> Any:

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from agentguard.cli import app, gate_claims
 from agentguard.cli.exits import Exit
 from agentguard.gate import GateConfig, load_config
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.sqlite import SqliteRecords
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Claim, ClaimVerdict, Label, Prompt, Reason, Response
+from agentguard.gate._run import GateState
+from agentguard.gate._types import Claim, ClaimVerdict, Label, Prompt, Reason, Response
+from agentguard.gate.records._base import Event, RunSummary
+from agentguard.gate.records._sqlite import SqliteRecords
 
 CONFIG = "use_case: help desk\ndoc_sources: [{type: local, path: docs}]\n"
 NOON = datetime(2026, 3, 15, 12, tzinfo=timezone.utc).timestamp()

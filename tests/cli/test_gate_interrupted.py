@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from agentguard.cli import app
 from agentguard.cli.exits import Exit
 from agentguard.gate import load_config
-from agentguard.gate.records.opening import open_records
+from agentguard.gate.records import open_records
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gate"
 WORKER = Path(__file__).with_name("gate_worker.py")

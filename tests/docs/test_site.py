@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from agentguard.cli import app
-from agentguard.gate.config import GateConfig
+from agentguard.gate._config import GateConfig
 from agentguard.verification import ToolProfile, VerificationEngine
 
 from .blocks import PAGES, ROOT

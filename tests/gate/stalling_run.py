@@ -4,8 +4,7 @@ import sys
 from pathlib import Path
 
 from agentguard.gate import GateConfig, Services, evaluate, ingest, load_config, open_services
-from agentguard.gate.stages import STAGES, Stage
-from agentguard.gate.state import GateState
+from agentguard.gate._run import STAGES, GateState, Stage
 
 
 def stalling(stage: Stage) -> Stage:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, FileProblems, Problem
-from agentguard.gate.config import GateConfig, HttpSource, LocalSource, S3Source
-from agentguard.gate.config_file import load_config, parse_config
+from agentguard.gate._config import GateConfig, HttpSource, LocalSource, S3Source, load_config, parse_config
 
 # The file that the gate's architecture document shows, section 5.7; comments in our own words.
 DOCUMENTED = """\

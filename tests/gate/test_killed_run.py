@@ -10,8 +10,8 @@ import pytest
 
 from agentguard.errors import GateError
 from agentguard.gate import evaluate, load_config, open_services
-from agentguard.gate.records.interruption import mark_interrupted
-from agentguard.gate.stages import STAGES
+from agentguard.gate._run import STAGES
+from agentguard.gate.records._base import mark_interrupted
 
 SCRIPT = Path(__file__).with_name("stalling_run.py")
 CONFIG = """\

@@ -6,17 +6,10 @@ from typing import Any
 import pytest
 
 from agentguard.errors import GateError, StoreError
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import parse_config
-from agentguard.gate.judging import Case
-from agentguard.gate.pipeline import evaluate
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.process import this_process
-from agentguard.gate.runs import read_run
-from agentguard.gate.services import Services
-from agentguard.gate.stages import STAGES
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage, Prompt, Reason, Response
+from agentguard.gate._config import GateConfig, parse_config
+from agentguard.gate._run import STAGES, GateState, Services, evaluate, read_run
+from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Prompt, Reason, Response
+from agentguard.gate.records._base import Event, RunSummary, this_process
 
 NAMES = ["generate_prompts", "run_model", "extract_claims", "retrieve_evidence", "verify_claims", "score_risk"]
 KEYS = ["prompts", "responses", "claims", "evidence", "verdicts", "score"]

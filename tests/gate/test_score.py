@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.gate.config import RiskTolerance
-from agentguard.gate.score import score_verdicts
-from agentguard.gate.types import ClaimVerdict, Reason
+from agentguard.gate._config import RiskTolerance
+from agentguard.gate._run import score_verdicts
+from agentguard.gate._types import ClaimVerdict, Reason
 
 DOCUMENTED = RiskTolerance(deploy_threshold=0.10, warn_threshold=0.25)
 SHORT = {"s": "supported", "w": "weakly_supported", "u": "unsupported"}

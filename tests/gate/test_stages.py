@@ -9,10 +9,9 @@ from unittest.mock import MagicMock
 import pytest
 
 from agentguard.errors import GateError
-from agentguard.gate.config_file import parse_config
-from agentguard.gate.stages import STAGES, score_risk
-from agentguard.gate.state import GateState
-from agentguard.gate.types import ClaimVerdict, Label, Reason
+from agentguard.gate._config import parse_config
+from agentguard.gate._run import STAGES, GateState, score_risk
+from agentguard.gate._types import ClaimVerdict, Label, Reason
 
 NOBODY: Any = None  # the score asks no service
 

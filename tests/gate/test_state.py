@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import GateError
-from agentguard.gate.config_file import parse_config
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Evidence, Passage, Prompt, Reason, Response, Score
+from agentguard.gate._config import parse_config
+from agentguard.gate._run import GateState
+from agentguard.gate._types import Chunk, Claim, ClaimVerdict, Evidence, Passage, Prompt, Reason, Response, Score
 
 
 @pytest.fixture

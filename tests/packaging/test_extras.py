@@ -46,11 +46,11 @@ PART_OF = {
     "src/agentguard/gate/": "gate",
     "src/agentguard/gate/api/": "serve",
     "src/agentguard/gate/conformance/": "test",
-    "src/agentguard/gate/elastic": "elasticsearch",
-    "src/agentguard/gate/evidence/elasticsearch": "elasticsearch",
-    "src/agentguard/gate/ingest/s3.py": "s3",
-    "src/agentguard/gate/models/opening.py": "bedrock",
-    "src/agentguard/gate/records/elasticsearch": "elasticsearch",
+    "src/agentguard/gate/backends/_elasticsearch": "elasticsearch",
+    "src/agentguard/gate/evidence/_elasticsearch": "elasticsearch",
+    "src/agentguard/gate/documents/_s3.py": "s3",
+    "src/agentguard/gate/models/_opening.py": "bedrock",
+    "src/agentguard/gate/records/_elasticsearch": "elasticsearch",
     "src/agentguard/live/": "serve",
     "src/agentguard/serving/": "serve",
     "src/agentguard/stores/_redis": "redis",
@@ -181,7 +181,7 @@ def test_an_extra_that_is_named_exists_and_brings_what_the_file_imports(source: 
 
 
 def test_extras_that_are_named_by_a_table_exist() -> None:
-    from agentguard.gate.models.opening import EXTRAS as PROVIDERS
+    from agentguard.gate.models._opening import EXTRAS as PROVIDERS
 
     assert PROVIDERS | set(PART_OF.values()) <= EXTRAS.keys()
     assert [

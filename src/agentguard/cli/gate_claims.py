@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config_file import load_config
-from agentguard.gate.reports import Said, claims_said
-from agentguard.gate.types import Label
+from agentguard.gate._config import load_config
+from agentguard.gate._types import Label
+from agentguard.gate.reports import RecordedClaim, recorded_claims
 
 from .gate_report import LABEL_STYLES
 from .gate_runs import opened_records
@@ -48,9 +48,9 @@ def show_claims(
     configured = load_config(config)
     counts: Counter[str] = Counter()
     runs = set()
-    found: list[Said] = []
+    found: list[RecordedClaim] = []
     with opened_records(configured) as records:
-        for said in claims_said(records, configured.use_case, words=words, since=begin, until=end):
+        for said in recorded_claims(records, configured.use_case, words=words, since=begin, until=end):
             verdict = said.finding.verdict.label
             counts[verdict] += 1
             runs.add(said.run.run_id)
@@ -81,7 +81,7 @@ def _moment(option: str, given: str | None, more: timedelta = timedelta()) -> fl
         ) from None
 
 
-def _as_dict(said: Said) -> Mapping[str, Any]:
+def _as_dict(said: RecordedClaim) -> Mapping[str, Any]:
     finding = said.finding
     return {
         "run_id": said.run.run_id,
@@ -94,7 +94,7 @@ def _as_dict(said: Said) -> Mapping[str, Any]:
     }
 
 
-def _report(out: Console, runs: int, counts: Counter[str], found: Sequence[Said], label: str | None) -> None:
+def _report(out: Console, runs: int, counts: Counter[str], found: Sequence[RecordedClaim], label: str | None) -> None:
     each = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in LABELS)
     out.print(show(f"{counts.total():,} claims in {runs:,} run{'s' * (runs != 1)}: {each}"), soft_wrap=True)
     run_id = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agentguard.gate.types import Score
+from agentguard.gate._types import Score
 
 from .output import printable
 

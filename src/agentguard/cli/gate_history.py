@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from agentguard.gate.config_file import load_config
-from agentguard.gate.records.comparison import compare
-from agentguard.gate.records.history import regression, trend
+from agentguard.gate._config import load_config
+from agentguard.gate._history import compare, regression, trend
+from agentguard.gate._run import read_run
 from agentguard.gate.reports import explain, summary_as_dict
-from agentguard.gate.runs import read_run
 
 from .gate_history_report import report_comparison, report_history
 from .gate_report import report_explanation

@@ -8,9 +8,8 @@ from datetime import datetime, timezone
 from rich.console import Console
 from rich.text import Text
 
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.records.comparison import Comparison
-from agentguard.gate.records.history import Regression, Trend
+from agentguard.gate._history import Comparison, Regression, Trend
+from agentguard.gate.records._base import RunSummary
 
 from .gate_report import DECISION_STYLES, LABEL_STYLES
 from .output import show, table

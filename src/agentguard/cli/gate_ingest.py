@@ -8,10 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import load_config
-from agentguard.gate.ingest.ingesting import IngestReport, IngestServices, ingest
-from agentguard.gate.services import open_library
+from agentguard.gate._config import GateConfig, load_config
+from agentguard.gate._run import open_library
+from agentguard.gate.documents._ingest import IngestReport, IngestServices, ingest
 
 from .gate_progress import ingest_bar
 from .output import console, show, write_json
@@ -38,7 +37,7 @@ def ingest_documents(
     """Ingest, with a progress bar.
 
     Raises:
-        ConfigurationError, GateError, StoreError: as ``agentguard.gate.ingest.ingesting.ingest``.
+        ConfigurationError, GateError, StoreError: as ``agentguard.gate.documents._ingest.ingest``.
     """
     with ingest_bar(hidden=hidden) as done:
         return ingest(config, services, progress=done, roots=[Path(folder) for folder in root or ()])

@@ -8,7 +8,7 @@ import typer
 
 __all__ = ["CONFIG_NAME", "CONFIG_VARIABLE", "LATEST", "ConfigOption", "RootOption"]
 
-CONFIG_NAME = ".llm-reliability.yaml"  # as agentguard.gate.config_file has it, which is not imported for help texts
+CONFIG_NAME = ".llm-reliability.yaml"  # as agentguard.gate._config has it, which is not imported for help texts
 LATEST = "latest"
 
 CONFIG_VARIABLE = "AGENTGUARD_GATE_CONFIG"

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agentguard.gate.ingest.ingesting import IngestStep
-from agentguard.gate.runs import GateRun
-from agentguard.gate.stages import STAGES
+from agentguard.gate._run import STAGES, GateRun
+from agentguard.gate.documents._ingest import IngestStep
 
 from .output import console, printable
 

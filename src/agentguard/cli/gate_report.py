@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.text import Text
 
+from agentguard.gate._run import GateRun
+from agentguard.gate._types import Decision, Label
 from agentguard.gate.reports import Explanation, Finding, Marked, findings
-from agentguard.gate.runs import GateRun
-from agentguard.gate.types import Decision, Label
 
 from .output import printable, show, table
 

@@ -8,14 +8,11 @@ from typing import NamedTuple
 
 from agentguard.calibration import write_file
 from agentguard.errors import DataError, GateError
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import load_config
-from agentguard.gate.pipeline import evaluate
-from agentguard.gate.records.interruption import mark_interrupted
+from agentguard.gate._config import GateConfig, load_config
+from agentguard.gate._run import GateRun, Services, evaluate, open_services
+from agentguard.gate._types import Decision
+from agentguard.gate.records._base import mark_interrupted
 from agentguard.gate.reports import evaluation, junit_xml, markdown_summary
-from agentguard.gate.runs import GateRun
-from agentguard.gate.services import Services, open_services
-from agentguard.gate.types import Decision
 
 from .exits import Exit
 from .gate_github import annotate

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agentguard.errors import DataError
-from agentguard.gate.config import GateConfig
-from agentguard.gate.records.base import RunRecords, RunSummary
-from agentguard.gate.records.interruption import mark_interrupted
-from agentguard.gate.records.opening import open_records
+from agentguard.gate._config import GateConfig
+from agentguard.gate.records import open_records
+from agentguard.gate.records._base import RunRecords, RunSummary, mark_interrupted
 
 from .gate_options import LATEST
 from .output import printable

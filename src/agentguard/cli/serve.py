@@ -108,8 +108,8 @@ def _application(root: Path | None, config: str | None, max_running: int, store:
     key = ServiceKey.given(None)
     parts = []
     if root is not None:
+        from agentguard.gate._config import CONFIG_NAME
         from agentguard.gate.api import gate_part
-        from agentguard.gate.config_file import CONFIG_NAME
 
         parts.append(gate_part(root, config_name=CONFIG_NAME if config is None else config, max_running=max_running))
     if store is not None:

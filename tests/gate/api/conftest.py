@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from agentguard.gate._config import load_config
+from agentguard.gate._run import open_services
 from agentguard.gate.api import create_app
-from agentguard.gate.config_file import load_config
-from agentguard.gate.ingest.ingesting import ingest
-from agentguard.gate.services import open_services
+from agentguard.gate.documents._ingest import ingest
 
 KEY = "test-key-0123456789"
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from agentguard.errors import ConfigurationError
 from agentguard.gate.api import create_app
-from agentguard.gate.api.config_paths import CONFIG_PATH_PATTERN, find_config, open_root
+from agentguard.gate.api._gate import CONFIG_PATH_PATTERN, find_config, open_root
 
 FULL_WIDTH = "\uff0e\uff0e"  # becomes two dots where Unicode is normalised
 

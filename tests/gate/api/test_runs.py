@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from agentguard.gate.api import create_app, runs
-from agentguard.gate.config_file import load_config
-from agentguard.gate.pipeline import evaluate
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.records.opening import open_records
-from agentguard.gate.services import open_services
+from agentguard.gate._config import load_config
+from agentguard.gate._run import evaluate, open_services
+from agentguard.gate.api import _gate as runs
+from agentguard.gate.api import create_app
+from agentguard.gate.records import open_records
+from agentguard.gate.records._base import RunSummary
 
 ASKS = """use_case: help desk of a lamp maker
 evaluation: {prompts: prompts.txt}

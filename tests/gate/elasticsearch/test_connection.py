@@ -14,9 +14,9 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from agentguard.errors import ConfigurationError, StoreError
-from agentguard.gate import elastic
-from agentguard.gate.config import ElasticsearchConfig
-from agentguard.gate.elastic import ElasticConnection
+from agentguard.gate._config import ElasticsearchConfig
+from agentguard.gate.backends import _elasticsearch as elastic
+from agentguard.gate.backends._elasticsearch import ElasticConnection
 
 FOUND = {"hits": {"hits": []}}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentguard.gate.config import ElasticsearchConfig
+from agentguard.gate._config import ElasticsearchConfig
 from agentguard.gate.conformance import EvidenceConformance, RecordsConformance
-from agentguard.gate.evidence.elasticsearch import ElasticsearchEvidence
-from agentguard.gate.records.elasticsearch import ElasticsearchRecords
+from agentguard.gate.evidence._elasticsearch import ElasticsearchEvidence
+from agentguard.gate.records._elasticsearch import ElasticsearchRecords
 
 
 class InElasticsearch:

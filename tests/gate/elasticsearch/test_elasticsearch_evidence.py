@@ -10,10 +10,10 @@ from elastic_transport import ConnectionError
 from elasticsearch import Elasticsearch
 
 from agentguard.errors import ConfigurationError, DataError, StoreError
-from agentguard.gate.config import ElasticsearchConfig
-from agentguard.gate.evidence import elasticsearch as module
-from agentguard.gate.evidence.elasticsearch import ElasticsearchEvidence
-from agentguard.gate.types import Chunk, Document
+from agentguard.gate._config import ElasticsearchConfig
+from agentguard.gate._types import Chunk, Document
+from agentguard.gate.evidence import _elasticsearch as module
+from agentguard.gate.evidence._elasticsearch import ElasticsearchEvidence
 
 EAST, NORTH, WEST = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)
 OLD = ("The warranty lasts two years.", "Returns take a week.")

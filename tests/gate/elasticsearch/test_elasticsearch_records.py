@@ -11,10 +11,10 @@ import pytest
 from elastic_transport import ConnectionError
 from elasticsearch import Elasticsearch
 
-from agentguard.gate.config import ElasticsearchConfig
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.elasticsearch import ElasticsearchRecords
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Prompt, Reason, Response
+from agentguard.gate._config import ElasticsearchConfig
+from agentguard.gate._types import Chunk, Claim, ClaimVerdict, Prompt, Reason, Response
+from agentguard.gate.records._base import Event, RunSummary
+from agentguard.gate.records._elasticsearch import ElasticsearchRecords
 
 DAY = 86_400.0
 MARCH_15 = datetime(2026, 3, 15, 12, tzinfo=timezone.utc).timestamp()

@@ -8,7 +8,7 @@ import pytest
 
 from agentguard.errors import GateError
 from agentguard.gate import GateConfig, GateRun, evaluate, ingest, load_config, open_services, read_run
-from agentguard.gate.records.history import regression
+from agentguard.gate._history import regression
 from agentguard.gate.reports import explain
 
 # What the model under test answers: of six claims four stand in the documents word for word.

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from agentguard.errors import StoreError
-from agentguard.gate import elastic
-from agentguard.gate.config import ElasticsearchConfig
-from agentguard.gate.evidence.elasticsearch import ElasticsearchEvidence
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.elasticsearch import ElasticsearchRecords
-from agentguard.gate.types import Chunk, Document
+from agentguard.gate._config import ElasticsearchConfig
+from agentguard.gate._types import Chunk, Document
+from agentguard.gate.backends import _elasticsearch as elastic
+from agentguard.gate.evidence._elasticsearch import ElasticsearchEvidence
+from agentguard.gate.records._base import Event, RunSummary
+from agentguard.gate.records._elasticsearch import ElasticsearchRecords
 
 from .server import PASSWORD, ElasticsearchServer
 

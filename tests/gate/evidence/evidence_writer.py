@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from agentguard.gate.evidence.sqlite import SqliteEvidence
-from agentguard.gate.types import Chunk, Document
+from agentguard.gate._types import Chunk, Document
+from agentguard.gate.evidence._sqlite import SqliteEvidence
 
 URI = "manual.md"
 

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.gate.evidence.words import match_expression
+from agentguard.gate.evidence._sqlite import match_expression
 
 
 def test_at_most_two_hundred_different_words_are_searched() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.evidence.fusion import reciprocal_rank
-from agentguard.gate.types import Chunk, Passage
+from agentguard.gate._types import Chunk, Passage
+from agentguard.gate.evidence._index import reciprocal_rank
 
 
 def ranking(ids: str) -> list[Passage]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.evidence.lexical import LexicalEmbeddings
+from agentguard.gate.evidence._vectors import LexicalEmbeddings
 
 EMBEDDINGS = LexicalEmbeddings()
 
@@ -43,7 +43,7 @@ def test_repetition_counts_by_its_logarithm() -> None:
 
 def test_vectors_are_the_same_in_every_process() -> None:
     code = (
-        "from agentguard.gate.evidence.lexical import LexicalEmbeddings\n"
+        "from agentguard.gate.evidence._vectors import LexicalEmbeddings\n"
         "print(LexicalEmbeddings(64).embed_query('Zwei Jahre Garantie auf Übergrößen 🙂'))"
     )
 

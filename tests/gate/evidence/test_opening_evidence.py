@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config import GateConfig, LocalSource
-from agentguard.gate.evidence.embedder import embedder_name
-from agentguard.gate.evidence.lexical import LexicalEmbeddings
-from agentguard.gate.evidence.opening import open_evidence
-from agentguard.gate.evidence.sqlite import SqliteEvidence
-from agentguard.gate.types import Chunk, Document
+from agentguard.gate._config import GateConfig, LocalSource
+from agentguard.gate._types import Chunk, Document
+from agentguard.gate.evidence import open_evidence
+from agentguard.gate.evidence._index import embedder_name
+from agentguard.gate.evidence._sqlite import SqliteEvidence
+from agentguard.gate.evidence._vectors import LexicalEmbeddings
 
 DOCUMENT = Document("a.md", "", "warranty", "1f")
 CHUNK = Chunk("a.md#0", "a.md", "", "", "warranty", 0, 8)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, DataError, StoreError
-from agentguard.gate.evidence.sqlite import FILE, SqliteEvidence
-from agentguard.gate.types import Chunk, Document, Passage
+from agentguard.gate._types import Chunk, Document, Passage
+from agentguard.gate.evidence._sqlite import FILE, SqliteEvidence
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agentguard.gate.conformance import EvidenceConformance
-from agentguard.gate.evidence.sqlite import SqliteEvidence
+from agentguard.gate.evidence._sqlite import SqliteEvidence
 
 
 class TestSqliteEvidence(EvidenceConformance):

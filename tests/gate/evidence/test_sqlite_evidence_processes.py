@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agentguard.gate.evidence.sqlite import SqliteEvidence
-from agentguard.gate.types import Chunk, Document
+from agentguard.gate._types import Chunk, Document
+from agentguard.gate.evidence._sqlite import SqliteEvidence
 
 WRITER = Path(__file__).with_name("evidence_writer.py")
 KILLS = 8

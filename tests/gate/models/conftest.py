@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.gate.config import EmbeddingsConfig, ModelConfig
+from agentguard.gate._config import EmbeddingsConfig, ModelConfig
 
 MODELS = {
     "openai": ("gpt-4o-mini", "text-embedding-3-small"),

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from agentguard.errors import GateError
-from agentguard.gate.config import ModelConfig
-from agentguard.gate.models.opening import open_chat_model
-from agentguard.gate.models.target import ModelTarget
-from agentguard.gate.types import Prompt
+from agentguard.gate._config import ModelConfig
+from agentguard.gate._types import Prompt
+from agentguard.gate.models._opening import open_chat_model
+from agentguard.gate.models._targets import ModelTarget
 
 Config = Callable[..., ModelConfig]
 

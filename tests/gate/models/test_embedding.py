@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from agentguard.errors import GateError
-from agentguard.gate.config import EmbeddingsConfig
-from agentguard.gate.models.embedding import ModelEmbeddings
-from agentguard.gate.models.opening import open_embeddings
+from agentguard.gate._config import EmbeddingsConfig
+from agentguard.gate.models._opening import ModelEmbeddings, open_embeddings
 
 
 class Vectors:

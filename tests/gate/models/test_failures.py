@@ -1,6 +1,6 @@
 import pytest
 
-from agentguard.gate.models.failures import MAX_SAID, describe_failure
+from agentguard.gate.models._asking import MAX_SAID, describe_failure
 
 
 class Refused(Exception):

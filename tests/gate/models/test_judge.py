@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError, GateError
-from agentguard.gate.config import CATEGORIES, ModelConfig
-from agentguard.gate.judging import Case
-from agentguard.gate.models.judge import ModelJudge
-from agentguard.gate.models.opening import open_chat_model
-from agentguard.gate.types import Chunk, Claim, Passage, Response
+from agentguard.gate._config import CATEGORIES, ModelConfig
+from agentguard.gate._types import Case, Chunk, Claim, Passage, Response
+from agentguard.gate.models._judge import ModelJudge
+from agentguard.gate.models._opening import open_chat_model
 
 Config = Callable[..., ModelConfig]
 Brain = Any

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import DataError
-from agentguard.gate.judging import Case
-from agentguard.gate.models.judge_answers import MAX_CLAIMS, MAX_KEPT_CHARS, read_claims, read_prompts, read_verdict
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage, Reason, Response
+from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Reason, Response
+from agentguard.gate.models._judge import MAX_CLAIMS, MAX_KEPT_CHARS, read_claims, read_prompts, read_verdict
 
 FIRST = "Devices are repaired free of charge for 24 months after purchase."
 SECOND = "Returns are taken back within\n30 days, \u201cunopened\u201d."

@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from agentguard.gate.config import ModelConfig
-from agentguard.gate.judging import Case
-from agentguard.gate.models.judge import ModelJudge
-from agentguard.gate.models.opening import open_chat_model
-from agentguard.gate.models.target import ModelTarget
-from agentguard.gate.types import Chunk, Passage, Prompt, Response
+from agentguard.gate._config import ModelConfig
+from agentguard.gate._types import Case, Chunk, Passage, Prompt, Response
+from agentguard.gate.models._judge import ModelJudge
+from agentguard.gate.models._opening import open_chat_model
+from agentguard.gate.models._targets import ModelTarget
 
 ANSWERS = {
     "How long are repairs free?": "Repairs are free for 24 months. Pick-up is free too.",

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config import EmbeddingsConfig, ModelConfig
-from agentguard.gate.models.opening import open_chat_model, open_embeddings
+from agentguard.gate._config import EmbeddingsConfig, ModelConfig
+from agentguard.gate.models._opening import open_chat_model, open_embeddings
 
 
 def config(provider: str, **settings: Any) -> ModelConfig:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, FileProblems
-from agentguard.gate.models.prompt_sets import read_prompt_set
-from agentguard.gate.types import Prompt
+from agentguard.gate._types import Prompt
+from agentguard.gate.models._targets import read_prompt_set
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -120,6 +120,7 @@ def test_all_faults_of_yaml_are_told_at_once(tmp_path: Path) -> None:
         ("- a\n---\n- b\n", (2, "", "a second document begins here: a prompt set is one list")),
         ('- a\n- b\n- "c\n', (4, "", "is no YAML: found unexpected end of stream")),
         ("- a\n- a\n", (2, "prompt", "line 1 has the same prompt: leave one of them out")),
+        ("[a, a]", (1, "prompt", "line 1 has the same prompt: leave one of them out")),
     ],
 )
 def test_yaml_that_is_no_prompt_set(tmp_path: Path, text: str, fault: tuple[int | None, str, str]) -> None:

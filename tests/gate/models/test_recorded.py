@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, FileProblems, GateError
-from agentguard.gate.models.recorded import RecordedTarget
-from agentguard.gate.types import Prompt
+from agentguard.gate._types import Prompt
+from agentguard.gate.models._targets import RecordedTarget
 
 
 def written(folder: Path, *lines: Any) -> Path:
@@ -127,7 +127,7 @@ def test_hostile_lines_are_faults(tmp_path: Path, line: str) -> None:
 
 
 def test_what_is_too_long_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentguard.gate.models import record_files
+    from agentguard.gate.models import _targets as record_files
 
     path = written(tmp_path, *({"prompt": f"question {number}", "response": "x"} for number in range(5)))
     monkeypatch.setattr(record_files, "MAX_ROWS", 4)

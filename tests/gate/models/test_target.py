@@ -8,8 +8,8 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from agentguard.errors import ConfigurationError, GateError
-from agentguard.gate.models.target import CallableTarget, ModelTarget
-from agentguard.gate.types import Prompt
+from agentguard.gate._types import Prompt
+from agentguard.gate.models._targets import CallableTarget, ModelTarget
 
 PROMPTS = [Prompt("p1", "one"), Prompt("p2", "two")]
 

@@ -5,9 +5,8 @@ import os
 import sys
 from dataclasses import replace
 
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.process import this_process
-from agentguard.gate.records.sqlite import SqliteRecords
+from agentguard.gate.records._base import Event, RunSummary, this_process
+from agentguard.gate.records._sqlite import SqliteRecords
 
 
 def write_until_killed(path: str, run_id: str) -> None:

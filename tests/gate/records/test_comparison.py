@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.config import GateConfig, LocalSource
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.records.comparison import LabelChange, PromptRisk, compare
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Claim, ClaimVerdict, Label, Prompt, Reason
+from agentguard.gate._config import GateConfig, LocalSource
+from agentguard.gate._history import LabelChange, PromptRisk, compare
+from agentguard.gate._run import GateRun, GateState
+from agentguard.gate._types import Claim, ClaimVerdict, Label, Prompt, Reason
+from agentguard.gate.records._base import RunSummary
 
 CONFIG = GateConfig(use_case="help", doc_sources=(LocalSource(type="local", path="docs"),))
 SUMMARY = RunSummary(
@@ -20,12 +19,7 @@ SUMMARY = RunSummary(
 LABELS: Mapping[str, Label] = {"s": "supported", "w": "weakly_supported", "u": "unsupported"}
 
 
-class FakeRun(NamedTuple):
-    state: GateState
-    summary: RunSummary
-
-
-def run(name: str, answers: Sequence[tuple[str, Mapping[str, str]]], **changes: str) -> FakeRun:
+def run(name: str, answers: Sequence[tuple[str, Mapping[str, str]]], **changes: str) -> GateRun:
     """A run of prompts, each with the claims of its answer and the first letters of their labels."""
     state = GateState(CONFIG)
     claims, verdicts = [], []
@@ -37,7 +31,7 @@ def run(name: str, answers: Sequence[tuple[str, Mapping[str, str]]], **changes: 
             )
     state.prompts = tuple(Prompt(f"p{number}", text) for number, (text, _) in enumerate(answers, 1))
     state.claims, state.verdicts = tuple(claims), tuple(verdicts)
-    return FakeRun(state, replace(SUMMARY, run_id=f"r{name}", target=name, **changes))  # type: ignore[arg-type]  # texts
+    return GateRun(f"r{name}", state, replace(SUMMARY, run_id=f"r{name}", target=name, **changes))  # type: ignore[arg-type]  # texts
 
 
 def test_risks_are_compared_prompt_by_prompt() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentguard.errors import ConfigurationError, StoreError
-from agentguard.gate.database import Database, Format
+from agentguard.gate.backends._sqlite import Database, Format
 
 NUMBERS = Format(
     "list of numbers", 7, 1, "CREATE TABLE numbers (n INTEGER);\nINSERT INTO numbers VALUES (1);\n", "process"

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.interruption import mark_interrupted
-from agentguard.gate.records.process import has_ended, this_process
-from agentguard.gate.records.sqlite import SqliteRecords
+from agentguard.gate.records._base import Event, RunSummary, has_ended, mark_interrupted, this_process
+from agentguard.gate.records._sqlite import SqliteRecords
 
 RUN = RunSummary("r1", "running", 1.0, "help", "1f", "m", "rules", "dead:1")
-PRINTS_ITSELF = "from agentguard.gate.records.process import this_process; print(this_process(), flush=True); input()"
+PRINTS_ITSELF = "from agentguard.gate.records._base import this_process; print(this_process(), flush=True); input()"
 
 posix = pytest.mark.skipif(os.name != "posix", reason="processes are looked up by signals")
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc")

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from agentguard.gate.config import EmbeddedConfig, GateConfig, LocalSource
-from agentguard.gate.records.opening import open_records
-from agentguard.gate.records.sqlite import SqliteRecords
+from agentguard.gate._config import EmbeddedConfig, GateConfig, LocalSource
+from agentguard.gate.records import open_records
+from agentguard.gate.records._sqlite import SqliteRecords
 
 
 def test_the_embedded_records_lie_in_the_configured_folder(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from agentguard.gate.records.proportions import difference_interval, mann_kendall_p, sign_flip_p, wilson_interval
+from agentguard.gate._history import difference_interval, mann_kendall_p, sign_flip_p, wilson_interval
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))

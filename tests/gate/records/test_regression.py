@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.records.history import regression
+from agentguard.gate._history import regression
+from agentguard.gate.records._base import RunSummary
 
 DEPLOYED = RunSummary(
     "r1", "finished", 1.0, "help", "1f", "m1", "rules", "h:1", decision="deploy", risk=0.6, total_claims=80

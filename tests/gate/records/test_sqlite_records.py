@@ -16,11 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.errors import DataError, StoreError
-from agentguard.gate.evidence.sqlite import SqliteEvidence
-from agentguard.gate.records.base import Event, RunSummary
-from agentguard.gate.records.interruption import mark_interrupted
-from agentguard.gate.records.process import has_ended
-from agentguard.gate.records.sqlite import SqliteRecords
+from agentguard.gate.evidence._sqlite import SqliteEvidence
+from agentguard.gate.records._base import Event, RunSummary, has_ended, mark_interrupted
+from agentguard.gate.records._sqlite import SqliteRecords
 
 WRITER = Path(__file__).with_name("records_writer.py")
 KILLS = 8

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agentguard.gate.conformance import RecordsConformance
-from agentguard.gate.records.sqlite import SqliteRecords
+from agentguard.gate.records._sqlite import SqliteRecords
 
 
 class TestSqliteRecords(RecordsConformance):

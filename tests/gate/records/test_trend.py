@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.records.history import trend
+from agentguard.gate._history import trend
+from agentguard.gate.records._base import RunSummary
 
 RUN = RunSummary("r", "finished", 0.0, "help", "1f", "m", "rules", "h:1", decision="deploy", risk=0.0, total_claims=50)
 

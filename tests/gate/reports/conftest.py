@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from agentguard.gate.config_file import parse_config
-from agentguard.gate.records.base import RunSummary
-from agentguard.gate.runs import GateRun
-from agentguard.gate.score import score_verdicts
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Evidence, Passage, Prompt, Reason, Response
+from agentguard.gate._config import parse_config
+from agentguard.gate._run import GateRun, GateState, score_verdicts
+from agentguard.gate._types import Chunk, Claim, ClaimVerdict, Evidence, Passage, Prompt, Reason, Response
+from agentguard.gate.records._base import RunSummary
 
 SAID = "The warranty lasts\ntwo years. Keep it."
 WARRANTY = Chunk(

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from agentguard.errors import GateError
+from agentguard.gate._run import GateRun, GateState
 from agentguard.gate.reports import evaluation, summary_as_dict
-from agentguard.gate.runs import GateRun
-from agentguard.gate.state import GateState
 
 
 def test_the_outcome_and_every_claim(run: GateRun) -> None:

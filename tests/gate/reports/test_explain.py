@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from agentguard.errors import DataError
-from agentguard.gate.judging import Case
-from agentguard.gate.models.judge_questions import ask_for_verdict
+from agentguard.gate._run import GateRun, GateState
+from agentguard.gate._types import Case, Passage
+from agentguard.gate.models._judge import ask_for_verdict
 from agentguard.gate.reports import explain
-from agentguard.gate.runs import GateRun
-from agentguard.gate.state import GateState
-from agentguard.gate.types import Passage
 
 
 def test_from_the_answer_to_the_quote(run: GateRun) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.gate._run import GateRun
 from agentguard.gate.reports import junit_xml
-from agentguard.gate.runs import GateRun
 
 # What readers of JUnit XML know (Jenkins' junit-10.xsd): the attributes an element must and may have, its children.
 SHAPE: dict[str, tuple[set[str], set[str], set[str]]] = {

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from agentguard.gate._run import GateRun
 from agentguard.gate.reports import markdown_summary
-from agentguard.gate.reports.markdown import escape
-from agentguard.gate.runs import GateRun
+from agentguard.gate.reports._formats import escape
 
 ATTACKS = [
     "a | b | c",

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import pytest
 
 from agentguard.errors import GateError
-from agentguard.gate.config import CATEGORIES
+from agentguard.gate._config import CATEGORIES
+from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.rules import RuleJudge
-from agentguard.gate.types import Chunk, Document, Passage
 
 CHUNKS = (
     Chunk("a", "docs/returns.md", "Returns", "Returns > Time limits", "Items can be returned within 30 days.", 0, 37),

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import GateError
-from agentguard.gate.rules.layout import MAX_CHARACTERS
-from agentguard.gate.rules.splitting import MAX_CLAIMS, MAX_LENGTH, split
-from agentguard.gate.types import Response
+from agentguard.gate._types import Response
+from agentguard.gate.rules._claims import MAX_CHARACTERS, MAX_CLAIMS, MAX_LENGTH, split
 
 
 def texts(answer: str) -> list[str]:

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.gate.judging import Case
+from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage
 from agentguard.gate.rules import RuleJudge
-from agentguard.gate.types import Chunk, Claim, ClaimVerdict, Passage
 
 POLICY = (
     "Items can be returned within 30 days of delivery for a full refund. Gift cards cannot be returned. Refunds are "

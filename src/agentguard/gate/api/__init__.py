@@ -1,10 +1,9 @@
-"""The gate's door over HTTP: ``POST /evaluate``, ``GET /runs/{run_id}``, ``GET /history``, ``GET /healthz``.
+"""The gate over HTTP: ``POST /evaluate``, ``GET /runs/{run_id}``, ``GET /history``, ``GET /healthz``.
 
-``app.py`` has the operations, ``runs.py`` what they ask of the gate; ``agentguard.serving`` stands before everything.
 Nothing here judges: HTTP is turned into the calls that the command line makes, and back.
 """
 
 import agentguard.serving  # noqa: F401 - first, for it says which extra is missing
-from agentguard.gate.api.app import create_app, gate_part
+from agentguard.gate.api._app import create_app, gate_part
 
 __all__ = ["create_app", "gate_part"]

@@ -1,1 +1,1 @@
-"""Models in the two roles of a run: under test, and as judge."""
+"""Models in their two roles: under test, and as judge."""

@@ -1,23 +1,28 @@
-"""What is told of a finished run: JSON, JUnit XML, Markdown, the explanation of one claim; and the claims of all."""
+"""Reports of a finished run: JSON, JUnit XML, Markdown, the explanation of one claim; and the claims of all runs."""
 
-from agentguard.gate.reports.as_json import evaluation, summary_as_dict
-from agentguard.gate.reports.explain import Explanation, Marked, MarkedPassage, explain
-from agentguard.gate.reports.findings import Finding, findings
-from agentguard.gate.reports.junit import junit_xml
-from agentguard.gate.reports.markdown import markdown_summary
-from agentguard.gate.reports.said import Said, claims_said
+from agentguard.gate.reports._findings import (
+    Explanation,
+    Finding,
+    Marked,
+    MarkedPassage,
+    RecordedClaim,
+    explain,
+    findings,
+    recorded_claims,
+)
+from agentguard.gate.reports._formats import evaluation, junit_xml, markdown_summary, summary_as_dict
 
 __all__ = [
     "Explanation",
     "Finding",
     "Marked",
     "MarkedPassage",
-    "Said",
-    "claims_said",
+    "RecordedClaim",
     "evaluation",
     "explain",
     "findings",
     "junit_xml",
     "markdown_summary",
+    "recorded_claims",
     "summary_as_dict",
 ]

@@ -1,5 +1,5 @@
-"""The judge that needs no model: splits by grammar, verifies by what claim and passage state."""
+"""The judge that needs no model: split by grammar, verify by what claim and passage state."""
 
-from agentguard.gate.rules.judge import RuleJudge
+from agentguard.gate.rules._judge import RuleJudge
 
 __all__ = ["RuleJudge"]

@@ -1,0 +1,509 @@
+"""The configuration of a gate, as ``.llm-reliability.yaml`` declares it; all faults of a file are reported at once.
+
+The file says what correctness means for one use of a model: its purpose, the risk that is tolerated, the documents that
+are trusted, the model under test. Secrets are never part of it: they come from the environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from agentguard.errors import FileProblems, Problem
+from agentguard.yaml_files import Subject, read_yaml_file
+
+# --- Sections ---
+
+Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class Section(BaseModel):
+    """Section of the file: unknown fields are refused, and nothing changes once it is read."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+def check_url(address: str) -> str:
+    """Check that an address is one of HTTP and carries no password.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(f"{address[:200]!r} is no http:// or https:// address")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("an address must not carry a password: credentials come from the environment")
+    return address
+
+
+Url = Annotated[Text, AfterValidator(check_url)]
+
+# --- Options of a model ---
+
+_SETTINGS: Final = {
+    "model": "model_id",
+    "model_id": "model_id",
+    "model_name": "model_id",
+    "model_provider": "provider",
+    "base_url": "base_url",
+    "endpoint_url": "base_url",
+    "openai_api_base": "base_url",
+    "temperature": "temperature",
+    "max_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "num_predict": "max_tokens",
+    "timeout": "timeout_seconds",
+    "request_timeout": "timeout_seconds",
+    "max_retries": "max_retries",
+}
+_LEFT_OUT: Final = frozenset(
+    {"cache", "config_prefix", "configurable_fields", "disable_streaming", "stream", "streaming"}
+)
+_SECRET: Final = re.compile(
+    r"api[_-]?key|access[_-]?key|secret|password|credentials?$|(access|session|auth|bearer)[_-]?token|authorization",
+    re.IGNORECASE,
+)
+
+
+def faults_of_options(options: Mapping[str, Any]) -> list[str]:
+    """List what is wrong with the options of a model, in their order.
+
+    >>> faults_of_options({"top_p": 0.5, "stream": True, "headers": {"X-Api-Key": "…"}})
+    ['stream cannot be set: answers are neither streamed nor cached', \
+'headers.X-Api-Key looks like a secret: secrets come from the environment']
+    """
+    faults = []
+    for name, value in options.items():
+        if name in _SETTINGS:
+            faults.append(f"{name} is what {_SETTINGS[name]} says: set that")
+        elif name in _LEFT_OUT:
+            faults.append(f"{name} cannot be set: answers are neither streamed nor cached")
+        elif name == "client_kwargs" and (not isinstance(value, Mapping) or "timeout" in value):
+            faults.append("client_kwargs must be a mapping without timeout, which timeout_seconds says")
+        faults += [f"{path} looks like a secret: secrets come from the environment" for path in _secrets(name, value)]
+    return faults
+
+
+def _secrets(name: str, value: Any) -> list[str]:
+    """The paths of all that is named as secrets are."""
+    if _SECRET.search(name):
+        return [name]
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    return [f"{name}.{path}" for key, below in items for path in _secrets(str(key), below)]
+
+
+# --- Sources of documents ---
+
+
+class LocalSource(Section):
+    """A file, or a folder with all below it.
+
+    Attributes:
+        path: Relative to the configuration's folder, and inside of it unless ``--root`` allows more.
+        include: Glob patterns of the files taken; all kinds that can be read where there are none.
+    """
+
+    type: Literal["local"]
+    path: Text
+    include: tuple[Text, ...] = ()
+
+
+class HttpSource(Section):
+    """Pages, by their addresses.
+
+    Attributes:
+        url, urls: One address or several; nothing they link to is followed.
+        allow_private: Whether addresses of a private network may be asked.
+    """
+
+    type: Literal["http", "https", "url"]
+    url: Text | None = None
+    urls: tuple[Text, ...] = ()
+    allow_private: Annotated[bool, Field(strict=True)] = False
+
+    @model_validator(mode="after")
+    def _addressed(self) -> HttpSource:
+        if not self.addresses:
+            raise ValueError("needs a url, or urls")
+        for address in self.addresses:
+            check_url(address)
+        return self
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All addresses, in their order."""
+        return (*(() if self.url is None else (self.url,)), *self.urls)
+
+
+class S3Source(Section):
+    """The objects of a bucket whose keys begin with a prefix.
+
+    Attributes:
+        bucket, prefix: Which objects.
+        region, endpoint_url: Where the bucket is, where that is not what the environment says.
+    """
+
+    type: Literal["s3"]
+    bucket: Text
+    prefix: str = ""
+    region: Text | None = None
+    endpoint_url: Text | None = None
+
+
+Source = Annotated[LocalSource | HttpSource | S3Source, Field(discriminator="type")]
+
+
+# --- Models ---
+
+
+def provider_key(provider: str) -> str:
+    """A provider's one name, as langchain spells it but for ``bedrock``, however it is written.
+
+    >>> provider_key("Bedrock-Converse"), provider_key("OpenAI")
+    ('bedrock', 'openai')
+    """
+    key = provider.strip().lower().replace("-", "_")
+    return "bedrock" if key == "bedrock_converse" else key
+
+
+class ProviderModel(Section):
+    """A model of a provider.
+
+    Attributes:
+        provider: ``bedrock``, ``ollama``, ``openai``, or any provider that langchain knows.
+        model_id: The provider's name of the model.
+        base_url: Where it is served, where that is not the provider's own address.
+    """
+
+    provider: Text
+    model_id: Text
+    base_url: Url | None = None
+
+    @property
+    def name(self) -> str:
+        """``provider:model_id``."""
+        return f"{self.provider}:{self.model_id}"
+
+
+class ModelConfig(ProviderModel):
+    """A chat model, as ``langchain.chat_models.init_chat_model`` opens it.
+
+    Attributes:
+        provider: ``bedrock``, ``ollama``, ``openai``, or any provider that langchain knows.
+        model_id: The provider's name of the model.
+        base_url: Where it is served, where that is not the provider's own address.
+        temperature: 0 where nothing is said.
+        max_tokens: The most tokens of an answer.
+        timeout_seconds: After which a request has failed.
+        max_retries: Of a request that failed; none unless asked, since a retry hides what failed.
+        options: Further arguments of the model's class.
+    """
+
+    temperature: Annotated[float, Field(ge=0.0, le=2.0, strict=True)] = 0.0
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 4096
+    timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 60.0
+    max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 0
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("options")
+    @classmethod
+    def _further(cls, options: dict[str, Any]) -> dict[str, Any]:
+        faults = faults_of_options(options)
+        if faults:
+            raise ValueError("; ".join(faults))
+        return options
+
+    def may_be(self, other: ModelConfig) -> bool:
+        """Whether both may be the same model: of one name, unless they are served at different addresses."""
+        ours, theirs = ((provider_key(each.provider), each.model_id.casefold()) for each in (self, other))
+        addresses = {each.base_url.rstrip("/") for each in (self, other) if each.base_url is not None}
+        return ours == theirs and len(addresses) < 2
+
+
+class JudgeConfig(ModelConfig):
+    """The model that writes prompts, splits answers into claims and verifies them; without one, rules do all three.
+
+    Attributes:
+        allow_same_model: An explicit yes to a judge that is the model under test.
+    """
+
+    allow_same_model: Annotated[bool, Field(strict=True)] = False
+
+
+class EmbeddingsConfig(ProviderModel):
+    """The model whose vectors the evidence is searched by; without one, hashed n-grams of characters.
+
+    Attributes:
+        provider: ``bedrock``, ``ollama``, ``openai``.
+        model_id: ``amazon.titan-embed-text-v2:0``, for example.
+        base_url: Where it is served, where that is not the provider's own address.
+    """
+
+
+# --- The whole configuration ---
+
+CATEGORIES = ("factual_recall", "edge_cases", "policy_boundaries", "ambiguous_queries")
+
+Risk = Annotated[float, Field(ge=0.0, le=1.0, strict=True, allow_inf_nan=False)]
+Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
+
+
+class RiskTolerance(Section):
+    """Risk that is tolerated, in [0, 1].
+
+    Attributes:
+        deploy_threshold: Up to this risk a model is deployed.
+        warn_threshold: Up to this one with a warning; above it, it is blocked.
+    """
+
+    deploy_threshold: Risk = 0.10
+    warn_threshold: Risk = 0.25
+
+    @model_validator(mode="after")
+    def _ordered(self) -> RiskTolerance:
+        if self.deploy_threshold > self.warn_threshold:
+            raise ValueError(
+                f"deploy_threshold ({self.deploy_threshold:g}) must not be above warn_threshold "
+                f"({self.warn_threshold:g}): what may be deployed would be worse than what is warned of"
+            )
+        return self
+
+
+class EvaluationConfig(Section):
+    """Prompts for the model under test, and how its answers are held against the documents.
+
+    Attributes:
+        num_prompts: How many prompts are written, where none are given.
+        prompt_categories: The kinds of question, in equal shares.
+        prompts: A file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line).
+        responses: A file with recorded answers (JSON Lines with ``prompt`` and ``response``): no model is asked.
+        passages: How many passages a claim is held against.
+        max_concurrency: How many requests to a model are under way at once.
+    """
+
+    num_prompts: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 20
+    prompt_categories: tuple[Text, ...] = CATEGORIES
+    prompts: Text | None = None
+    responses: Text | None = None
+    passages: Annotated[int, Field(ge=1, le=100, strict=True)] = 5
+    max_concurrency: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 8
+
+    @model_validator(mode="after")
+    def _consistent(self) -> EvaluationConfig:
+        if not self.prompt_categories:
+            raise ValueError("prompt_categories must name at least one category")
+        if self.prompts is not None and self.responses is not None:
+            raise ValueError("give prompts or responses: recorded responses bring their own prompts")
+        return self
+
+
+class ChunkingConfig(Section):
+    """Sizes of the pieces that documents are cut into, in tokens of four characters.
+
+    Attributes:
+        least, most: A piece has at least, and at most, so many, but for the last of its document.
+        overlap_least, overlap_most: How much of a piece the next one repeats.
+    """
+
+    least: Tokens = 500
+    most: Tokens = 1000
+    overlap_least: Tokens = 50
+    overlap_most: Tokens = 100
+
+    @model_validator(mode="after")
+    def _possible(self) -> ChunkingConfig:
+        if not self.overlap_least <= self.overlap_most < self.least <= self.most:
+            raise ValueError("must be: overlap_least <= overlap_most < least <= most")
+        return self
+
+
+class ElasticsearchConfig(Section):
+    """A cluster that holds documents, audit trail and history.
+
+    They are the indices ``index``, ``index-audit`` and ``index-history``.
+    Credentials come from the environment: ``ELASTICSEARCH_API_KEY``, or ``ELASTICSEARCH_USERNAME`` and
+    ``ELASTICSEARCH_PASSWORD``; ``ELASTICSEARCH_CA_CERTS`` names a file of certificates.
+
+    Attributes:
+        host: The cluster's address.
+        index: The name of the index of documents, and the beginning of the other two.
+        timeout_seconds: After which a request has failed.
+    """
+
+    host: Url
+    index: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")] = "trusted_docs"
+    timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 30.0
+
+
+class EmbeddedConfig(Section):
+    """The embedded index and records, where no cluster is declared.
+
+    Attributes:
+        path: Their folder, relative to the configuration's.
+    """
+
+    path: Text = ".llm-reliability"
+
+
+class GateConfig(Section):
+    """One gate. ``folder`` is where its relative paths begin; it is no part of the file.
+
+    Attributes:
+        use_case: What the model is for, in words.
+        risk_tolerance, evaluation, doc_sources: See their classes.
+        model: The model under test; None if recorded responses are judged.
+        judge: None: rules judge.
+        embeddings: None: lexical vectors.
+        elasticsearch: None: the embedded index.
+        embedded: Where that is kept.
+        chunking: How documents are cut.
+    """
+
+    use_case: Text
+    risk_tolerance: RiskTolerance = RiskTolerance()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    doc_sources: tuple[Source, ...]
+    model: ModelConfig | None = None
+    judge: JudgeConfig | None = None
+    embeddings: EmbeddingsConfig | None = None
+    elasticsearch: ElasticsearchConfig | None = None
+    embedded: EmbeddedConfig = EmbeddedConfig()
+    chunking: ChunkingConfig = ChunkingConfig()
+    folder: Path = Field(default=Path(), exclude=True, repr=False)
+
+    @model_validator(mode="after")
+    def _complete(self) -> GateConfig:
+        faults = []
+        if not self.doc_sources:
+            faults.append("doc_sources must name at least one source of trusted documents")
+        if (
+            self.model is not None
+            and self.judge is not None
+            and self.judge.may_be(self.model)
+            and not self.judge.allow_same_model
+        ):
+            faults.append(
+                f"judge is the model under test ({self.judge.name}), which would verify its own claims: "
+                "name another judge, leave judge out so that rules verify, or say allow_same_model: true below it"
+            )
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+    def resolve(self, path: str) -> Path:
+        """A path of the file, from the configuration's folder on."""
+        return self.folder / path
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that the file declares, in hexadecimal; the file's path is no part of it."""
+        return hashlib.blake2b(self.model_dump_json().encode(), digest_size=16).hexdigest()
+
+
+# --- Reading it ---
+
+CONFIG_NAME: Final = ".llm-reliability.yaml"
+_SUBJECT = Subject("gate configuration", "use_case: customer support")
+_SOURCE_KINDS = frozenset({"local", "http", "https", "url", "s3"})
+
+
+def load_config(path: str | PathLike[str] = CONFIG_NAME) -> GateConfig:
+    """Read a gate's configuration.
+
+    Args:
+        path: The file; the relative paths in it begin at its folder.
+
+    Raises:
+        ConfigurationError: If there is no such file.
+        FileProblems: With every problem of the file, each with its line.
+    """
+    raw, problems = read_yaml_file(path, _SUBJECT)
+    if raw is None:
+        raise FileProblems(problems)
+    try:
+        config = GateConfig.model_validate({**raw.data, "folder": Path(path).absolute().parent})
+    except ValidationError as error:
+        problems += [_problem(fault, raw.source, raw.lines) for fault in error.errors(include_url=False)]
+    if "folder" in raw.data:
+        problems.append(Problem(raw.source, raw.lines.get(("folder",)), "folder", "is no field of the file"))
+    if problems:
+        raise FileProblems(sorted(problems, key=lambda problem: problem.line or 0))
+    return config
+
+
+def parse_config(data: Mapping[str, Any], folder: str | PathLike[str] = ".") -> GateConfig:
+    """A gate's configuration from plain data.
+
+    Raises:
+        FileProblems: With every problem.
+
+    >>> parse_config({"use_case": "help desk", "num_prompts": 5})
+    Traceback (most recent call last):
+    agentguard.errors.FileProblems: configuration has 2 problems:
+      configuration: doc_sources: is missing
+      configuration: num_prompts: is unknown here; did you mean evaluation.num_prompts?
+    """
+    try:
+        return GateConfig.model_validate({**data, "folder": Path(folder).absolute()})
+    except ValidationError as error:
+        raise FileProblems(
+            [_problem(fault, "configuration", {}) for fault in error.errors(include_url=False)]
+        ) from None
+
+
+def _problem(fault: Any, source: str, lines: Mapping[tuple[str | int, ...], int]) -> Problem:
+    location = tuple(fault["loc"])
+    if location[:1] == ("doc_sources",) and len(location) > 2 and location[2] in _SOURCE_KINDS:
+        location = (
+            location[:2] + location[3:]
+        )  # the kind of source, which pydantic puts between its number and its field
+    line = next((lines[location[:end]] for end in range(len(location), -1, -1) if location[:end] in lines), None)
+    return Problem(source, line, ".".join(map(str, location)), _message(fault, location))
+
+
+def _message(fault: Any, location: Sequence[str | int]) -> str:
+    kind = fault["type"]
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        known = [name for name in _places_of(str(location[-1])) if name.split(".")[0] != location[0]]
+        return f"is unknown here; did you mean {' or '.join(known)}?" if known else "is unknown"
+    if kind == "union_tag_invalid":
+        return f"type {fault['ctx']['tag']!r} is not known; known are local, http and s3"
+    if kind == "union_tag_not_found":
+        return "needs a type: local, http or s3"
+    if kind == "value_error":
+        return str(fault["ctx"]["error"])
+    message = str(fault["msg"])
+    return message[:1].lower() + message[1:]
+
+
+def _places_of(name: str, model: type[BaseModel] = GateConfig, above: tuple[str, ...] = ()) -> list[str]:
+    """List the sections that have a field of this name."""
+    locations = []
+    for field, info in model.model_fields.items():
+        if info.exclude:
+            continue
+        if field == name:
+            locations.append(".".join((*above, field)))
+        for section in _sections(info.annotation):
+            locations += _places_of(name, section, (*above, field))
+    return locations
+
+
+def _sections(annotation: Any) -> list[type[BaseModel]]:
+    if get_origin(annotation) is None:
+        return [annotation] if isinstance(annotation, type) and issubclass(annotation, BaseModel) else []
+    return [section for argument in get_args(annotation) for section in _sections(argument)]

@@ -1,0 +1,668 @@
+"""Runs of the gate: six stages over one state, each recorded as soon as it has written.
+
+A stage is a plain function: it reads what is written, asks the services, and writes keys of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final, Generic, NamedTuple, TypeVar, cast, overload
+
+from pydantic import TypeAdapter, ValidationError
+
+from agentguard.errors import AgentGuardError, ConfigurationError, GateError
+from agentguard.gate._config import GateConfig, RiskTolerance
+from agentguard.gate._types import (
+    Case,
+    Chunk,
+    Citations,
+    Claim,
+    ClaimVerdict,
+    Decision,
+    Evidence,
+    Judge,
+    Label,
+    Passage,
+    Prompt,
+    Response,
+    Score,
+    Target,
+    cite,
+    resolve,
+)
+from agentguard.gate.evidence import open_evidence
+from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, embedder_name, reciprocal_rank
+from agentguard.gate.records import open_records
+from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_ended, this_process
+
+# --- Score ---
+
+#: What a claim adds to the risk: one that is only partly confirmed counts as half a hallucination.
+LABEL_RISKS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
+
+
+def score_verdicts(verdicts: Sequence[ClaimVerdict], tolerance: RiskTolerance) -> Score:
+    """Compute the risk, (unsupported + weakly supported / 2) / claims, and decide on it.
+
+    The decision is taken on the unrounded risk. Without a claim nothing is known, so nothing is deployed: ``warn``.
+    What is neither ``supported`` nor ``weakly_supported`` counts as unsupported.
+
+    >>> from agentguard.gate._types import Reason
+    >>> why = (Reason("number", "45 days is not 30 days"),)
+    >>> verdicts = [
+    ...     ClaimVerdict(f"p1.c{n}", label, why, None, "", "rules")
+    ...     for n, label in enumerate(["supported", "weakly_supported", "unsupported", "supported"], 1)
+    ... ]
+    >>> score = score_verdicts(verdicts, RiskTolerance(deploy_threshold=0.1, warn_threshold=0.25))
+    >>> score.risk, score.decision, score.reason
+    (0.375, 'block', 'risk 0.3750 is above warn_threshold 0.25')
+    """
+    total = len(verdicts)
+    supported = sum(verdict.label == "supported" for verdict in verdicts)
+    weakly = sum(verdict.label == "weakly_supported" for verdict in verdicts)
+    unsupported = total - supported - weakly
+    if total == 0:
+        return Score(0.0, "warn", 0, 0, 0, 0, "no claim was found in any response, so nothing is known of the risk")
+    risk = (unsupported + LABEL_RISKS["weakly_supported"] * weakly) / total
+    decision, reason = _decide(risk, tolerance)
+    return Score(risk, decision, total, supported, weakly, unsupported, reason)
+
+
+def _decide(risk: float, tolerance: RiskTolerance) -> tuple[Decision, str]:
+    deploy, warn = tolerance.deploy_threshold, tolerance.warn_threshold
+    if risk <= deploy:
+        return "deploy", f"risk {risk:.4f} is at most deploy_threshold {deploy:g}"
+    if risk <= warn:
+        return "warn", f"risk {risk:.4f} is above deploy_threshold {deploy:g} and at most warn_threshold {warn:g}"
+    return "block", f"risk {risk:.4f} is above warn_threshold {warn:g}"
+
+
+# --- State ---
+
+T = TypeVar("T")
+
+
+class _Key(Generic[T]):
+    """One key of the state, with the type of its value; assigned to once."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self.adapter: TypeAdapter[T] = TypeAdapter(kind)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, state: None, owner: type) -> _Key[T]: ...
+    @overload
+    def __get__(self, state: GateState, owner: type) -> T: ...
+    def __get__(self, state: GateState | None, owner: type) -> T | _Key[T]:
+        return self if state is None else cast(T, state.read(self.name))
+
+    def __set__(self, state: GateState, value: T) -> None:
+        state.write(self.name, value)
+
+
+class GateState:
+    """State of a run: keys that are written once. A stage reads those of earlier stages and writes its own.
+
+    >>> state = GateState(GateConfig(use_case="help desk", doc_sources=[{"type": "local", "path": "docs"}]))
+    >>> state.prompts = (Prompt("p1", "How long is the warranty?"),)
+    >>> state.prompts[0].text
+    'How long is the warranty?'
+    >>> state.prompts = ()
+    Traceback (most recent call last):
+    agentguard.errors.GateError: the state is append-only: 'prompts' is already written
+
+    Keys of one's own, for stages of one's own, hold JSON:
+
+    >>> state.write("topics", {"p1": "warranty"})
+    >>> state.read("topics"), state.written
+    ({'p1': 'warranty'}, ('prompts', 'topics'))
+    """
+
+    prompts: _Key[tuple[Prompt, ...]] = _Key(tuple[Prompt, ...])
+    responses: _Key[tuple[Response, ...]] = _Key(tuple[Response, ...])
+    claims: _Key[tuple[Claim, ...]] = _Key(tuple[Claim, ...])
+    evidence: _Key[tuple[Evidence, ...]] = _Key(tuple[Evidence, ...])
+    verdicts: _Key[tuple[ClaimVerdict, ...]] = _Key(tuple[ClaimVerdict, ...])
+    score: _Key[Score] = _Key(Score)
+
+    def __init__(self, config: GateConfig) -> None:
+        self._values: dict[str, Any] = {}
+        self._config = config
+
+    @property
+    def config(self) -> GateConfig:
+        """The run's configuration."""
+        return self._config
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The keys written so far, in the order of writing."""
+        return tuple(self._values)
+
+    def read(self, key: str) -> Any:
+        """Read a key; of a key of one's own, a copy.
+
+        Raises:
+            GateError: If nothing is.
+        """
+        if key not in self._values:
+            known = ", ".join(self.written) or "nothing yet"
+            raise GateError(f"{key!r} is read before a stage has written it; the state has {known}")
+        value = self._values[key]
+        return value if key in _KEYS else json.loads(value)
+
+    def write(self, key: str, value: Any) -> None:
+        """Write a key that is not yet written.
+
+        Raises:
+            GateError: If it is, or the value is not of the key's type; keys of one's own take what JSON has.
+        """
+        if key == "config" or key in self._values:
+            raise GateError(f"the state is append-only: {key!r} is already written")
+        if key in _KEYS:
+            try:
+                self._values[key] = _KEYS[key].validate_python(value, strict=True)
+            except ValidationError as error:
+                raise GateError(f"{key!r} cannot be written: {_first(error)}") from None
+            return
+        try:
+            self._values[key] = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise GateError(f"{key!r} must be JSON: {error}") from None
+
+    def to_json(self, key: str) -> Any:
+        """A key's value as plain JSON objects."""
+        value = self.read(key)
+        if key == "evidence":
+            return _CITATIONS.dump_python(cite(value), mode="json")
+        return _KEYS[key].dump_python(value, mode="json") if key in _KEYS else value
+
+    def restore(self, written: Mapping[str, Any]) -> None:
+        """Write keys from the JSON that ``to_json`` gave.
+
+        Raises:
+            GateError: If one is written already, or is not what its key holds.
+        """
+        for key, value in written.items():
+            if key in _KEYS:
+                try:
+                    text = json.dumps(value)
+                    if key == "evidence":
+                        value = resolve(_CITATIONS.validate_json(text))
+                    else:
+                        value = _KEYS[key].validate_json(text)
+                except (ValidationError, ValueError) as error:
+                    fault = _first(error) if isinstance(error, ValidationError) else str(error)
+                    raise GateError(f"the record of {key!r} cannot be read back: {fault}") from None
+            self.write(key, value)
+
+
+_KEYS: Final[dict[str, TypeAdapter[Any]]] = {
+    name: key.adapter for name, key in vars(GateState).items() if isinstance(key, _Key)
+}
+_CITATIONS: Final = TypeAdapter(Citations)
+
+
+def _first(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc'])) or 'it'}: {fault['msg']}"
+
+
+# --- Run ---
+
+
+@dataclass(frozen=True, slots=True)
+class GateRun:
+    """A run that has been finished, or what the records have of one.
+
+    Attributes:
+        run_id: Names it in records and reports.
+        state: All that its stages wrote.
+        summary: Its line in the history.
+    """
+
+    run_id: str
+    state: GateState
+    summary: RunSummary
+
+    @property
+    def score(self) -> Score:
+        """The outcome.
+
+        Raises:
+            GateError: If the run did not get so far.
+        """
+        return self.state.score
+
+    @property
+    def decision(self) -> Decision:
+        """``deploy``, ``warn`` or ``block``.
+
+        Raises:
+            GateError: If the run did not get so far.
+        """
+        return self.state.score.decision
+
+
+def read_run(run_id: str, records: RunRecords) -> GateRun:
+    """Read a run from the records, finished or not.
+
+    Raises:
+        GateError: If there is no such run, or its record cannot be read back.
+    """
+    summary = records.summary(run_id)
+    if summary is None:
+        raise GateError(f"there is no run {run_id!r} in the records")
+    events = records.events(run_id)
+    try:
+        state = GateState(GateConfig.model_validate(events[0].body["config"] if events else {}))
+    except (ValidationError, KeyError) as error:
+        raise GateError(f"the record of run {run_id!r} does not tell its configuration") from error
+    for event in events:
+        if event.kind == "stage":
+            state.restore(event.body["wrote"])
+    return GateRun(run_id, state, summary)
+
+
+# --- Services ---
+
+
+class Services(NamedTuple):
+    """Services that stages work with.
+
+    Attributes:
+        target: The model under test.
+        judge: Who writes prompts, splits answers and verifies claims.
+        embeddings: Texts into the vectors that ``evidence`` holds.
+        evidence: The trusted documents.
+        records: Audit trail and history.
+        prompts: Given ones; None if the judge is to write them.
+    """
+
+    target: Target
+    judge: Judge
+    embeddings: Embeddings
+    evidence: EvidenceIndex
+    records: RunRecords
+    prompts: tuple[Prompt, ...] | None = None
+
+
+class Library(NamedTuple):
+    """The trusted documents alone: all that an ingest works with."""
+
+    embeddings: Embeddings
+    evidence: EvidenceIndex
+
+
+@contextmanager
+def open_library(config: GateConfig, *, embeddings: Embeddings | None = None) -> Iterator[Library]:
+    """Open the evidence that a configuration names, without any model but that of its vectors; close it in the end.
+
+    Raises:
+        ConfigurationError, StoreError: As ``open_services``.
+    """
+    vectors = embeddings or _embeddings(config)
+    evidence = open_evidence(config, embedder_name(vectors))
+    try:
+        yield Library(vectors, evidence)
+    finally:
+        evidence.close()
+
+
+@contextmanager
+def open_services(
+    config: GateConfig,
+    *,
+    target: Target | Callable[[str], str] | None = None,
+    judge: Judge | None = None,
+    embeddings: Embeddings | None = None,
+) -> Iterator[Services]:
+    """Open what a configuration names, and close it in the end.
+
+    Args:
+        config: The gate's configuration.
+        target: The model under test in place of the configured one: a ``Target``, or a function from prompt to answer.
+        judge: A judge in place of the configured one.
+        embeddings: Any ``langchain_core.embeddings.Embeddings`` in place of the configured ones.
+
+    Raises:
+        ConfigurationError: If what is named cannot be opened: a library, a key, a file is missing.
+        StoreError: If evidence or records cannot be read.
+    """
+    with ExitStack() as stack:
+        vectors, evidence = stack.enter_context(open_library(config, embeddings=embeddings))
+        records = open_records(config)
+        stack.callback(records.close)
+        tested, prompts = _target(config, target)
+        yield Services(tested, judge or _judge(config, evidence), vectors, evidence, records, prompts)
+
+
+def _target(
+    config: GateConfig, given: Target | Callable[[str], str] | None
+) -> tuple[Target, tuple[Prompt, ...] | None]:
+    """The model under test, and the prompts that come with it or are configured."""
+    from agentguard.gate.models._targets import CallableTarget, ModelTarget, RecordedTarget, read_prompt_set
+
+    wished = config.evaluation
+    prompts = None if wished.prompts is None else read_prompt_set(config.resolve(wished.prompts))
+    if given is not None:
+        return (CallableTarget(given) if callable(given) else given), prompts
+    if wished.responses is not None:
+        recorded = RecordedTarget(config.resolve(wished.responses))
+        return recorded, recorded.prompts
+    if config.model is None:
+        raise ConfigurationError(
+            "there is no model to test: declare model, or evaluation.responses with recorded answers"
+        )
+    from agentguard.gate.models._opening import open_chat_model
+
+    return ModelTarget(
+        open_chat_model(config.model, max_concurrency=wished.max_concurrency), config.model.name, wished.max_concurrency
+    ), prompts
+
+
+def _judge(config: GateConfig, evidence: EvidenceIndex) -> Judge:
+    if config.judge is None:
+        from agentguard.gate.rules._judge import RuleJudge
+
+        return RuleJudge(evidence)
+    from agentguard.gate.models._judge import ModelJudge
+    from agentguard.gate.models._opening import open_chat_model
+
+    most = config.evaluation.max_concurrency
+    return ModelJudge(open_chat_model(config.judge, "judge", max_concurrency=most), config.judge.name, most)
+
+
+def _embeddings(config: GateConfig) -> Embeddings:
+    if config.embeddings is None:
+        from agentguard.gate.evidence._vectors import LexicalEmbeddings
+
+        return LexicalEmbeddings()
+    from agentguard.gate.models._opening import open_embeddings
+
+    return open_embeddings(config.embeddings, max_concurrency=config.evaluation.max_concurrency)
+
+
+# --- Stages ---
+
+Stage = Callable[[GateState, Services], None]
+"""Reads keys of the state, asks the services, writes keys of its own. Its ``__name__`` is its name in the records."""
+
+#: How many more passages than asked for each search gives, so that what both find can rise.
+SEARCHED: Final = 4
+
+#: How many claims are embedded before they are searched for: the vectors of many thousands do not fit into memory.
+EMBEDDED: Final = 500
+
+
+def generate_prompts(state: GateState, services: Services) -> None:
+    """Writes ``prompts``: those that are given, or as many as wished of the judge's."""
+    wished = state.config.evaluation
+    if services.prompts is not None:
+        state.prompts = services.prompts
+        return
+    state.prompts = tuple(
+        services.judge.write_prompts(state.config.use_case, wished.prompt_categories, wished.num_prompts)
+    )
+
+
+def run_model(state: GateState, services: Services) -> None:
+    """Writes ``responses``: what the model under test answers, one a prompt."""
+    answers = services.target.respond(state.prompts)
+    if len(answers) != len(state.prompts):
+        raise GateError(f"{services.target.name} gave {len(answers)} answers to {len(state.prompts)} prompts")
+    state.responses = tuple(Response(prompt.id, answer) for prompt, answer in zip(state.prompts, answers, strict=True))
+
+
+def extract_claims(state: GateState, services: Services) -> None:
+    """Writes ``claims``: the atomic statements of fact in the responses."""
+    state.claims = tuple(claim for claims in services.judge.extract_claims(state.responses) for claim in claims)
+
+
+def retrieve_evidence(state: GateState, services: Services) -> None:
+    """Writes ``evidence``: for each claim what keyword and vector search find, fused by rank."""
+    wished = state.config.evaluation
+    searched = wished.passages * SEARCHED
+    evidence = []
+    chunks: dict[Chunk, Chunk] = {}  # each of them is held once, however many claims it is found for
+    with ThreadPoolExecutor(wished.max_concurrency) as pool:
+        for start in range(0, len(state.claims), EMBEDDED):
+            claims = state.claims[start : start + EMBEDDED]
+            vectors = pool.map(services.embeddings.embed_query, [claim.text for claim in claims])
+            for claim, vector in zip(claims, vectors, strict=True):
+                searches = [services.evidence.keyword(claim.text, searched), services.evidence.vector(vector, searched)]
+                best = reciprocal_rank(searches)[: wished.passages]
+                passages = (Passage(chunks.setdefault(passage.chunk, passage.chunk), passage.score) for passage in best)
+                evidence.append(Evidence(claim.id, tuple(passages)))
+    state.evidence = tuple(evidence)
+
+
+def verify_claims(state: GateState, services: Services) -> None:
+    """Writes ``verdicts``: whether its passages support a claim. The judge sees these two, and nothing else."""
+    passages = {evidence.claim_id: evidence.passages for evidence in state.evidence}
+    verdicts = services.judge.verify([Case(claim, passages[claim.id]) for claim in state.claims])
+    if [verdict.claim_id for verdict in verdicts] != [claim.id for claim in state.claims]:
+        raise GateError(f"{services.judge.name} did not give one verdict a claim, in their order")
+    state.verdicts = tuple(verdicts)
+
+
+def score_risk(state: GateState, services: Services) -> None:
+    """Writes ``score``: the risk, and what is decided on it."""
+    state.score = score_verdicts(state.verdicts, state.config.risk_tolerance)
+
+
+STAGES: Final[tuple[Stage, ...]] = (
+    generate_prompts,
+    run_model,
+    extract_claims,
+    retrieve_evidence,
+    verify_claims,
+    score_risk,
+)
+
+
+# --- Recorder ---
+
+
+class Recorder:
+    """Writes a run's trail and summary as it goes.
+
+    Attributes:
+        run: So far.
+        state: What its stages wrote.
+        done: The stages that need not be run again.
+    """
+
+    def __init__(self, run: GateRun, done: Iterable[str], services: Services) -> None:
+        self.run = run
+        self.state = run.state
+        self.done: Final = frozenset(done)
+        self._services = services
+        self._records = services.records
+
+    @classmethod
+    def started(cls, config: GateConfig, services: Services) -> Recorder:
+        """Begin a new run, and record that it was begun."""
+        now = time.time()
+        summary = RunSummary(
+            run_id=_new_id(now),
+            status="running",
+            started=now,
+            use_case=config.use_case,
+            config_digest=config.digest,
+            target=services.target.name,
+            judge=services.judge.name,
+            process=this_process(),
+        )
+        recorder = cls(GateRun(summary.run_id, GateState(config), summary), (), services)
+        recorder._save()
+        declared = config.model_dump(mode="json")
+        recorder._append("started", {"config": declared, "process": summary.process, "agentguard": _version()})
+        return recorder
+
+    @classmethod
+    def resumed(cls, config: GateConfig, services: Services, run_id: str) -> Recorder:
+        """Take up a run that was begun before.
+
+        Raises:
+            GateError: If there is none, it has finished, is under way, or began with other things.
+        """
+        trail = services.records.events(run_id)
+        run = read_run(run_id, services.records)
+        if run.summary.status == "finished":
+            raise GateError(f"run {run_id} is finished; there is nothing to resume")
+        running = next(filter(_runs_here, _under_way(trail)), None)
+        if running is not None:
+            raise GateError(f"run {run_id} is still running, as process {running}")
+        if run.summary.config_digest != config.digest:
+            raise GateError(f"run {run_id} began with another configuration; begin a new run")
+        evidence = run.summary.evidence_digest
+        if evidence and evidence != services.evidence.digest():
+            raise GateError(f"the documents have changed since run {run_id} searched them; begin a new run")
+        done = [event.body["name"] for event in trail if event.kind == "stage"]
+        summary = replace(run.summary, status="running", ended=None, error="", process=this_process())
+        recorder = cls(replace(run, summary=summary), done, services)
+        taken = secrets.token_hex(8)
+        recorder._append("resumed", {"after": done, "process": summary.process, "taken": taken})
+        # Several may have come as far as this at once: the run is whose event was the first.
+        since = services.records.events(run_id)[len(trail) :]
+        if next(event.body["taken"] for event in since if event.kind == "resumed") != taken:
+            raise GateError(f"run {run_id} has just been resumed by another process")
+        recorder._save()
+        return recorder
+
+    def stage(self, name: str, wrote: Sequence[str]) -> None:
+        """Record what a stage wrote."""
+        self._append("stage", {"name": name, "wrote": {key: self.state.to_json(key) for key in wrote}})
+        if "prompts" in wrote:
+            self._save(prompts_digest=_digest_of(self.state.prompts))
+        if "evidence" in wrote:
+            self._save(evidence_digest=self._services.evidence.digest())
+
+    def finished(self) -> GateRun:
+        """Record the score, and return the run."""
+        score = self.state.score
+        self._append("finished", {"score": self.state.to_json("score")})
+        self._save(
+            status="finished",
+            ended=time.time(),
+            decision=score.decision,
+            risk=score.risk,
+            total_claims=score.total_claims,
+            supported=score.supported,
+            weakly_supported=score.weakly_supported,
+            unsupported=score.unsupported,
+        )
+        return self.run
+
+    def ended(self, kind: Any, error: str) -> None:
+        """Record that the run failed or was interrupted; if that fails too, both reasons are told."""
+        try:
+            self._append(kind, {"error": error})
+            self._save(status=kind, ended=time.time(), error=error)
+        except AgentGuardError as failure:
+            raise GateError(f"{error}; and it could not be recorded: {failure}") from failure
+
+    def _append(self, kind: str, body: dict[str, Any]) -> None:
+        self._records.append(self.run.run_id, Event(kind, time.time(), body))
+
+    def _save(self, **changes: Any) -> None:
+        self.run = replace(self.run, summary=replace(self.run.summary, **changes))
+        self._records.save(self.run.summary)
+
+
+def _under_way(trail: Iterable[Event]) -> list[str]:
+    """The processes that have begun or resumed a run, by its trail, since it last ended."""
+    processes: list[str] = []
+    for event in trail:
+        if event.kind in ("started", "resumed"):
+            processes.append(str(event.body["process"]))
+        elif event.kind != "stage":
+            processes.clear()
+    return processes
+
+
+def _runs_here(process: str) -> bool:
+    """Whether it is a living process of this machine; of another machine's, whoever resumes its run knows."""
+    return process.split(":")[0] == this_process().split(":")[0] and not has_ended(process)
+
+
+def _new_id(now: float) -> str:
+    """``20261121T164918.123Z-3f9a2c``: sorts by time, and two of one millisecond differ."""
+    moment = datetime.fromtimestamp(now, timezone.utc)
+    return f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03d}Z-{secrets.token_hex(3)}"
+
+
+def _version() -> str:
+    """The version of agentguard, which decides what a judge is asked; empty if it is not installed."""
+    try:
+        return version("agentguard")
+    except PackageNotFoundError:
+        return ""
+
+
+def _digest_of(prompts: Sequence[Prompt]) -> str:
+    asked = json.dumps([[prompt.id, prompt.text] for prompt in prompts])
+    return hashlib.blake2b(asked.encode(), digest_size=16).hexdigest()
+
+
+# --- Pipeline ---
+
+OnStage = Callable[[str, GateRun], None]
+"""Takes the name of a stage that begins, and the run so far."""
+
+
+def evaluate(
+    config: GateConfig,
+    services: Services,
+    *,
+    resume: str | None = None,
+    stages: Sequence[Stage] = STAGES,
+    on_stage: OnStage | None = None,
+) -> GateRun:
+    """Run the gate once. Every run leaves its record, however it ends.
+
+    Args:
+        config: The gate's configuration.
+        services: What ``open_services`` opened.
+        resume: A run that was interrupted or failed: what its stages wrote is taken over, and the others are run.
+        stages: In place of the six; a stage of one's own writes keys of its own.
+        on_stage: Called with the name of each stage before it begins, and the run so far.
+
+    Raises:
+        GateError: Naming the stage that failed; what the stages before it wrote is in the records.
+        StoreError: If the records cannot be written.
+    """
+    recorder = Recorder.started(config, services) if resume is None else Recorder.resumed(config, services, resume)
+    stage_name = ""
+    try:
+        for stage in stages:
+            stage_name = stage.__name__
+            if stage_name in recorder.done:
+                continue
+            if on_stage is not None:
+                on_stage(stage_name, recorder.run)
+            before = len(recorder.state.written)
+            stage(recorder.state, services)
+            recorder.stage(stage_name, recorder.state.written[before:])
+        return recorder.finished()
+    except Exception as error:
+        # What a foreign exception says may quote documents and answers: its class tells enough, and it is chained.
+        message = str(error) if isinstance(error, AgentGuardError) else f"{type(error).__name__} was raised"
+        failure = GateError(message, stage_name, recorder.run.run_id)
+        recorder.ended("failed", str(failure))
+        raise failure from error
+    except BaseException as error:
+        recorder.ended("interrupted", f"{stage_name}: {type(error).__name__}")
+        raise

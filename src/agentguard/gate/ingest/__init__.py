@@ -1,1 +1,0 @@
-"""Trusted documents: fetched, cleaned, cut into chunks, and put into an index."""

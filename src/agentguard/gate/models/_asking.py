@@ -1,0 +1,221 @@
+"""Ask a chat model many questions at once; tell its failures without what was sent, answered or kept secret.
+
+Models are known by their batch call: nothing of their framework is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from agentguard.content.words import encodable
+from agentguard.errors import ConfigurationError, GateError
+
+MAX_SAID = 200
+ECHO = 24
+"""From so many characters on, what a message shares with what was sent counts as a quotation of it."""
+
+# Their messages are of hosts, times and places in a text, never the text itself.
+_TELLING = frozenset(
+    """APIConnectionError ConnectionError HTTPClientError JSONDecodeError NoCredentialsError PartialCredentialsError
+    TimeoutError TransportError""".split()
+)
+_SECRET_NAME = re.compile("KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
+def describe_failure(error: BaseException, sent: Sequence[str] = ()) -> str:
+    """The error's class, the status and code that a server gave, and its message where that can be shown.
+
+    A message is shown of failed connections, of broken JSON (the place alone), and of requests that the server refused
+    (status 4xx: the key, the name of the model, the rate). What a server says when it breaks, and what a parser says of
+    an answer, may quote the answer.
+
+    Args:
+        error: What a client library raised.
+        sent: The texts of the request; a message that quotes them is left out.
+
+    >>> describe_failure(TimeoutError("timed out"))
+    'TimeoutError: timed out'
+    >>> describe_failure(ValueError("no JSON: the patient is called Ann"))
+    'ValueError, whose message is left out, since it could quote the answer'
+    """
+    status, code, message = _of_server(error)
+    about = [f"status {status}"] if status is not None else []
+    about += [code] if code else []
+    shown = f"{type(error).__name__} ({', '.join(about)})" if about else type(error).__name__
+    if status is None:
+        message = _of_connection(error)
+        if not message and str(error):
+            return f"{shown}, whose message is left out, since it could quote the answer"
+    elif not 400 <= status < 500:
+        message = ""
+    message = presentable(message, sent)
+    return f"{shown}: {message}" if message else shown
+
+
+def _of_server(error: BaseException) -> tuple[int | None, str, str]:
+    """Status, code and message of the answer that the error stands for, as the clients of the providers keep them."""
+    response = getattr(error, "response", None)
+    if isinstance(response, Mapping):  # botocore
+        metadata, about = _mapping(response.get("ResponseMetadata")), _mapping(response.get("Error"))
+        return _status(metadata.get("HTTPStatusCode")), _code(about.get("Code")), _text(about.get("Message"))
+    status = _status(getattr(error, "status_code", None))
+    body = _mapping(getattr(error, "body", None))  # openai, and clients generated like it
+    body = _mapping(body.get("error")) or body
+    # ollama keeps its server's message as ``error``.
+    message = _text(body.get("message")) or _text(getattr(error, "error", None))
+    return status, _code(getattr(error, "code", None)), message
+
+
+def _of_connection(error: BaseException) -> str:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if not names & _TELLING or any("Protocol" in name for name in names):
+        return ""
+    message, cause = str(error), error.__cause__ or error.__context__
+    for _ in range(8):
+        if cause is None:
+            break
+        if isinstance(cause, OSError) and cause.strerror and cause.strerror not in message:
+            return f"{message.rstrip('. ')} ({cause.strerror})"
+        cause = cause.__cause__ or cause.__context__
+    return message
+
+
+def presentable(message: str, sent: Sequence[str] = ()) -> str:
+    """A message on one line, cut, secrets of the environment by their names; empty if it quotes ``sent``."""
+    message = " ".join(message.split())
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET_NAME.search(name):
+            message = message.replace(value, f"[{name}]")
+    message = message[:MAX_SAID]
+    plain = [" ".join(text.split()) for text in sent]
+    windows = (message[start : start + ECHO] for start in range(max(1, len(message) - ECHO + 1)))
+    quotes = len(message) >= ECHO and any(window in text for window in windows for text in plain)
+    return "" if quotes else message
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _code(value: Any) -> str:
+    return value if isinstance(value, str) and re.fullmatch(r"[\w.:-]{1,60}", value) else ""
+
+
+def _status(value: Any) -> int | None:
+    return value if isinstance(value, int) and 100 <= value <= 599 else None
+
+
+# --- Asking ---
+
+ROUNDS = 16
+"""A batch has this many requests for each that may be under way: after a failure no further batch is sent."""
+
+
+class ChatModel(Protocol):
+    """Chat model: any of LangChain's is one."""
+
+    def batch(self, inputs: list[Any], config: Any = None, *, return_exceptions: bool = False) -> list[Any]:
+        """Answers or exceptions, in the order of the inputs."""
+
+
+class Question(NamedTuple):
+    """One request.
+
+    Attributes:
+        subject: What it is about, for messages: ``prompt p3``.
+        user: The text that is sent.
+        system: The instructions that go before it; none where it is empty.
+    """
+
+    subject: str
+    user: str
+    system: str = ""
+
+    def messages(self) -> list[dict[str, str]]:
+        """The request as chat messages, with all that UTF-8 cannot say replaced."""
+        system = [{"role": "system", "content": encodable(self.system)}] if self.system else []
+        return [*system, {"role": "user", "content": encodable(self.user)}]
+
+
+def ask_all(model: ChatModel, name: str, questions: Sequence[Question], max_concurrency: int) -> list[str]:
+    """The answers, in the order of the questions.
+
+    Args:
+        model: Who is asked.
+        name: What messages call it.
+        questions: Each is a conversation of its own.
+        max_concurrency: How many requests are under way at once, at least 1.
+
+    Raises:
+        GateError: Naming the first question that was not answered, and why.
+    """
+    answers: list[str] = []
+    size = max_concurrency * ROUNDS
+    for start in range(0, len(questions), size):
+        part = questions[start : start + size]
+        try:
+            got = model.batch(
+                [question.messages() for question in part],
+                config={"max_concurrency": max_concurrency},
+                return_exceptions=True,
+            )
+        except Exception as error:  # of a model that does not keep to return_exceptions
+            raise GateError(f"{name} did not answer {_told(part)}: {_why(error, part[0])}") from None
+        if len(got) != len(part):
+            raise GateError(f"{name} gave {len(got)} answers to {len(part)} requests: its batch call is broken")
+        failed = [number for number, answer in enumerate(got) if isinstance(answer, BaseException)]
+        if failed:
+            first, others = failed[0], len(failed) - 1
+            more = f"; {others} more of the requests sent together with it failed too" if others else ""
+            why = _why(got[first], part[first])
+            raise GateError(f"{name} did not answer {part[first].subject}: {why}{more}")
+        answers += [encodable(text_of(answer)) for answer in got]
+    return answers
+
+
+def text_of(answer: Any) -> str:
+    """The text of a message, of its content blocks without those that hold thoughts, or of nothing at all: empty.
+
+    >>> text_of([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Thirty "}, "days."])
+    'Thirty days.'
+    >>> text_of(None)
+    ''
+    """
+    content = getattr(answer, "content", answer)
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, Sequence) and not isinstance(content, bytes) else ()
+    return "".join(block if isinstance(block, str) else _block_text(block) for block in blocks)
+
+
+def check_concurrency(max_concurrency: int) -> int:
+    """Check a number of requests, and return it.
+
+    Raises:
+        ConfigurationError: If it is no number of requests.
+    """
+    if isinstance(max_concurrency, bool) or not isinstance(max_concurrency, int) or max_concurrency < 1:
+        raise ConfigurationError(f"max_concurrency must be a whole number of at least 1, not {max_concurrency!r}")
+    return max_concurrency
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, Mapping) and block.get("type", "text") == "text" and isinstance(block.get("text"), str):
+        text: str = block["text"]
+        return text
+    return ""
+
+
+def _told(part: Sequence[Question]) -> str:
+    return part[0].subject if len(part) == 1 else f"{part[0].subject} or one of {len(part) - 1} sent together with it"
+
+
+def _why(error: BaseException, question: Question) -> str:
+    return describe_failure(error, (question.user, question.system))

@@ -1,0 +1,208 @@
+"""A text read for comparison: roots, families, names, negations, sentences; its figures when asked for.
+
+Linear in the text; what stands beyond ``MAX_CHARACTERS`` is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple
+
+from agentguard.content.grounding_index import NumberIndex
+from agentguard.content.grounding_units import MAGNITUDES, NUMBER_WORDS, units_of
+from agentguard.content.grounding_values import Quantity, Stated, Values, read
+from agentguard.content.words import encodable, sentence_spans
+from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
+from agentguard.gate.rules._words import family, root
+
+MAX_CHARACTERS: Final = 40_000
+MAX_CONTEXT: Final = 1_000
+_TOKEN = re.compile("\\d[\\d,.]{0,30}\\d(?![^\\W_])|[^\\W_]{1,60}(?:[.'\u2019-][^\\W_]{1,60}){0,6}")
+_BREAK = re.compile(r"\n[ \t\r]*\n|\n(?=[ \t]{0,8}[#|*•-])|(?<=\|)[ \t]*\n")
+_CUT = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.|,(?= \d{3}))) (\d{1,3})(?!\d)")
+_UNIT = re.compile(r"[\s-]{1,2}([^\W\d_]{3,16})(?!\w)")
+_HEADS = re.compile(
+    r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
+)
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+
+
+class Token(NamedTuple):
+    """A word.
+
+    Attributes:
+        start, end: Where it stands.
+        root, family: What it is compared by.
+        kind: ``content``, ``name`` (capitalised where no sentence begins), ``figure`` (a number, in digits or words),
+            or ``light``: a function word.
+        sentence: The number of its sentence.
+    """
+
+    start: int
+    end: int
+    root: str
+    family: str
+    kind: str
+    sentence: int
+
+
+class Reading:
+    """One text, read.
+
+    Args:
+        text: The text.
+        context: What is said of all of it elsewhere: its document's title, the headings above it.
+
+    Attributes:
+        text: What was read of it.
+        sentences: Where they stand.
+        tokens: All words, in their order.
+        positions: The numbers of the tokens with a root.
+        families: The numbers of the tokens of a family.
+        negated: The numbers of the tokens that negate.
+    """
+
+    def __init__(self, text: str, context: str = "") -> None:
+        self.text = encodable(text[:MAX_CHARACTERS])
+        self._context = context[:MAX_CONTEXT]
+        self.sentences = _sentences(self.text)
+        self.tokens: list[Token] = []
+        self.positions: dict[str, list[int]] = {}
+        self.families: dict[str, list[int]] = {}
+        self.negated: list[int] = []
+        tokens, positions, families = self.tokens, self.positions, self.families
+        ends = [end for _, end in self.sentences]
+        sentence, seen, last = 0, -1, len(ends) - 1
+        for number, match in enumerate(_TOKEN.finditer(self.text)):
+            word = match[0]
+            start, end = match.span()
+            while sentence < last and start >= ends[sentence]:
+                sentence += 1
+            base, kin, kind, negates = _word(word)
+            if kind == "name" and sentence != seen:
+                kind = "content"  # a capital where a sentence begins says nothing
+            if negates:
+                self.negated.append(number)
+            seen = sentence
+            tokens.append(Token(start, end, base, kin, kind, sentence))
+            if base in positions:
+                positions[base].append(number)
+            else:
+                positions[base] = [number]
+            if kin in families:
+                families[kin].append(number)
+            else:
+                families[kin] = [number]
+
+    @cached_property
+    def ambient(self) -> frozenset[str]:
+        """The roots of what is said of all that stands below: title, headings, heads of tables."""
+        heads = [self._context, *(match[0] for match in _HEADS.finditer(self.text))]
+        return frozenset(_word(word[0])[0] for head in heads for word in _TOKEN.finditer(head))
+
+    def resembling(self, base: str) -> list[str]:
+        """The roots that begin with the same four letters as one, and those with a hyphen."""
+        return [*self._beginnings.get(base[:4], ()), *self._beginnings.get("-", ())]
+
+    @cached_property
+    def _beginnings(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for base in self.positions:
+            found.setdefault("-" if "-" in base else base[:4], []).append(base)
+        return found
+
+    @cached_property
+    def values(self) -> Values:
+        """The figures of the text."""
+        return read(self.text)
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The numbers of the text, with their units; one that a blank has cut in two ("1, 056") as a whole, too."""
+        found = tuple(_with_unit(quantity, self.text) for quantity in self.values.quantities)
+        joined = _CUT.sub(r"\1\2 ", self.text)  # of the same length, so that places stay
+        if joined == self.text:
+            return found
+        known = {(quantity.start, quantity.end) for quantity in found}
+        whole = (each for each in read(joined).quantities if (each.start, each.end) not in known)
+        cut = (each for each in whole if _CUT.search(self.text, each.start, each.end + 2))
+        return (*found, *(each._replace(end=each.end + (joined[each.end : each.end + 1] == " ")) for each in cut))
+
+    @property
+    def moments(self) -> tuple[Stated, ...]:
+        """The dates and times of the text."""
+        return self.values.moments
+
+    @cached_property
+    def numbers(self) -> tuple[NumberIndex, tuple[int, ...]]:
+        """The readings of all numbers, to be searched by value; and of each the number of its quantity."""
+        found = [
+            (reading.value, reading.unit, position)
+            for position, quantity in enumerate(self.quantities)
+            for reading in quantity.readings
+        ]
+        return NumberIndex([(value, unit) for value, unit, _ in found]), tuple(position for _, _, position in found)
+
+    @cached_property
+    def figured(self) -> frozenset[int]:
+        """The numbers of the tokens that are figures, with the units of numbers."""
+        own = {number for number, token in enumerate(self.tokens) if token.kind == "figure"}
+        units = (self.token_at(max(each.start, each.end - 1)) for each in self.quantities) if own else ()
+        return frozenset(own.union(units))
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Start of each token."""
+        return [token.start for token in self.tokens]
+
+    def token_at(self, at: int) -> int:
+        """The number of the token that a character stands in, or of the last before it."""
+        return max(0, bisect_right(self.starts, at) - 1)
+
+    def quote(self, first: int, last: int) -> str:
+        """The words of the sentences from one number to another."""
+        return self.text[self.sentences[first][0] : self.sentences[last][1]]
+
+
+def _with_unit(quantity: Quantity, text: str) -> Quantity:
+    """A number in words with the unit that follows: "two weeks"."""
+    after = _UNIT.match(text, quantity.end) if text[quantity.start : quantity.start + 1].isalpha() else None
+    units = units_of(after[1]) if after is not None and len(after[1]) > 2 else ()
+    if after is None or not units:
+        return quantity
+    readings = tuple(reading._replace(unit=unit) for reading in quantity.readings for unit in units)
+    return quantity._replace(end=after.end(), readings=readings)
+
+
+@lru_cache(maxsize=50_000)
+def _word(word: str) -> tuple[str, str, str, bool]:
+    """Root, family, kind and whether it negates."""
+    folded = word.casefold().replace("\u2019", "'")
+    ordinal = _ORDINAL.fullmatch(folded)
+    if ordinal:
+        return ordinal[1], ordinal[1], "figure", False
+    base = root(word)
+    if folded in NEGATIONS or folded.endswith("n't"):
+        return base, base, "light", True
+    letters = sum(character.isalpha() for character in word)
+    if letters < len(word) and any(character.isdigit() for character in word):
+        kind = "name" if letters > 3 and "-" in word and not word[0].isdigit() else "figure"
+        return base.rstrip(".,"), base.rstrip(".,"), kind, False
+    if folded in NUMBER_WORDS or (folded in MAGNITUDES and len(folded) > 3):
+        return base, base, "figure", False
+    if folded in LIGHT or len(base) < 2:
+        return base, base, "light", False
+    return base, family(base), "name" if word[0].isupper() else "content", False
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Sentences, none across a blank line, a heading or the lines of a list or table."""
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for match in _BREAK.finditer(text):
+        spans.extend((at + start, at + end) for start, end in sentence_spans(text[at : match.start()]))
+        at = match.end()
+    spans.extend((at + start, at + end) for start, end in sentence_spans(text[at:]))
+    return spans or [(0, len(text))]
