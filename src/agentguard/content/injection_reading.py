@@ -230,7 +230,7 @@ class _Reading:
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
         log_odds = round(BIAS + sum(WEIGHTS.get(sign, 0.0) for sign in signs), 6)  # exactly 0 where it comes to that
-        telling = sorted((sign for sign in signs if WEIGHTS.get(sign, 0.0) > 0.0), key=lambda sign: -WEIGHTS[sign])
+        telling = sorted((sign for sign in signs if WEIGHTS.get(sign, 0.0) > 0.0), key=lambda sign: (-WEIGHTS[sign], sign))
         detail = f"a request to the assistant: {', '.join(MEANINGS[sign] for sign in telling[:4]) or 'an order'}"
         finding = Finding(
             INDIRECT_INJECTION,
