@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from agentguard.content.results import KINDS, Kind
+from agentguard.content._findings import KINDS, Kind
 from agentguard.errors import ConfigurationError
 from agentguard.integrations.apart import apart
 from agentguard.integrations.content_blocks import ACTS, Act, Looked, legible, look, without

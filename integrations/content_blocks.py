@@ -8,7 +8,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from agentguard.content.results import Found, Kind, found_in, redacted
+from agentguard.content._findings import Kind
+from agentguard.content._results import Found, found_in, redacted
 
 __all__ = ["Act", "Looked", "legible", "look", "readable", "without"]
 

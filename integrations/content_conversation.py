@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from agentguard.content.findings import Finding
+from agentguard.content._findings import Finding
 from agentguard.content.grounding import check, check_arguments
 from agentguard.integrations.content_blocks import readable
 from agentguard.integrations.content_records import record_of

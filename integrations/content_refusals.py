@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from agentguard.content.findings import Finding
+from agentguard.content._findings import Finding
 from agentguard.integrations.content_conversation import Conversation
 from agentguard.integrations.content_records import record_of, recorded
 from agentguard.integrations.extras import needs

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-from agentguard.content.findings import Finding
-from agentguard.content.results import Kind, redacted
+from agentguard.content._findings import Finding, Kind
+from agentguard.content._results import redacted
 from agentguard.errors import ResultBlocked
 from agentguard.integrations.content_blocks import Act, legible, look, text_in_place, without
 from agentguard.integrations.content_conversation import Conversation

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
-from agentguard.content.results import Kind, redacted
+from agentguard.content._findings import Kind
+from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations.apart import apart
 from agentguard.integrations.wording import (

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from agentguard import forks
 from agentguard.health import HealthResult, LLMCall, LLMMonitor
-from agentguard.health.reading import read
+from agentguard.health._measuring import read
 from agentguard.integrations.extras import needs
 
 try:

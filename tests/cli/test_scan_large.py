@@ -22,7 +22,7 @@ from agentguard.cli.scan_looking import Looked, Looker
 from agentguard.cli.scan_places import Places, Replaced
 from agentguard.cli.scan_reading import Form, Piece, read_pieces
 from agentguard.cli.scan_texts import json_windows
-from agentguard.content.findings import Finding
+from agentguard.content._findings import Finding
 from agentguard.content.pii import PiiResult
 from agentguard.errors import DataError
 from agentguard.limits import LIMITS

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.findings import Finding
-from agentguard.content.injection import PATTERNS, InjectionResult, judge, scan
-from agentguard.content.injection_commands import COMMANDS
-from agentguard.content.injection_guises import GUISES
-from agentguard.content.injection_languages import LANGUAGES
-from agentguard.content.injection_reading import NO_REQUEST
-from agentguard.content.injection_triggers import CATEGORIES, LIGHT, MEDIUM, STRONG, WEAK
-from agentguard.content.patterns import Catalogue
+from agentguard.content._findings import Finding
+from agentguard.content._patterns import Catalogue
+from agentguard.content.injection import InjectionResult, judge, scan
+from agentguard.content.injection._evidence import NO_REQUEST, PATTERNS
+from agentguard.content.injection._features import CATEGORIES, COMMANDS, GUISES, LANGUAGES, LIGHT, MEDIUM, STRONG, WEAK
 from agentguard.errors import ConfigurationError
 
 BY_CATEGORY = {

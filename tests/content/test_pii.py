@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.content import pii
-from agentguard.content.pii_kinds import FORMS, KINDS
+from agentguard.content.pii._kinds import FORMS, KINDS
 from agentguard.errors import ConfigurationError
 
 

@@ -12,10 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from agentguard.content.findings import Finding
-from agentguard.content.redaction import Vault
-from agentguard.content.results import Kind
-from agentguard.content.scanner import Scanner
+from agentguard.content._findings import Finding, Kind
+from agentguard.content._redaction import Vault
+from agentguard.content._scanner import Scanner
 from agentguard.errors import DataError
 from agentguard.limits import LIMITS
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from agentguard import forks
-from agentguard.content.findings import Kind
-from agentguard.content.results import redacted
+from agentguard.content._findings import Kind
+from agentguard.content._results import redacted
 from agentguard.verification.canonical import serialise
 
 from .observation import Observation, Observer

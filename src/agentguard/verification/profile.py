@@ -28,7 +28,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from agentguard import forks
-from agentguard.content.results import KINDS
+from agentguard.content._findings import KINDS
 from agentguard.errors import ConfigurationError, Problem, ProfileError
 
 from .output_schema import backtracking, compiled, schema_validator

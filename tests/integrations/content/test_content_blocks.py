@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.results import Found
+from agentguard.content._results import Found
 from agentguard.integrations import content_blocks
 from agentguard.integrations.content_blocks import legible, look, text_in_place, without
 

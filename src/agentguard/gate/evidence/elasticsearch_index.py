@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from string import punctuation
 from typing import Any, Final
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 from agentguard.gate.elastic import Template, document_id
 from agentguard.gate.types import Chunk, Document, Passage
 

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 from agentguard.errors import ConfigurationError
 
 from .vectors import load_numpy, unit_vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 
 __all__ = ["match_expression"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import GateError
 from agentguard.gate.evidence.base import Embeddings
 from agentguard.gate.models.asking import check_concurrency

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.gate.judging import Case
 from agentguard.gate.models.asking import Question
 from agentguard.gate.models.fence import Fence

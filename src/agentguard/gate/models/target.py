@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import GateError
 from agentguard.gate.models.asking import ChatModel, Question, ask_all, check_concurrency
 from agentguard.gate.models.failures import describe_failure

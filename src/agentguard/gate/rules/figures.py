@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.grounding_values import Quantity, Stated
+from agentguard.content.grounding._values import Quantity, Stated
 from agentguard.gate.rules.reading import Reading
 from agentguard.gate.rules.roots import root
 

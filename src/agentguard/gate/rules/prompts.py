@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Final, NamedTuple
 
-from agentguard.content.words import sentence_spans
+from agentguard.content._text import sentence_spans
 from agentguard.errors import GateError
 from agentguard.gate.evidence.base import EvidenceIndex
 from agentguard.gate.rules.grammar import clause

@@ -10,10 +10,9 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from agentguard.content.grounding_index import NumberIndex
-from agentguard.content.grounding_units import MAGNITUDES, NUMBER_WORDS, units_of
-from agentguard.content.grounding_values import Quantity, Stated, Values, read
-from agentguard.content.words import STOPWORDS, encodable, sentence_spans
+from agentguard.content._text import STOPWORDS, encodable, sentence_spans
+from agentguard.content.grounding._sources import NumberIndex
+from agentguard.content.grounding._values import MAGNITUDES, NUMBER_WORDS, Quantity, Stated, Values, read, units_of
 from agentguard.gate.rules.roots import family, root
 
 __all__ = ["MAX_CHARACTERS", "NEGATIONS", "Reading", "Token"]

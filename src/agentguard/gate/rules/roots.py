@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from agentguard.content.grounding_words import plain
+from agentguard.content.grounding._values import plain
 
 __all__ = ["family", "root"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
-from agentguard.content.words import encodable, sentence_spans, trimmed
+from agentguard.content._text import encodable, sentence_spans, trimmed
 from agentguard.errors import GateError
 from agentguard.gate.rules.grammar import PRONOUNS, SUBORDINATORS, clause, starts_predicate
 from agentguard.gate.rules.layout import MAX_CHARACTERS, Block, blocks

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentguard.content.words import STOPWORDS, words
+from agentguard.content._text import STOPWORDS, words
 
 __all__ = ["stated"]
 

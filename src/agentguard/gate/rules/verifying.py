@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.grounding_units import NUMBER_WORDS
+from agentguard.content.grounding._values import NUMBER_WORDS
 from agentguard.gate.judging import Case
 from agentguard.gate.rules.alignment import MAX_WORDS, Alignment, align, weight_of
 from agentguard.gate.rules.figures import MAX_FIGURES

@@ -1,0 +1,112 @@
+"""Injected instructions, personal data and credentials, looked for in one pass over a text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from types import MappingProxyType
+
+from agentguard.content import injection, pii, secrets
+from agentguard.content._findings import KINDS
+from agentguard.content._patterns import Catalogue
+from agentguard.content._recognizers import AT_LEAST
+from agentguard.content.injection import InjectionResult
+from agentguard.content.injection._evidence import PATTERNS as INJECTION
+from agentguard.content.pii import PiiResult
+from agentguard.content.secrets import SecretsResult
+from agentguard.errors import ConfigurationError
+from agentguard.limits import LIMITS
+
+_PATTERNS = {"injection": INJECTION, "pii": pii.PATTERNS, "secrets": secrets.PATTERNS}
+
+
+class Scanner:
+    """Several detectors over one text. It keeps nothing of a text, and threads may share it.
+
+    Args:
+        kinds: which of ``KINDS`` to look for.
+        pii_kinds: as for :func:`agentguard.content.pii.scan`.
+        secret_kinds: as for :func:`agentguard.content.secrets.scan`.
+        at_least: how certain personal data and credentials must be, 0 to 1.
+        flag_at: the score from which a text is suspicious of an injection.
+        block_at: the score from which it is one.
+
+    Raises:
+        ConfigurationError: no kind, one that does not exist; on the first scan, thresholds or names that do not.
+
+    >>> found = Scanner(("pii", "secrets")).scan("ada@example.org / postgres://app:tea4two@db.internal/shop")
+    >>> {kind: [finding.kind for finding in result.findings] for kind, result in found.items()}
+    {'pii': ['email'], 'secrets': ['database_password']}
+    """
+
+    def __init__(
+        self,
+        kinds: Collection[str] = KINDS,
+        *,
+        pii_kinds: Collection[str] | None = None,
+        secret_kinds: Collection[str] | None = None,
+        at_least: float = AT_LEAST,
+        flag_at: float = injection.FLAG_AT,
+        block_at: float = injection.BLOCK_AT,
+    ) -> None:
+        unknown = ", ".join(sorted(repr(kind) for kind in kinds if kind not in KINDS))
+        if unknown or not kinds:
+            raise ConfigurationError(f"a scanner looks for {', '.join(KINDS)}, not for {unknown or 'nothing'}")
+        self.kinds = tuple(kind for kind in KINDS if kind in kinds)
+        self._pii_kinds = pii_kinds
+        self._secret_kinds = secret_kinds
+        self._at_least = at_least
+        self._thresholds = (flag_at, block_at)
+        # Scanners of the same kinds share what is compiled: an automaton takes a second and some megabytes.
+        self._catalogue = _catalogue(self.kinds)
+
+    def scan(
+        self,
+        text: str,
+        *,
+        tools: Iterable[str] | None = None,
+        expected: Iterable[str] | None = None,
+        most: int = LIMITS.values,
+        every: bool = False,
+    ) -> MappingProxyType[str, InjectionResult | PiiResult | SecretsResult]:
+        """What a text holds of each kind, by the kind's name.
+
+        Args:
+            text: any text.
+            tools: as for :func:`agentguard.content.injection.scan`.
+            expected: as for :func:`agentguard.content.injection.scan`.
+            most: findings of a kind, beyond which the search is given up: it takes time, and each takes memory.
+            every: find all places of an injection, for who is to take them out; else as many as tell what is there.
+
+        Raises:
+            DataError: of every place of an injection, there are more than ``most``.
+        """
+        found = self._catalogue.look(text)
+        results: dict[str, InjectionResult | PiiResult | SecretsResult] = {}
+        if "injection" in self.kinds:
+            flag_at, block_at = self._thresholds
+            results["injection"] = injection.judge(
+                found, flag_at=flag_at, block_at=block_at, tools=tools, expected=expected, most=most, every=every
+            )
+        if "pii" in self.kinds:
+            results["pii"] = pii.judge(found, self._pii_kinds, at_least=self._at_least, most=most)
+        if "secrets" in self.kinds:
+            results["secrets"] = secrets.judge(found, self._secret_kinds, at_least=self._at_least, most=most)
+        return MappingProxyType(results)
+
+
+_catalogues: dict[tuple[str, ...], Catalogue] = {}
+
+
+def _catalogue(kinds: tuple[str, ...]) -> Catalogue:
+    if kinds not in _catalogues:
+        _catalogues[kinds] = Catalogue(*(_PATTERNS[kind] for kind in kinds))
+    return _catalogues[kinds]
+
+
+def scan_all(text: str) -> MappingProxyType[str, InjectionResult | PiiResult | SecretsResult]:
+    """What a text holds of every kind, with the default settings.
+
+    >>> {kind: result.label for kind, result in scan_all("Mail ada@example.org.").items()}
+    {'injection': 'clean', 'pii': 'pii', 'secrets': 'clean'}
+    """
+    return Scanner().scan(text)
