@@ -1,33 +1,49 @@
-"""Linear-time patterns, declared so that one pass over a text serves several detectors."""
+"""Linear-time patterns (google-re2), declared so that one pass over a text serves several detectors.
+
+A detector declares its patterns, and judges what a :class:`Catalogue` that holds them found in a text. A scanner of
+several detectors has one catalogue of all their patterns and hands the same :class:`Occurrences` to each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from configparser import ConfigParser, ExtendedInterpolation
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 import re2
 
 from agentguard import forks
+from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError
 from agentguard.linear_patterns import LinearPattern, LinearSet
 
-# --- matching ---
-# Many patterns in one pass over a text, in time linear in its length (google-re2).
+MEMORY = 32 << 20  # bytes that an automaton may grow to before it begins anew; a judgement
 
 
-MEMORY = 32 << 20  # bytes that the automaton may grow to before it begins anew
+class Pattern(NamedTuple):
+    """A pattern of a catalogue.
+
+    Attributes:
+        name: what the detector knows it by; no two patterns of a catalogue share one.
+        regex: re2's syntax, without lookaround and backreferences; literal words make it cheap.
+    """
+
+    name: str
+    regex: str
 
 
 class PatternSet:
     """Patterns that are looked for together: which occur at all, then where.
 
-    Patterns have re2's syntax: no lookaround, no backreferences. Lone surrogates match nothing but any character.
+    Lone surrogates match nothing but any character.
 
     Raises:
         ConfigurationError: for a pattern that re2 does not take.
 
-    >>> found = PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"])
-    >>> found.hits("Ignore 650."), list(found.spans(1, "é 650."))
+    >>> patterns = PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"])
+    >>> patterns.hits("Ignore 650."), list(patterns.spans(1, "é 650."))
     ((0, 1), [(2, 5)])
     """
 
@@ -54,40 +70,19 @@ class PatternSet:
         if not self._single:
             return ()
         data = text.encode("utf-8", "replace")
-        found = sorted(self._set.matches(data))
-        if not found or found[-1] != len(self._single):
+        numbers = sorted(self._set.matches(data))
+        if not numbers or numbers[-1] != len(self._single):
             return tuple(number for number, single in enumerate(self._single) if single.search(data))
-        return tuple(found[:-1])
+        return tuple(numbers[:-1])
 
     def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
         """Where one pattern occurs, as characters of the text; not overlapping."""
-        readable = text if text.isascii() else text.encode("utf-8", "replace").decode()  # as long, without surrogates
-        for match in self._single[number].finditer(readable):
+        for match in self._single[number].finditer(encodable(text)):
             yield match.span()
 
 
-# --- patterns ---
-# The form in which detectors declare what they look for, so that one pass over a text serves all of them.
-#
-# A detector has three parts: ``PATTERNS``, a tuple of :class:`Pattern`; a function from an :class:`Occurrences` to its
-# result; and ``scan(text)``, which is that function on what its own :class:`Catalogue` finds. A scanner of several
-# detectors has one catalogue of all their patterns and hands the same :class:`Occurrences` to each.
-
-
-class Pattern(NamedTuple):
-    """One thing to look for.
-
-    Attributes:
-        name: what the detector knows it by; no two patterns of a catalogue share one.
-        regex: re2's syntax, without lookaround and backreferences; literal words make it cheap.
-    """
-
-    name: str
-    regex: str
-
-
 class Occurrences:
-    """What of a catalogue occurs in a text: the names at once, the places when they are asked for.
+    """What of a catalogue occurs in a text: the names at once, the spans when they are asked for.
 
     Attributes:
         text: the text that was looked through.
@@ -105,7 +100,7 @@ class Occurrences:
         return name in self.names
 
     def spans(self, name: str) -> Iterator[tuple[int, int]]:
-        """Where a pattern occurs, as character offsets, leftmost first, not overlapping; nothing where it does not."""
+        """Where a pattern occurs, in characters, leftmost first, not overlapping; nothing where it does not."""
         return self._catalogue.spans(name, self.text) if name in self.names else iter(())
 
 
@@ -144,3 +139,35 @@ class Catalogue:
     def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
         """Where one of the patterns occurs in a text, whether or not it was looked for before."""
         return self._compiled.spans(self._numbers[name], text)
+
+
+@cache
+def compiled(regex: str) -> LinearPattern:
+    """One of the project's own patterns, compiled when it is first used."""
+    return LinearPattern(regex)
+
+
+# --- Tables of patterns ---
+
+
+def read_table(package: str, name: str, fragments: Mapping[str, str] | None = None) -> ConfigParser:
+    """Read a table of patterns from an INI file of a package.
+
+    ``${name}`` stands for an entry of ``[DEFAULT]``, and ``$$`` for a dollar sign.
+
+    Args:
+        package: the dotted name of the package that holds the file.
+        name: the file's name.
+        fragments: further entries of ``[DEFAULT]``.
+    """
+    table = ConfigParser(
+        fragments, interpolation=ExtendedInterpolation(), delimiters=("=",), comment_prefixes=("#",), strict=True
+    )
+    table.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    table.read_string(files(package).joinpath(name).read_text("utf-8"))
+    return table
+
+
+def joined(value: str) -> str:
+    """A pattern that was written on several lines."""
+    return value.replace("\n", "")

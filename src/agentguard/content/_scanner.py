@@ -1,26 +1,24 @@
-"""Injected instructions, personal data and credentials, looked for in one pass over a text."""
+"""A scanner of several detectors: injected instructions, personal data and credentials in one pass over a text."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from types import MappingProxyType
 
-from agentguard.content import injection, pii, secrets
 from agentguard.content._findings import KINDS
 from agentguard.content._patterns import Catalogue
-from agentguard.content._recognizers import AT_LEAST
-from agentguard.content.injection import InjectionResult
-from agentguard.content.injection._evidence import PATTERNS as INJECTION
-from agentguard.content.pii import PiiResult
-from agentguard.content.secrets import SecretsResult
+from agentguard.content._recognizers import AT_LEAST, ScanResult
+from agentguard.content.injection import BLOCK_AT, FLAG_AT, InjectionResult, judge
+from agentguard.content.injection._evidence import PATTERNS
+from agentguard.content.pii import DETECTOR as PII
+from agentguard.content.secrets import DETECTOR as SECRETS
 from agentguard.errors import ConfigurationError
 from agentguard.limits import LIMITS
 
-_PATTERNS = {"injection": INJECTION, "pii": pii.PATTERNS, "secrets": secrets.PATTERNS}
-
 
 class Scanner:
-    """Several detectors over one text. It keeps nothing of a text, and threads may share it.
+    """Look for several kinds of things in texts. It keeps nothing of a text, and threads may share it.
 
     Args:
         kinds: which of ``KINDS`` to look for.
@@ -31,10 +29,10 @@ class Scanner:
         block_at: the score from which it is one.
 
     Raises:
-        ConfigurationError: no kind, one that does not exist; on the first scan, thresholds or names that do not.
+        ConfigurationError: no kind, or one that does not exist; on the first scan, thresholds or names that do not.
 
-    >>> found = Scanner(("pii", "secrets")).scan("ada@example.org / postgres://app:tea4two@db.internal/shop")
-    >>> {kind: [finding.kind for finding in result.findings] for kind, result in found.items()}
+    >>> results = Scanner(("pii", "secrets")).scan("ada@example.org / postgres://app:tea4two@db.internal/shop")
+    >>> {kind: [finding.kind for finding in result.findings] for kind, result in results.items()}
     {'pii': ['email'], 'secrets': ['database_password']}
     """
 
@@ -45,8 +43,8 @@ class Scanner:
         pii_kinds: Collection[str] | None = None,
         secret_kinds: Collection[str] | None = None,
         at_least: float = AT_LEAST,
-        flag_at: float = injection.FLAG_AT,
-        block_at: float = injection.BLOCK_AT,
+        flag_at: float = FLAG_AT,
+        block_at: float = BLOCK_AT,
     ) -> None:
         unknown = ", ".join(sorted(repr(kind) for kind in kinds if kind not in KINDS))
         if unknown or not kinds:
@@ -56,7 +54,6 @@ class Scanner:
         self._secret_kinds = secret_kinds
         self._at_least = at_least
         self._thresholds = (flag_at, block_at)
-        # Scanners of the same kinds share what is compiled: an automaton takes a second and some megabytes.
         self._catalogue = _catalogue(self.kinds)
 
     def scan(
@@ -67,8 +64,8 @@ class Scanner:
         expected: Iterable[str] | None = None,
         most: int = LIMITS.values,
         every: bool = False,
-    ) -> MappingProxyType[str, InjectionResult | PiiResult | SecretsResult]:
-        """What a text holds of each kind, by the kind's name.
+    ) -> MappingProxyType[str, InjectionResult | ScanResult]:
+        """Look through one text; the result of each kind by the kind's name.
 
         Args:
             text: any text.
@@ -81,30 +78,28 @@ class Scanner:
             DataError: of every place of an injection, there are more than ``most``.
         """
         found = self._catalogue.look(text)
-        results: dict[str, InjectionResult | PiiResult | SecretsResult] = {}
+        results: dict[str, InjectionResult | ScanResult] = {}
         if "injection" in self.kinds:
             flag_at, block_at = self._thresholds
-            results["injection"] = injection.judge(
+            results["injection"] = judge(
                 found, flag_at=flag_at, block_at=block_at, tools=tools, expected=expected, most=most, every=every
             )
         if "pii" in self.kinds:
-            results["pii"] = pii.judge(found, self._pii_kinds, at_least=self._at_least, most=most)
+            results["pii"] = PII.judge(found, self._pii_kinds, at_least=self._at_least, most=most)
         if "secrets" in self.kinds:
-            results["secrets"] = secrets.judge(found, self._secret_kinds, at_least=self._at_least, most=most)
+            results["secrets"] = SECRETS.judge(found, self._secret_kinds, at_least=self._at_least, most=most)
         return MappingProxyType(results)
 
 
-_catalogues: dict[tuple[str, ...], Catalogue] = {}
-
-
+@cache
 def _catalogue(kinds: tuple[str, ...]) -> Catalogue:
-    if kinds not in _catalogues:
-        _catalogues[kinds] = Catalogue(*(_PATTERNS[kind] for kind in kinds))
-    return _catalogues[kinds]
+    """The patterns of these kinds, shared by all scanners of them: an automaton takes a second and some megabytes."""
+    patterns = {"injection": PATTERNS, "pii": PII.patterns, "secrets": SECRETS.patterns}
+    return Catalogue(*(patterns[kind] for kind in kinds))
 
 
-def scan_all(text: str) -> MappingProxyType[str, InjectionResult | PiiResult | SecretsResult]:
-    """What a text holds of every kind, with the default settings.
+def scan_all(text: str) -> MappingProxyType[str, InjectionResult | ScanResult]:
+    """Look for every kind in one text, with the default settings.
 
     >>> {kind: result.label for kind, result in scan_all("Mail ada@example.org.").items()}
     {'injection': 'clean', 'pii': 'pii', 'secrets': 'clean'}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from math import log2
 from typing import Any, NamedTuple
 
@@ -178,6 +179,20 @@ def _stands_for_more(text: str, stop: int) -> bool:
 def _next_letter(text: str, position: int) -> str:
     """The first character after blanks, or nothing; it looks no further than a few blanks."""
     return text[position : position + 8].lstrip()[:1]
+
+
+def message_text(content: object) -> str:
+    r"""The text of a chat message's content: a string, or parts that are strings or have a ``text``.
+
+    >>> message_text(["Hello", {"type": "text", "text": "Ada"}, {"type": "image"}])
+    'Hello\nAda'
+    """
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, (list, tuple)):
+        return ""
+    parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+    return "\n".join(part for part in parts if isinstance(part, str))
 
 
 def written(value: object) -> str:

@@ -7,14 +7,14 @@ model is free to choose are left alone: text, enumerations, switches, limits, sm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from agentguard.content._findings import Finding
-from agentguard.content._text import written
+from agentguard.content._text import message_text, written
 from agentguard.content.grounding._answer import Name, Trace, nearest_token, trace
 from agentguard.content.grounding._sources import Sources, field_path
 from agentguard.content.grounding._values import NUMBER_WORDS, WEEKDAYS, Moment, plain, read, stem, stems
@@ -101,7 +101,8 @@ def check_arguments(
     >>> found.label, [finding.detail for finding in found.findings]
     ('invented', ["to[0]: nobody said 'anna.roth@example.com'; the nearest is 'a.roth@example.com' at email"])
     """
-    texts = [*_texts(messages), *known]
+    contents = [message if isinstance(message, str) else message.get("content", "") for message in messages]
+    texts = [*(message_text(content) for content in contents if isinstance(content, (str, list, tuple))), *known]
     sources = Sources(tool_results, texts)
     derived = _Derived(texts, sources, now)
     findings: list[Finding] = []
@@ -131,20 +132,6 @@ def check_arguments(
     if findings:
         label = "invented" if score >= flag_at else "partly invented"
     return ArgumentsResult(score, label, tuple(findings), tuple(supported))
-
-
-def _texts(messages: Iterable[str | Mapping[str, Any]]) -> Iterator[str]:
-    for message in messages:
-        content = message if isinstance(message, str) else message.get("content", "")
-        if isinstance(content, str):
-            yield content
-        elif isinstance(content, (list, tuple)):
-            parts = (
-                part if isinstance(part, str) else part.get("text", "")
-                for part in content
-                if isinstance(part, (str, Mapping))
-            )
-            yield "\n".join(part for part in parts if isinstance(part, str))
 
 
 def _naming(args: Mapping[str, Any]) -> tuple[list[tuple[str, str, Any]], bool]:

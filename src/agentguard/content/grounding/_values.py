@@ -214,7 +214,7 @@ def _parts(moment: Moment) -> Iterator[str]:
 # --- grounding_units ---
 # Units, magnitudes and number words: what stands beside a number and says how much it is.
 #
-# A value is compared in the base unit of its dimension: metres, grams, seconds, bytes, kelvins, litres, metres a second.
+# Values are compared in the base unit of their dimension: metres, grams, seconds, bytes, kelvins, litres, metres a second.
 # Currencies are dimensions of their own, because no rate is known. Spellings with several meanings (``m``) have several
 # units; ``KB`` is 1,000 and 1,024 bytes.
 

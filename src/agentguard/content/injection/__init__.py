@@ -1,8 +1,7 @@
 """Prompt injection: instructions to the model inside what it is given to read.
 
-Evidence is added up in nats (log-odds) and given as a score: phrases that give an attack away (``injection_triggers``,
-``injection_languages``) and requests inside data that are meant for the assistant (``injection_requests``). Disguised
-letters, code, hidden places and turns of a conversation are looked through.
+Evidence is added up in nats (log-odds) and given as a score: phrases that give an attack away, and requests inside data
+that are meant for the assistant. Disguised letters, code, hidden places and turns of a conversation are looked through.
 
 Limits: what neither a phrase nor a request gives away is not found. A text about injections that quotes one is
 reported, since a model reads a quotation like anything else. Requests without a phrase are found in English only.
@@ -34,7 +33,7 @@ class InjectionResult(NamedTuple):
         label: ``"clean"``, ``"suspicious"`` from ``flag_at``, ``"injection"`` from ``block_at``.
         findings: what the score comes from, in the order of the text; none where the label is clean. A finding's kind
             is its category.
-        categories: those of the findings, of the nine in ``injection_triggers.CATEGORIES``, in that order.
+        categories: those of the findings, of the nine in ``CATEGORIES``, in that order.
     """
 
     score: float
@@ -79,8 +78,7 @@ def scan(
     _check(flag_at, block_at)
     if isinstance(text, str):
         return judge(CATALOGUE.look(text), flag_at=flag_at, block_at=block_at, tools=tools, expected=expected)
-    evidence = read_turns(text, tools or (), expected or ())
-    return _result(evidence, flag_at, block_at)
+    return _result(read_turns(text, tools or (), expected or ()), flag_at, block_at)
 
 
 def judge(
@@ -93,9 +91,10 @@ def judge(
     most: int = LIMITS.values,
     every: bool = False,
 ) -> InjectionResult:
-    """The same, of what a catalogue that holds ``PATTERNS`` found in one text.
+    """Judge one text by what a catalogue that holds this detector's patterns found in it; the rest is as for ``scan``.
 
-    A few places of each thing tell what is there. ``every`` finds them all, for who is to take them out.
+    The search ends at ``most`` findings. A few places of each thing tell what is there; ``every`` finds them all, for
+    who is to take them out.
 
     Raises:
         ConfigurationError: as for ``scan``.
@@ -114,9 +113,8 @@ def _result(evidence: Evidence, flag_at: float, block_at: float, most: int = LIM
         return InjectionResult(score, "clean", (), ())
     findings = tuple(evidence.findings[:most])
     kinds = {finding.kind for finding in findings}
-    categories = tuple(category for category in CATEGORIES if category in kinds)
     label = "injection" if score >= block_at else "suspicious"
-    return InjectionResult(score, label, findings, categories)
+    return InjectionResult(score, label, findings, tuple(category for category in CATEGORIES if category in kinds))
 
 
 def _check(flag_at: float, block_at: float) -> None:

@@ -1,7 +1,6 @@
-"""What a text says in code: runs of base64, hex and the like, decoded, and decoded again where code lies in code.
+"""Words that a reader does not see and a model does: in code, in disguised letters, in hidden places.
 
-A run counts only where plain text comes out of it: identifiers, hashes and pictures give none. A character lies in
-one run of each code at most, and nothing grows by decoding, so that the work is linear in the length of the text.
+All of it runs in time linear in the length of the text, and gives the way back to the text as it was given.
 """
 
 from __future__ import annotations
@@ -13,12 +12,15 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern
-from agentguard.linear_patterns import LinearPattern
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled
+from agentguard.content._text import encodable
+
+# --- Codes: runs of base64, hex and the like, decoded, and decoded again where code lies in code ---
+# A run counts only where plain text comes out of it: identifiers, hashes and pictures give none. A character lies in
+# one run of each code at most, and nothing grows by decoding, so that the work is linear.
 
 DEPTH = 3  # code within code within code
 MOST = 4  # times the length of the text: what may come out in all
@@ -33,10 +35,10 @@ _ROT13 = str.maketrans(
 
 
 class Decoded(NamedTuple):
-    """A run in code, and what it says.
+    """A run in code, decoded.
 
     Attributes:
-        text: what it says.
+        text: the plain text.
         how: the codes, the outermost first (``("base64", "rot13")``).
         start, end: where the outermost run stands in the text, in characters.
     """
@@ -48,7 +50,7 @@ class Decoded(NamedTuple):
 
 
 class _Code(NamedTuple):
-    """A code: what shows that it may be there, the whole run (both re2's syntax), and what the run says.
+    """A code: a probe that shows it may be there, its whole run (both in re2's syntax), and its decoder.
 
     A probe counts as few characters as it can: counting multiplies the states of an automaton of many patterns.
     """
@@ -82,23 +84,23 @@ def _decoded(
         if f"code/{name}" not in found or (how and how[-1] == name and name in SELF_INVERSE):
             continue
         for start, end in _runs(name, found):
-            said = code.decode(found.text[start:end])
-            if said is None or said == found.text[start:end] or room[0] < len(said):
+            plain = code.decode(found.text[start:end])
+            if plain is None or plain == found.text[start:end] or room[0] < len(plain):
                 continue
-            room[0] -= len(said)
-            result = Decoded(said, (*how, name), *(whole or (start, end)))
+            room[0] -= len(plain)
+            result = Decoded(plain, (*how, name), *(whole or (start, end)))
             yield result
-            yield from _decoded(_CATALOGUE.look(said), result.how, (result.start, result.end), depth - 1, room)
+            yield from _decoded(_CATALOGUE.look(plain), result.how, (result.start, result.end), depth - 1, room)
 
 
 def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
-    """Where the runs of a code stand: its pattern's, or the lines' around the words that give a cipher away."""
-    text = found.text if found.text.isascii() else found.text.encode("utf-8", "replace").decode()
+    """The spans of a code's runs: of its pattern, or of the lines around the words that give a cipher away."""
+    text = encodable(found.text)
     if name not in CIPHERS:
-        yield from (match.span() for match in _compiled(CODES[name].run).finditer(text))
+        yield from (match.span() for match in compiled(CODES[name].run).finditer(text))
         return
     done = 0
-    for match in _compiled(CODES[name].run).finditer(text):
+    for match in compiled(CODES[name].run).finditer(text):
         if match.end() <= done or (name == "leet" and match.group().isalpha()):
             continue
         start = max(done, text.rfind("\n", max(0, match.start() - LINE), match.start()) + 1, match.start() - LINE)
@@ -107,13 +109,8 @@ def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
         yield start, done
 
 
-@cache
-def _compiled(regex: str) -> LinearPattern:
-    return LinearPattern(regex)
-
-
 def _plain(decoder: Callable[..., bytes], run: object) -> str | None:
-    """What comes out, where that is text."""
+    """Decode a run, where text comes out."""
     try:
         text = decoder(run).decode()
     except (ValueError, binascii.Error):
@@ -213,13 +210,10 @@ CODE_PATTERNS = tuple(Pattern(f"code/{name}", code.probe) for name, code in CODE
 _CATALOGUE = Catalogue(CODE_PATTERNS)
 
 
-# --- unicode_text ---
-# Text as a reader takes it: Unicode's disguises off, with the way back to the text as it was given.
-#
+# --- Disguised letters: a text as a reader takes it ---
 # Folded are compatibility forms (NFKC: full width, mathematical letters, ligatures), accents, letters of other scripts
 # that look like Latin ones, and what nobody sees: zero-width and directional characters, soft hyphens, variation
 # selectors. Tag characters (U+E0020 to U+E007E) show nothing either, yet spell ASCII to a model: they fold to that.
-
 
 # Code point and the Latin letter it passes for: Cyrillic, Greek, Armenian, Cherokee, phonetic and stroked letters.
 LOOK_ALIKES = """
@@ -273,7 +267,7 @@ class Folded(NamedTuple):
 
 
 class _Letters(dict[str, str]):
-    """What each character folds to, worked out when it is first seen."""
+    """The letters that each character folds to, worked out when it is first seen."""
 
     def __missing__(self, character: str) -> str:
         if ord(character) in TAGS:
@@ -335,12 +329,11 @@ def fold(text: str) -> Folded:
     return Folded("".join(pieces), tuple(starts), tuple(origins))
 
 
-# --- injection_hidden ---
-# Places in a text that a reader of the page does not see, and the model does.
+# --- Hidden places: parts of a page that its reader does not see ---
 
 
 class HiddenPlace(NamedTuple):
-    """What kind of place, and where it stands in the text, in characters."""
+    """A kind of place, and where it stands in the text, in characters."""
 
     what: str
     start: int
@@ -383,9 +376,9 @@ def hidden_places(found: Occurrences) -> Iterator[HiddenPlace]:
     Args:
         found: what a catalogue with this module's ``HIDDEN_PATTERNS`` found.
     """
-    text = found.text if found.text.isascii() else found.text.encode("utf-8", "replace").decode()
+    text = encodable(found.text)
     for what, (_, regex) in _PLACES.items():
         if f"hidden/{what}" in found:
-            for match in _compiled(regex).finditer(text):
+            for match in compiled(regex).finditer(text):
                 start, end = match.span(match.lastindex or 0)
                 yield HiddenPlace(what, start, end)

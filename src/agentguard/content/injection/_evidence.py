@@ -1,6 +1,7 @@
-"""What one text gives away about an injection: triggers, requests, and both behind disguises, codes and hidden places.
+"""The evidence of an injection in one text or in the turns of a conversation.
 
-The evidence of a text is the sum of its triggers' weights, each trigger counted once, and of its strongest request.
+The evidence of a text is the sum of its triggers' weights, each trigger counted once, and of its strongest request;
+both are looked for behind disguised letters, codes and hidden places too.
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ from typing import Any, NamedTuple
 
 from agentguard.content._findings import Finding
 from agentguard.content._patterns import Catalogue, Occurrences, Pattern
-from agentguard.content.injection._concealed import CODE_PATTERNS as CODED
-from agentguard.content.injection._concealed import DISGUISED, Decoded, HiddenPlace, decode, fold, hidden_places
-from agentguard.content.injection._concealed import HIDDEN_PATTERNS as HIDDEN
-from agentguard.content.injection._features import (
-    COMMANDS,
-    ENCODING_BYPASS,
-    GUISES,
-    INDIRECT_INJECTION,
-    LANGUAGES,
-    MEDIUM,
-    MULTI_TURN_ATTACK,
-    WEAK,
+from agentguard.content._text import encodable, message_text
+from agentguard.content.injection._concealed import (
+    CODE_PATTERNS,
+    DISGUISED,
+    HIDDEN_PATTERNS,
+    Decoded,
+    HiddenPlace,
+    decode,
+    fold,
+    hidden_places,
 )
-from agentguard.content.injection._requests import BIAS, MEANINGS, PROBES, WEIGHTS, Request, requests, wrapped
+from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK
+from agentguard.content.injection._requests import BIAS, PROBES, Request, requests, wrapped
 from agentguard.errors import ConfigurationError
 
 NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its triggers have to outweigh
@@ -37,34 +37,32 @@ ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
 # Codes that texts are ordinarily carried in; a request in one of the others is hidden.
 TRANSPORT = frozenset({"url", "html", "escapes"})
+TRUSTED = frozenset({"system", "developer", "assistant", "ai"})
+ASKING = frozenset({"user", "human"})
 
 
 def _bounded(regex: str) -> str:
-    """A pattern that begins at a word: in JSON, the n of an escaped line break stands where a blank would."""
+    """Let a pattern that begins at a word follow an escaped line break, whose n stands where a blank would in JSON."""
     return regex.replace(r"(?i)\b", r"(?i)(?:\b|\\[nrt])", 1) if regex.startswith(r"(?i)\b") else regex
 
 
-_TRIGGERS = {trigger.name: trigger for trigger in (*COMMANDS, *GUISES, *LANGUAGES)}
 _DISGUISED = Pattern("injection/disguised", DISGUISED)
 PATTERNS = (
-    *(Pattern(trigger.name, _bounded(wrapped(trigger.regex))) for trigger in _TRIGGERS.values()),
+    *(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
     *PROBES,
-    *CODED,
-    *HIDDEN,
+    *CODE_PATTERNS,
+    *HIDDEN_PATTERNS,
     _DISGUISED,
 )
 CATALOGUE = Catalogue(PATTERNS)
-_TRIGGER_NAMES = frozenset(_TRIGGERS)
-_REQUEST_NAMES = frozenset(probe.name for probe in PROBES)
-_CODE_NAMES = frozenset(code.name for code in CODED)
-_HIDDEN_NAMES = frozenset(place.name for place in HIDDEN)
-_NAMES = frozenset(pattern.name for pattern in PATTERNS)
-
+_TRIGGER_NAMES = frozenset(TRIGGERS)
+_REQUEST_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
+    frozenset(pattern.name for pattern in patterns) for patterns in (PROBES, CODE_PATTERNS, HIDDEN_PATTERNS, PATTERNS)
+)
 _Where = Callable[[int, int], tuple[int, int]]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_GENERAL = frozenset(
-    {"get", "set", "to", "the", "user", "by", "of", "in", "for", "a", "an", "api", "tool", "new", "my"}
-)
+# Words in the names of tools that say nothing of what a tool does.
+_GENERAL = frozenset("get set to the user by of in for a an api tool new my".split())
 
 
 class Context:
@@ -73,7 +71,7 @@ class Context:
     Args:
         tools: names of the tools that the agent has.
         expected: earlier, genuine results of the same tool.
-        data: it is known to be a tool's result, not what a user asks.
+        data: the text is known to be a tool's result, not what a user asks.
     """
 
     def __init__(self, tools: Iterable[str] = (), expected: Iterable[str] = (), *, data: bool = False) -> None:
@@ -85,11 +83,11 @@ class Context:
     @property
     def _said_before(self) -> frozenset[str]:
         if self._said is None:
-            self._said = frozenset(request.words for text in self._expected for request in requests(_replaced(text)))
+            self._said = frozenset(request.words for text in self._expected for request in requests(encodable(text)))
         return self._said
 
     def signs(self, request: Request) -> set[str] | None:
-        """Signs that the context gives a request; None for one that the tool's results are known to make."""
+        """The signs that the context gives a request; None for one that the tool's results are known to make."""
         signs = set()
         if self._expected:
             if request.words in self._said_before:
@@ -104,10 +102,10 @@ class Context:
 
 
 class Evidence(NamedTuple):
-    """What was found in a text.
+    """The evidence in a text.
 
     Attributes:
-        triggers: nats by what they are for: a trigger's name, ``"encoding"``, ``"hidden"``.
+        triggers: nats by the name of a trigger, and for ``"encoding"``, ``"hidden"`` and ``"split"``.
         request: log-odds of its strongest request; ``NO_REQUEST`` where it has none.
         findings: of triggers, of requests with even odds, and of the strongest where the triggers give it these.
     """
@@ -132,16 +130,17 @@ def probability(log_odds: float) -> float:
 
 
 def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
-    """The evidence in a text, of what a catalogue that holds ``PATTERNS`` found in it.
+    """Gather the evidence in a text.
 
     Args:
-        found: what was found.
-        context: what is known of the text.
+        found: what a catalogue that holds ``PATTERNS`` found in it.
+        context: what is known of the text beside.
         every: all places become findings, up to so many of a thing and one more; 0: as many as tell what is there.
     """
     if found.names.isdisjoint(_NAMES):
         return Evidence({}, NO_REQUEST, [])
     reading = _Reading(context, every)
+    # As it stands, then what lies in code, then what shows with the disguises off, and in code behind them.
     reading.take(found, lambda start, end: (start, end), None)
     if _CODE_NAMES & found.names:
         for run in decode(found):
@@ -157,7 +156,7 @@ def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
 
 
 class _Reading:
-    """Evidence as it comes together, each thing once."""
+    """Evidence as it comes together, each piece once."""
 
     def __init__(self, context: Context, every: int = 0) -> None:
         self.context = context
@@ -187,13 +186,13 @@ class _Reading:
                 if original is None or not self.every or original[slice(*span)] != found.text[start:end]:
                     self._trigger(name, span, how, found.text[start:end], _hidden(places, start))
         if found.names & _REQUEST_NAMES:
-            for request in requests(_replaced(found.text)):
+            for request in requests(encodable(found.text)):
                 span = where(request.start, request.end)
                 if original is None or original[slice(*span)] != found.text[request.start : request.end]:
                     self._request(request, span, how, _hidden(places, request.start))
 
     def take_decoded(self, run: Decoded, where: _Where) -> None:
-        """Look at what a run in code says."""
+        """Look at the words of a run in code."""
         found = CATALOGUE.look(run.text)
         span = where(run.start, run.end)
         how = f"in {' within '.join(reversed(run.how))}"
@@ -201,21 +200,21 @@ class _Reading:
             for start, end in islice(found.spans(name), 1):
                 self._trigger(name, span, how, run.text[start:end], None)
         if found.names & _REQUEST_NAMES and not TRANSPORT.issuperset(run.how):
-            for request in islice(requests(_replaced(run.text)), MOST_PLACES):
+            for request in islice(requests(encodable(run.text)), MOST_PLACES):
                 self._request(request, span, how, "code")
 
     def _trigger(self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None) -> None:
-        trigger = _TRIGGERS[name]
+        trigger = TRIGGERS[name]
         self.triggers[name] = trigger.weight
         decoded = None
-        detail = trigger.detail
+        detail = trigger.meaning
         if how:
             self.triggers["encoding"] = MEDIUM
             decoded = words[:MOST_QUOTED]
-            self._add(Finding(ENCODING_BYPASS, f"{trigger.detail}, {how}", *span, decoded))
+            self._add(Finding(CATEGORY["encoding"], f"{trigger.meaning}, {how}", *span, decoded))
         if hidden:
             self.triggers["hidden"] = WEAK
-            self._add(Finding(INDIRECT_INJECTION, f"{trigger.detail}, in {hidden}", *span, decoded))
+            self._add(Finding(CATEGORY["indirect"], f"{trigger.meaning}, in {hidden}", *span, decoded))
             detail = f"{detail}, in {hidden}"
         self._add(Finding(trigger.category, f"{detail}, {how}" if how else detail, *span, decoded))
 
@@ -231,13 +230,12 @@ class _Reading:
             signs |= {"hidden"}
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
-        log_odds = round(BIAS + sum(WEIGHTS.get(sign, 0.0) for sign in signs), 6)  # exactly 0 where it comes to that
-        telling = sorted(
-            (sign for sign in signs if WEIGHTS.get(sign, 0.0) > 0.0), key=lambda sign: (-WEIGHTS[sign], sign)
-        )
-        detail = f"a request to the assistant: {', '.join(MEANINGS[sign] for sign in telling[:4]) or 'an order'}"
+        weights = {sign: SIGNS[sign].weight for sign in signs if sign in SIGNS}
+        log_odds = round(BIAS + sum(weights.values()), 6)  # exactly 0 where it comes to that
+        telling = sorted((sign for sign in weights if weights[sign] > 0.0), key=lambda sign: (-weights[sign], sign))
+        detail = f"a request to the assistant: {', '.join(SIGNS[sign].meaning for sign in telling[:4]) or 'an order'}"
         finding = Finding(
-            INDIRECT_INJECTION,
+            CATEGORY["indirect"],
             f"{detail}; {how}" if how else detail,
             *span,
             request.words[:MOST_QUOTED] if how else None,
@@ -246,6 +244,7 @@ class _Reading:
             self.requests[span] = (log_odds, finding)
 
     def evidence(self) -> Evidence:
+        """All of it, with the findings in the order of the text."""
         strongest = max([log_odds for log_odds, _ in self.requests.values()], default=NO_REQUEST)
         weight = sum(self.triggers.values())
         surest = sorted(self.requests.values(), key=lambda found: -found[0])[: self.most]
@@ -269,17 +268,7 @@ def _stems(words: Iterable[str]) -> set[str]:
     return {lower[:-1] if len(lower) > 3 and lower.endswith("s") else lower for lower in map(str.lower, words)}
 
 
-def _replaced(text: str) -> str:
-    """The text without lone surrogates, which re2 does not take; offsets stay."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-# --- injection_turns ---
-# Injection over the turns of a conversation: evidence that adds up, and a payload that is split among messages.
-
-
-TRUSTED = frozenset({"system", "developer", "assistant", "ai"})
-ASKING = frozenset({"user", "human"})
+# --- Conversations: evidence that adds up, and a payload that is split among messages ---
 
 
 class _Turn(NamedTuple):
@@ -290,7 +279,7 @@ class _Turn(NamedTuple):
 
 
 def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str], expected: Iterable[str]) -> Evidence:
-    """The evidence in a conversation; offsets are those in the messages' contents joined by line breaks.
+    """Gather the evidence in a conversation; offsets are those in the messages' contents joined by line breaks.
 
     Raises:
         ConfigurationError: a message that is neither text nor a mapping.
@@ -316,20 +305,20 @@ def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str]
     together = Evidence(triggers, request, findings)
     if surest < 0.0 <= together.log_odds and len(adding) > 1:
         first, last = (next(turn for turn in turns if turn.number == number) for number in (adding[0], adding[-1]))
-        said = f"evidence that adds up over the messages {', '.join(map(str, adding))}"
-        findings.append(Finding(MULTI_TURN_ATTACK, said, first.start, last.start + len(last.text)))
+        detail = f"evidence that adds up over the messages {', '.join(map(str, adding))}"
+        findings.append(Finding(CATEGORY["turns"], detail, first.start, last.start + len(last.text)))
     for separator in (" ", ""):
         _split(turns, separator, together)
     return together
 
 
 def _split(turns: Sequence[_Turn], separator: str, together: Evidence) -> None:
-    """Add to the evidence what is said only where messages meet."""
+    """Add to the evidence what shows only where messages meet."""
     texts = [turn.text.strip() for turn in turns]
     starts = list(accumulate((len(text) + len(separator) for text in texts), initial=0))
     evidence = read(CATALOGUE.look(separator.join(texts)), Context())
 
-    def place(offset: int) -> tuple[_Turn, int]:
+    def origin(offset: int) -> tuple[_Turn, int]:
         number = min(bisect_right(starts, offset), len(turns)) - 1
         turn = turns[number]
         indent = len(turn.text) - len(turn.text.lstrip())
@@ -337,11 +326,11 @@ def _split(turns: Sequence[_Turn], separator: str, together: Evidence) -> None:
 
     new = {name: weight for name, weight in evidence.triggers.items() if name not in together.triggers}
     for finding in evidence.findings:
-        (first, start), (last, end) = place(finding.start), place(max(finding.start, finding.end - 1))
+        (first, start), (last, end) = origin(finding.start), origin(max(finding.start, finding.end - 1))
         if new and first.number != last.number:
-            said = f"{finding.detail}, split over the messages {first.number} to {last.number}"
-            together.findings.append(Finding(finding.kind, said, start, end + 1, finding.decoded))
-            together.findings.append(Finding(MULTI_TURN_ATTACK, said, start, end + 1, finding.decoded))
+            detail = f"{finding.detail}, split over the messages {first.number} to {last.number}"
+            together.findings.append(Finding(finding.kind, detail, start, end + 1, finding.decoded))
+            together.findings.append(Finding(CATEGORY["turns"], detail, start, end + 1, finding.decoded))
             together.triggers.update(new)
             together.triggers["split"] = MEDIUM
 
@@ -358,7 +347,7 @@ def _turns(messages: Sequence[str | Mapping[str, Any]]) -> list[_Turn]:
         if isinstance(message, str):
             role, text = None, message
         elif isinstance(message, Mapping):
-            role, text = str(message.get("role", "")).lower() or None, _content(message.get("content"))
+            role, text = str(message.get("role", "")).lower() or None, message_text(message.get("content"))
         else:
             raise ConfigurationError(
                 f"injection: message {number} is a {type(message).__name__}: give texts, or mappings with role and "
@@ -368,14 +357,3 @@ def _turns(messages: Sequence[str | Mapping[str, Any]]) -> list[_Turn]:
             turns.append(_Turn(number, role, text, start))
         start += len(text) + 1
     return turns
-
-
-def _content(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if isinstance(content, (list, tuple)):
-        parts = [
-            part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, (str, Mapping))
-        ]
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return ""

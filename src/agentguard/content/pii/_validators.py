@@ -1,14 +1,75 @@
-"""What a number must satisfy beyond its form: check digits, issuers' ranges, numbers that were never given out.
+"""What must hold of personal data beyond its form: check digits, issuers' ranges, numbers that were never given out.
 
-Each takes the number as it was written, with its separators, and never raises.
+Each function takes the text as it was written, with its separators, and never raises. For the numbers whose rules
+python-stdnum states alike, ``recognizers.ini`` names its modules.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from datetime import date
 from itertools import cycle
+
+# --- Digits ---
+
+
+def digits_of(text: str) -> str:
+    """The ASCII digits of a text."""
+    return "".join(character for character in text if "0" <= character <= "9")
+
+
+def compact(text: str) -> str:
+    """The ASCII letters and digits of a text, in capitals."""
+    return "".join(character for character in text if character.isascii() and character.isalnum()).upper()
+
+
+def weighted(digits: Iterable[int | str], weights: Iterable[int]) -> int:
+    """The sum of the digits, each times its weight; the weights repeat where they are fewer."""
+    return sum(int(digit) * weight for digit, weight in zip(digits, cycle(weights), strict=False))
+
+
+def luhn(text: str) -> bool:
+    """The check digit of payment cards and many identity numbers (ISO/IEC 7812-1, annex B).
+
+    >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
+    (True, False)
+    """
+    digits = [int(digit) for digit in reversed(digits_of(text))]
+    doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])
+    return len(digits) > 1 and any(digits) and (sum(digits[::2]) + doubled) % 10 == 0
+
+
+VERHOEFF_PERMUTE = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
+
+
+def verhoeff(text: str) -> bool:
+    """The check digit that finds every transposition of neighbours (Verhoeff, 1969): Aadhaar's.
+
+    >>> verhoeff("2363"), verhoeff("2336")
+    (True, False)
+    """
+    check = 0
+    for place, digit in enumerate(reversed(digits_of(text))):
+        value = int(digit)
+        for _ in range(place % 8):
+            value = VERHOEFF_PERMUTE[value]
+        check = _dihedral(check, value)
+    return check == 0
+
+
+def _dihedral(first: int, second: int) -> int:
+    """The product of two symmetries of a pentagon: 0-4 turn it, 5-9 turn and mirror it."""
+    turn = first % 5 + (second % 5 if first < 5 else -(second % 5))
+    return turn % 5 + (5 if (first < 5) != (second < 5) else 0)
+
+
+def enough_digits(text: str) -> bool:
+    return sum(character.isdigit() for character in text) >= 4
+
+
+# --- Money ---
 
 # Issuers of payment cards: first and last prefix, and the lengths in use, as the networks state them.
 ISSUERS = (
@@ -44,59 +105,13 @@ IBAN_LENGTHS = {
     PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20
     YE30""".split()
 }
-VERHOEFF_PERMUTE = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 BECH32_GENERATORS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
-# Printed in advertisements and used by thousands since, so that they are nobody's.
-ADVERTISED_SSNS = frozenset(["078051120", "219099999", "457555462"])
 
 
-def digits_of(text: str) -> str:
-    """The ASCII digits of a text."""
-    return "".join(character for character in text if "0" <= character <= "9")
-
-
-def compact(text: str) -> str:
-    """The ASCII letters and digits of a text, in capitals."""
-    return "".join(character for character in text if character.isascii() and character.isalnum()).upper()
-
-
-def weighted(digits: Iterable[int | str], weights: Iterable[int]) -> int:
-    """The sum of the digits, each times its weight; the weights repeat where they are fewer."""
-    return sum(int(digit) * weight for digit, weight in zip(digits, cycle(weights), strict=False))
-
-
-def luhn(text: str) -> bool:
-    """The check digit of payment cards and many identity numbers (ISO/IEC 7812-1, annex B).
-
-    >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
-    (True, False)
-    """
-    digits = [int(digit) for digit in reversed(digits_of(text))]
-    doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])
-    return len(digits) > 1 and any(digits) and (sum(digits[::2]) + doubled) % 10 == 0
-
-
-def verhoeff(text: str) -> bool:
-    """The check digit that finds every transposition of neighbours (Verhoeff, 1969): Aadhaar's.
-
-    >>> verhoeff("2363"), verhoeff("2336")
-    (True, False)
-    """
-    check = 0
-    for place, digit in enumerate(reversed(digits_of(text))):
-        value = int(digit)
-        for _ in range(place % 8):
-            value = VERHOEFF_PERMUTE[value]
-        check = _dihedral(check, value)
-    return check == 0
-
-
-def _dihedral(first: int, second: int) -> int:
-    """The product of two symmetries of a pentagon: 0-4 turn it, 5-9 turn and mirror it."""
-    turn = first % 5 + (second % 5 if first < 5 else -(second % 5))
-    return turn % 5 + (5 if (first < 5) != (second < 5) else 0)
+def card(text: str) -> bool:
+    return card_issuer(text) is not None and luhn(text)
 
 
 def card_issuer(text: str) -> str | None:
@@ -113,18 +128,13 @@ def card_issuer(text: str) -> str | None:
     return None
 
 
-def iban_length(text: str) -> int | None:
-    """How many letters and digits an IBAN of this one's country has; None for a country that has none."""
-    return IBAN_LENGTHS.get(text[:2].upper())
-
-
 def iban_part(text: str) -> tuple[int, int]:
     """As much of the text as an IBAN of its country takes, separators included; groups that follow belong to others.
 
     >>> iban_part("GB82 WEST 1234 5698 7654 32 by post")
     (0, 27)
     """
-    left = iban_length(text) or 0
+    left = IBAN_LENGTHS.get(text[:2].upper(), 0)
     for place, character in enumerate(text):
         left -= character.isalnum()
         if left == 0:
@@ -139,7 +149,7 @@ def iban(text: str) -> bool:
     (True, False)
     """
     letters = compact(text)
-    if len(letters) != iban_length(letters) or not letters[2:4].isdigit():
+    if len(letters) != IBAN_LENGTHS.get(letters[:2]) or not letters[2:4].isdigit():
         return False
     return int("".join(str(int(character, 36)) for character in letters[4:] + letters[:4])) % 97 == 1
 
@@ -156,41 +166,6 @@ def aba_routing(text: str) -> bool:
     district = int(digits[:2])
     in_use = district <= 12 or 21 <= district <= 32 or 61 <= district <= 72 or district == 80
     return in_use and weighted(digits, (3, 7, 1)) % 10 == 0
-
-
-def us_ssn(text: str) -> bool:
-    """A US social security number that can have been given out: no 000, 666 or 900+ area, no group 00, no serial 0000.
-
-    >>> us_ssn("219-09-9998"), us_ssn("666-09-9998"), us_ssn("219-00-9998"), us_ssn("987-65-4321")
-    (True, False, False, False)
-    """
-    digits = digits_of(text)
-    if len(digits) != 9 or digits in ADVERTISED_SSNS or len(set(digits)) == 1:
-        return False
-    area, group, serial = digits[:3], digits[3:5], digits[5:]
-    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
-
-
-def us_itin(text: str) -> bool:
-    """A US individual taxpayer number: 9 first, and a group of those in use (50-65, 70-88, 90-92, 94-99).
-
-    >>> us_itin("911-70-1234"), us_itin("911-89-1234")
-    (True, False)
-    """
-    digits = digits_of(text)
-    if len(digits) != 9 or digits[0] != "9":
-        return False
-    group = int(digits[3:5])
-    return 50 <= group <= 65 or 70 <= group <= 88 or 90 <= group <= 92 or 94 <= group <= 99
-
-
-def mac_address(text: str) -> bool:
-    """A hardware address that belongs to one device: neither all zeros nor the broadcast of all ones.
-
-    >>> mac_address("00:1B:44:11:3A:B7"), mac_address("ff:ff:ff:ff:ff:ff")
-    (True, False)
-    """
-    return compact(text) not in ("0" * 12, "F" * 12)
 
 
 def bitcoin_address(text: str) -> bool:
@@ -235,15 +210,106 @@ def _bech32(text: str) -> bool:
     return check == (1 if values[0] == 0 else 0x2BC830A3)
 
 
-# --- national_ids ---
-# Identity, tax and health numbers by country: what must hold of each beyond its form.
-#
-# Each takes the number as it was written, with its separators, and never raises; the form itself is the pattern's, in
-# :mod:`agentguard.content.pii._kinds`.
+# --- Machines ---
 
 
-NIF_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
-HETU_LETTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
+def mac_address(text: str) -> bool:
+    """A hardware address that belongs to one device: neither all zeros nor the broadcast of all ones.
+
+    >>> mac_address("00:1B:44:11:3A:B7"), mac_address("ff:ff:ff:ff:ff:ff")
+    (True, False)
+    """
+    return compact(text) not in ("0" * 12, "F" * 12)
+
+
+def ip_part(text: str) -> tuple[int, int]:
+    """The address without the full stop of its sentence, and without a prefix length that cannot be one.
+
+    >>> ip_part("2001:db8::1."), ip_part("2001:db8::/999"), ip_part("2001:db8::/32")
+    ((0, 11), (0, 10), (0, 13))
+    """
+    address = text.rstrip(".")
+    host, slash, prefix = address.partition("/")
+    possible = slash and len(prefix) <= 3 and int(prefix) <= 128
+    return 0, len(address if possible else host)
+
+
+def ip_address(text: str) -> bool:
+    """Whether the standard library reads it as an address, or as one with a prefix length.
+
+    >>> ip_address("2001:db8::1/32"), ip_address("2001::db8::1"), ip_address("10.0.0.0/33")
+    (True, False, False)
+    """
+    from ipaddress import ip_interface  # rarely needed, and slow to load
+
+    try:
+        ip_interface(text)
+    except ValueError:
+        return False
+    return True
+
+
+def ip_address_with_digits(text: str) -> bool:
+    """The same, where it could hardly be a name of a program: ``a::b`` and ``::`` are written by programmers too.
+
+    >>> ip_address_with_digits("fe80::1"), ip_address_with_digits("a::b")
+    (True, False)
+    """
+    return any("0" <= character <= "9" for character in text.partition("/")[0]) and ip_address(text)
+
+
+# --- Phones ---
+# Not held to each country's numbering plan: a tool result seldom says which country a number is of.
+
+# Calling codes of one and two digits; every other code has three (ITU-T E.164).
+ONE_DIGIT_CODES = frozenset("17")
+TWO_DIGIT_CODES = frozenset(
+    """20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90
+    91 92 93 94 95 98""".split()
+)
+THREE_DIGIT_STARTS = frozenset("21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99".split())
+# Something that is written with digits and separators too, and is no phone number.
+DATE_OR_TIME = re.compile(
+    r"(?:19|20)\d\d([-./ ])(?:0?[1-9]|1[0-2])\1(?:[0-2]?\d|3[01])(?!\d)"
+    r"|(?:[0-2]?\d|3[01])([-./ ])(?:[0-2]?\d|3[01])\2(?:19|20)\d\d(?!\d)"
+)
+EXTENSION = re.compile(r" ?(?:x|ext\.?|#) ?\d{1,6}$", re.IGNORECASE)
+
+
+def international(text: str) -> bool:
+    """Digits behind a calling code that exists: 8 to 15 in all, and ten behind the 1 of North America.
+
+    >>> international("+44 7700 900123"), international("+28 7700 900123"), international("+1 555 0132")
+    (True, False, False)
+    """
+    digits = digits_of(EXTENSION.sub("", text)).removeprefix("00")
+    code = digits[:2]
+    if digits[:1] == "1":
+        return len(digits) == 11 and digits[1] > "1"
+    known = digits[:1] in ONE_DIGIT_CODES or code in TWO_DIGIT_CODES or code in THREE_DIGIT_STARTS
+    return known and 8 <= len(digits) <= 15
+
+
+def national(text: str) -> bool:
+    """Seven to twelve digits that are no date.
+
+    >>> national("0494 92 82 32"), national("05-12-2024"), national("12 34")
+    (True, False, False)
+    """
+    return 7 <= len(digits_of(EXTENSION.sub("", text))) <= 12 and DATE_OR_TIME.match(text) is None
+
+
+def trunk(text: str) -> bool:
+    """Nine to eleven digits, the trunk prefix 0 first, that are no date.
+
+    >>> trunk("0494 92 82 32"), trunk("01 02 03")
+    (True, False)
+    """
+    return national(text) and 9 <= len(digits_of(EXTENSION.sub("", text))) <= 11
+
+
+# --- Identity, tax and health numbers, by country ---
+
 # Values of the characters at odd places of a codice fiscale (decree of 23 December 1976): the digits' are A to J's.
 ODD_LETTERS = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
 FISCAL_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", (*ODD_LETTERS[:10], *ODD_LETTERS), strict=True))
@@ -251,6 +317,8 @@ THAI_PROVINCES = frozenset(
     [*range(10, 28), *range(30, 59), *range(60, 68), *range(70, 78), *range(80, 87), *range(90, 97)]
 )
 NINO_UNUSED = frozenset("BG GB KN NK NT TN ZZ".split())
+# Printed in advertisements and used by thousands since, so that they are nobody's.
+ADVERTISED_SSNS = frozenset(["078051120", "219099999", "457555462"])
 
 
 def _day(year: int, month: int, day: int) -> bool:
@@ -261,29 +329,40 @@ def _day(year: int, month: int, day: int) -> bool:
     return True
 
 
+def _digit_sums(digits: str, weights: tuple[int, ...]) -> int:
+    return sum(sum(divmod(int(digit) * weights[place % len(weights)], 10)) for place, digit in enumerate(digits))
+
+
+def us_ssn(text: str) -> bool:
+    """A US social security number that can have been given out: no 000, 666 or 900+ area, no group 00, no serial 0000.
+
+    >>> us_ssn("219-09-9998"), us_ssn("666-09-9998"), us_ssn("219-00-9998"), us_ssn("987-65-4321")
+    (True, False, False, False)
+    """
+    digits = digits_of(text)
+    if len(digits) != 9 or digits in ADVERTISED_SSNS or len(set(digits)) == 1:
+        return False
+    area, group, serial = digits[:3], digits[3:5], digits[5:]
+    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
+
+
+def us_itin(text: str) -> bool:
+    """A US individual taxpayer number: 9 first, and a group of those in use (50-65, 70-88, 90-92, 94-99).
+
+    >>> us_itin("911-70-1234"), us_itin("911-89-1234")
+    (True, False)
+    """
+    digits = digits_of(text)
+    if len(digits) != 9 or digits[0] != "9":
+        return False
+    group = int(digits[3:5])
+    return 50 <= group <= 65 or 70 <= group <= 88 or 90 <= group <= 92 or 94 <= group <= 99
+
+
 def uk_nino(text: str) -> bool:
     """A British National Insurance number: prefixes that are not used are none."""
     prefix = compact(text)[:2]
     return not (set(prefix) & set("DFIQUV") or prefix[1:] == "O" or prefix in NINO_UNUSED)
-
-
-def uk_nhs(text: str) -> bool:
-    """A British NHS number: weights 10 to 2, mod 11."""
-    digits = digits_of(text)
-    check = -weighted(digits[:9], range(10, 1, -1)) % 11
-    return len(digits) == 10 and check < 10 and check == int(digits[9]) and any(map(int, digits))
-
-
-def es_nif(text: str) -> bool:
-    """A Spanish NIF of a person: the letter is the number mod 23."""
-    number = compact(text)
-    return len(number) == 9 and number[:8].isdigit() and NIF_LETTERS[int(number[:8]) % 23] == number[8]
-
-
-def es_nie(text: str) -> bool:
-    """A Spanish NIE of a foreigner: X, Y, Z stand for 0, 1, 2 before the NIF's letter is worked out."""
-    number = compact(text)
-    return len(number) == 9 and number[0] in "XYZ" and es_nif(str("XYZ".index(number[0])) + number[1:])
 
 
 def it_codice_fiscale(text: str) -> bool:
@@ -294,30 +373,6 @@ def it_codice_fiscale(text: str) -> bool:
     odd = sum(FISCAL_ODD[character] for character in number[:15:2])
     even = sum(int(character) if character.isdigit() else ord(character) - 65 for character in number[1:15:2])
     return chr(65 + (odd + even) % 26) == number[15]
-
-
-def iso7064_mod11_10(digits: str) -> bool:
-    """ISO 7064, MOD 11,10: the check digit of German tax and VAT numbers."""
-    product = 10
-    for digit in digits[:-1]:
-        total = (int(digit) + product) % 10 or 10
-        product = total * 2 % 11
-    return (11 - product) % 10 == int(digits[-1])
-
-
-def de_steuer_id(text: str) -> bool:
-    """A German tax identification number: one digit of the first ten comes two or three times, mod 11,10 holds."""
-    digits = digits_of(text)
-    if len(digits) != 11 or digits[0] == "0":
-        return False
-    times = [digits[:10].count(digit) for digit in set(digits[:10])]
-    return sum(count > 1 for count in times) == 1 and max(times) <= 3 and iso7064_mod11_10(digits)
-
-
-def de_vat_id(text: str) -> bool:
-    """A German VAT number: nine digits, mod 11,10."""
-    digits = digits_of(text)
-    return len(digits) == 9 and digits[0] != "0" and iso7064_mod11_10(digits)
 
 
 def de_id_card(text: str) -> bool:
@@ -350,36 +405,10 @@ def de_pension_number(text: str) -> bool:
     return 1 <= day <= 31 and 1 <= month <= 12 and check == int(number[11])
 
 
-def _digit_sums(digits: str, weights: tuple[int, ...]) -> int:
-    return sum(sum(divmod(int(digit) * weights[place % len(weights)], 10)) for place, digit in enumerate(digits))
-
-
 def in_aadhaar(text: str) -> bool:
     """An Indian Aadhaar number: 2 to 9 first, no palindrome, Verhoeff."""
     digits = digits_of(text)
     return len(digits) == 12 and digits[0] > "1" and digits != digits[::-1] and verhoeff(digits)
-
-
-def au_abn(text: str) -> bool:
-    """An Australian business number: the first digit less 1, weights 10, 1, 3, …, 19, mod 89."""
-    digits = [int(digit) for digit in digits_of(text)]
-    # The two check digits come first, and are 11 at least.
-    if len(digits) != 11 or digits[0] * 10 + digits[1] < 11:
-        return False
-    digits[0] -= 1
-    return weighted(digits, (10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19)) % 89 == 0
-
-
-def au_acn(text: str) -> bool:
-    """An Australian company number: weights 8 to 1, and the rest to ten."""
-    digits = digits_of(text)
-    return len(digits) == 9 and any(map(int, digits)) and -weighted(digits[:8], range(8, 0, -1)) % 10 == int(digits[8])
-
-
-def au_tfn(text: str) -> bool:
-    """An Australian tax file number of nine digits: weights 1, 4, 3, 7, 5, 8, 6, 9, 10, mod 11."""
-    digits = digits_of(text)
-    return len(digits) == 9 and any(map(int, digits)) and weighted(digits, (1, 4, 3, 7, 5, 8, 6, 9, 10)) % 11 == 0
 
 
 def au_medicare(text: str) -> bool:
@@ -416,55 +445,6 @@ def sg_uen(text: str) -> bool:
         order[(weighted([order.index(each) for each in number[:9]], (4, 3, 5, 3, 10, 2, 2, 5, 7)) - 5) % 11]
         == number[9]
     )
-
-
-def pl_pesel(text: str) -> bool:
-    """A Polish PESEL: a day of birth (the month carries the century), weights 1, 3, 7, 9."""
-    digits = digits_of(text)
-    if len(digits) != 11:
-        return False
-    century, month = divmod(int(digits[2:4]), 20)
-    born = _day((1900, 2000, 2100, 2200, 1800)[century] + int(digits[:2]), month, int(digits[4:6]))
-    return born and -weighted(digits[:10], (1, 3, 7, 9)) % 10 == int(digits[10])
-
-
-def fi_hetu(text: str) -> bool:
-    """A Finnish personal identity code: a day of birth, and a character of 31."""
-    number = text.upper().strip()
-    if len(number) != 11 or not (number[:6] + number[7:10]).isdigit():
-        return False
-    century = {"+": 1800, **dict.fromkeys("-UVWXY", 1900), **dict.fromkeys("ABCDEF", 2000)}.get(number[6])
-    if century is None or not _day(century + int(number[4:6]), int(number[2:4]), int(number[:2])):
-        return False
-    return "001" < number[7:10] < "900" and HETU_LETTERS[int(number[:6] + number[7:10]) % 31] == number[10]
-
-
-def fr_nir(text: str) -> bool:
-    """A French social security number: 97 less the number mod 97; Corsica's 2A and 2B count as 19 and 18."""
-    number = compact(text).replace("2A", "19", 1).replace("2B", "18", 1)
-    return len(number) == 15 and number.isdigit() and 97 - int(number[:13]) % 97 == int(number[13:])
-
-
-def nl_bsn(text: str) -> bool:
-    """A Dutch BSN: weights 9 to 2, the last digit less, mod 11."""
-    digits = digits_of(text)
-    return len(digits) == 9 and any(map(int, digits)) and weighted(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
-
-
-def br_cpf(text: str) -> bool:
-    """A Brazilian CPF: two check digits, weights 10 to 2 and 11 to 2, mod 11."""
-    digits = digits_of(text)
-    if len(digits) != 11 or len(set(digits)) == 1:
-        return False
-    return all(
-        weighted(digits[:place], range(place + 1, 1, -1)) * 10 % 11 % 10 == int(digits[place]) for place in (9, 10)
-    )
-
-
-def ca_sin(text: str) -> bool:
-    """A Canadian social insurance number: neither 0 nor 8 first, Luhn."""
-    digits = digits_of(text)
-    return len(digits) == 9 and digits[0] not in "08" and luhn(digits)
 
 
 def kr_rrn(text: str) -> bool:
@@ -507,3 +487,32 @@ def us_npi(text: str) -> bool:
     """A US national provider number: 1 or 2 first, Luhn behind the prefix 80840."""
     digits = digits_of(text)
     return len(digits) == 10 and digits[0] in "12" and luhn("80840" + digits)
+
+
+def uk_nhs(text: str) -> bool:
+    """A British NHS number: weights 10 to 2, mod 11."""
+    digits = digits_of(text)
+    check = -weighted(digits[:9], range(10, 1, -1)) % 11
+    return len(digits) == 10 and check < 10 and check == int(digits[9]) and any(map(int, digits))
+
+
+def au_acn(text: str) -> bool:
+    """An Australian company number: weights 8 to 1, and the rest to ten."""
+    digits = digits_of(text)
+    return len(digits) == 9 and any(map(int, digits)) and -weighted(digits[:8], range(8, 0, -1)) % 10 == int(digits[8])
+
+
+def au_tfn(text: str) -> bool:
+    """An Australian tax file number of nine digits: weights 1, 4, 3, 7, 5, 8, 6, 9, 10, mod 11."""
+    digits = digits_of(text)
+    return len(digits) == 9 and any(map(int, digits)) and weighted(digits, (1, 4, 3, 7, 5, 8, 6, 9, 10)) % 11 == 0
+
+
+def br_cpf(text: str) -> bool:
+    """A Brazilian CPF: two check digits, weights 10 to 2 and 11 to 2, mod 11."""
+    digits = digits_of(text)
+    if len(digits) != 11 or len(set(digits)) == 1:
+        return False
+    return all(
+        weighted(digits[:place], range(place + 1, 1, -1)) * 10 % 11 % 10 == int(digits[place]) for place in (9, 10)
+    )
