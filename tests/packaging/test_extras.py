@@ -195,7 +195,7 @@ def test_what_is_required_is_imported_or_there_for_a_reason() -> None:
     shipped = {extra: stated(extra) for extra in EXTRAS.keys() - {"all", "dev", "test"}}
     used = {name for source in SOURCES for module in outside(source) for name in distributions_of(module)}
 
-    assert stated(None) - used == set()
+    assert stated(None) - used == {"python-stdnum"}  # content/pii/recognizers.ini names its modules
     assert set().union(*shipped.values()) - used == NOT_IMPORTED.keys()
 
 

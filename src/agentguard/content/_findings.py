@@ -13,7 +13,7 @@ LABEL: Final = 80
 
 
 class Finding(NamedTuple):
-    """One thing found, for a person to check.
+    """A finding of a detector, for a person to check.
 
     Attributes:
         kind: what it is, by the detector's own names (``"email"``, ``"system override"``).

@@ -76,13 +76,13 @@ class PatternSet:
         return tuple(numbers[:-1])
 
     def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
-        """Where one pattern occurs, as characters of the text; not overlapping."""
+        """The spans of one pattern in a text, in characters, not overlapping."""
         for match in self._single[number].finditer(encodable(text)):
             yield match.span()
 
 
 class Occurrences:
-    """What of a catalogue occurs in a text: the names at once, the spans when they are asked for.
+    """The patterns of a catalogue that occur in a text: names at once, spans when they are asked for.
 
     Attributes:
         text: the text that was looked through.
@@ -100,7 +100,7 @@ class Occurrences:
         return name in self.names
 
     def spans(self, name: str) -> Iterator[tuple[int, int]]:
-        """Where a pattern occurs, in characters, leftmost first, not overlapping; nothing where it does not."""
+        """The spans of a pattern, in characters, leftmost first, not overlapping."""
         return self._catalogue.spans(name, self.text) if name in self.names else iter(())
 
 
@@ -137,7 +137,7 @@ class Catalogue:
         return Occurrences(text, frozenset([self._names[number] for number in self._compiled.hits(text)]), self)
 
     def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
-        """Where one of the patterns occurs in a text, whether or not it was looked for before."""
+        """The spans of a pattern in any text, whether or not it was looked for before."""
         return self._compiled.spans(self._numbers[name], text)
 
 
@@ -169,5 +169,5 @@ def read_table(package: str, name: str, fragments: Mapping[str, str] | None = No
 
 
 def joined(value: str) -> str:
-    """A pattern that was written on several lines."""
+    """Join a pattern that was written on several lines."""
     return value.replace("\n", "")

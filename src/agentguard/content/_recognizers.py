@@ -193,7 +193,7 @@ class Detector:
         at_least: float = AT_LEAST,
         most: int = LIMITS.values,
     ) -> ScanResult:
-        """The data that is certain enough.
+        """Judge a text by the patterns that occur in it.
 
         Args:
             found: what a catalogue that holds ``patterns`` found in a text.
@@ -240,7 +240,7 @@ class Detector:
     def _candidates(
         self, found: Occurrences, wanted: frozenset[str] | None, at_least: float, most: int
     ) -> tuple[list[Candidate], bool]:
-        """What is certain enough, overlapping; and whether the search was given up."""
+        """The candidates that are certain enough, overlapping, and whether the search was given up."""
         if wanted is not None and not wanted <= self.titles.keys():
             names = ", ".join(sorted(map(repr, wanted - self.titles.keys())))
             raise ConfigurationError(f"no kind is called {names}: the kinds are {', '.join(sorted(self.titles))}")
@@ -275,7 +275,7 @@ class Detector:
         return candidates, False
 
     def _candidate(self, recognizer: Recognizer, span: Span, text: str, at_least: float) -> Candidate | None:
-        """A match, where it is valid and its context makes it certain enough."""
+        """Turn a match into a candidate; None where it is invalid or not certain enough."""
         first, last = span
         begin, finish = recognizer.part(text[first:last]) if recognizer.part else (0, last - first)
         start, end = first + begin, first + finish

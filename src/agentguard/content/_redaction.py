@@ -89,7 +89,7 @@ class Vault:
         return f"<Vault of {len(self)} value{'' if len(self) == 1 else 's'}>"
 
     def placeholder(self, kind: str, value: str, text: Container[str] = "") -> str:
-        """What stands for a value: the same each time. A new one is none that occurs in ``text``.
+        """The placeholder of a value, the same each time; a new one does not occur in ``text``.
 
         Args:
             kind: the value's kind.
@@ -111,7 +111,7 @@ class Vault:
         return kept
 
     def occurring(self, kind: str, text: str) -> Container[str]:
-        """What of a text could be taken for a placeholder of a kind: found once, and not anew for each value."""
+        """Find the strings of a text that could be taken for placeholders of a kind, once for all values."""
         parts = list(Formatter().parse(self.template))
         fields = [field for _, field, _, _ in parts if field is not None]
         formed = any(form or conversion for _, _, form, conversion in parts)
@@ -128,7 +128,7 @@ class Vault:
         return found
 
     def restore(self, text: str) -> str:
-        """The text with the values in the place of their placeholders; what is none of this vault's stays."""
+        """Put the values back in the place of their placeholders; placeholders of other vaults stay."""
         if not self._values:
             return text
         # Longest first: without a closing sign in the template, one placeholder can begin another.
@@ -136,7 +136,7 @@ class Vault:
         return re.sub("|".join(map(re.escape, names)), lambda match: self._values[match.group()], text)
 
     def seal(self, key: bytes) -> bytes:
-        """The vault, encrypted and authenticated (Fernet: AES-128-CBC, HMAC-SHA-256).
+        """Encrypt and authenticate the vault (Fernet: AES-128-CBC, HMAC-SHA-256).
 
         Args:
             key: 32 random bytes in URL-safe base64, as ``cryptography.fernet.Fernet.generate_key()`` gives them.
@@ -151,7 +151,7 @@ class Vault:
 
     @classmethod
     def unseal(cls, sealed: bytes, key: bytes) -> Vault:
-        """The vault that was sealed with this key.
+        """Decrypt a vault that was sealed with this key.
 
         Raises:
             ConfigurationError: as for ``seal``.
@@ -214,7 +214,7 @@ def replace(text: str, findings: Iterable[Finding], vault: Vault | None = None) 
 
 
 def complete(findings: tuple[Finding, ...], *, more: bool) -> tuple[Finding, ...]:
-    """The findings of a search that came to its end.
+    """Return the findings of a search that came to its end.
 
     Raises:
         DataError: where there may be more.
@@ -225,7 +225,7 @@ def complete(findings: tuple[Finding, ...], *, more: bool) -> tuple[Finding, ...
 
 
 def _name(kind: str) -> str:
-    """A kind's name in its placeholders."""
+    """The name of a kind in its placeholders."""
     return re.sub(r"\W", "_", kind).upper()
 
 
@@ -301,12 +301,12 @@ class _Leaves:
                     self.gather(item, label[-LABEL:], inside)
 
     def beyond(self, value: Any, above: tuple[int, ...]) -> bool:
-        """Whether a value lies too deep, or within itself."""
+        """Tell whether a value lies too deep, or within itself."""
         return len(above) >= self.max_depth or id(value) in above
 
 
 class _Redacted:
-    """The same value again, made of the texts as they are after redaction, which come in the same order."""
+    """Rebuilds a value from its redacted texts, which come in the same order."""
 
     def __init__(self, leaves: _Leaves, find: Callable[[str], Iterable[Finding]], vault: Vault) -> None:
         self._beyond = leaves.beyond
@@ -354,5 +354,5 @@ class _Redacted:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a whole number of a length that cards, phones and accounts have."""
+    """Tell whether a value is a whole number as long as those of cards, phones and accounts."""
     return isinstance(value, int) and not isinstance(value, bool) and value.bit_length() <= 128

@@ -39,7 +39,7 @@ class Texts(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What of one kind was found in a result.
+    """The findings of one kind in a result, counted.
 
     Attributes:
         score: how sure that is, in [0, 1]; 0 where nothing was found.
@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def text_of(value: Any) -> str:
-    r"""The texts of a value made of JSON's types, a line each, behind the name of the field that they stand in.
+    r"""Gather the texts of a JSON-like value, a line each, behind the names of their fields.
 
     >>> text_of({"note": "call me", "rows": [{"tel": "555-0132"}, 7, "x"]})
     'note: call me\nrows\ntel: 555-0132\n7\nrows: x'
@@ -68,7 +68,7 @@ def text_of(value: Any) -> str:
 
 
 def texts_of(value: Any) -> Texts:
-    """``text_of`` within bounds: the first 16 MiB of texts, and what is left out."""
+    """Gather the texts as ``text_of`` does, up to 16 MiB, and say what is left out."""
     if isinstance(value, str):
         if len(value) <= LIMITS.bytes:
             return Texts(value, "")
@@ -105,7 +105,7 @@ def texts_of(value: Any) -> Texts:
 
 
 def _fields(value: dict[Any, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Each field as its name, what stands before its text, and its value."""
+    """Each field as its name, the label before its text, and its value."""
     for key, item in value.items():
         name = key if type(key) is str else written(key)
         yield name, f"{name}: ", item
@@ -116,7 +116,7 @@ def _elements(value: Collection[Any], label: str) -> Iterator[tuple[str, str, An
 
 
 def found_in(value: Any, kinds: Collection[Kind]) -> dict[Kind, Found]:
-    """What a result holds of each of these kinds, in one pass over its texts."""
+    """Look through a result for these kinds, in one pass over its texts."""
     texts = texts_of(value)
     with forks.undivided():
         results = _scanner(kinds).scan(texts.text, tools=(), most=LIMITS.findings)
@@ -145,7 +145,7 @@ _scanners: dict[tuple[Kind, ...], Scanner] = {}
 
 
 def redacted(value: Any, kinds: Collection[Kind]) -> Any:
-    """The value with a placeholder for each finding of these kinds; texts within it one by one, all else as it is.
+    """Put a placeholder in the place of each finding of these kinds in a JSON-like value.
 
     Text that is JSON is read, and written again where there was something to redact.
 

@@ -36,7 +36,7 @@ SENTENCE_END = re.compile(r"""(?<![.!?])([.!?]+)["'”\u2019)\]*_]{0,8}(?=\s|$)"
 
 
 class JsonPart(NamedTuple):
-    """JSON found in a text: its value, and where it stands."""
+    """A piece of JSON in a text: its value and its span."""
 
     value: Any
     start: int
@@ -44,7 +44,7 @@ class JsonPart(NamedTuple):
 
 
 def encodable(text: str) -> str:
-    r"""The text with every lone surrogate as ``?``: as long as before, and UTF-8 can say it.
+    r"""Replace every lone surrogate by ``?``, so that UTF-8 can encode the text; its length stays.
 
     >>> encodable("a\ud800b")
     'a?b'
@@ -53,7 +53,7 @@ def encodable(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Words in their order; hyphens and apostrophes hold one together.
+    """Split a text into words, in their order; hyphens and apostrophes hold one together.
 
     >>> words("It's a well-known fact: 3.")
     ["It's", 'a', 'well-known', 'fact', '3']
@@ -62,12 +62,12 @@ def words(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """How many words the text has."""
+    """Count the words of a text."""
     return len(words(text))
 
 
 def plural_stripped(word: str) -> str:
-    """A word without case and without a plural's ending, roughly: enough to find a topic again.
+    """Fold a word's case and strip a plural's ending, roughly: enough to find a topic again.
 
     >>> [plural_stripped(word) for word in ("Taxes", "cities", "class", "bus")]
     ['tax', 'city', 'class', 'bus']
@@ -92,7 +92,7 @@ def entropy(text: str) -> float:
 
 
 def list_items(text: str) -> list[tuple[int, int]]:
-    r"""Where the marks of bulleted and numbered lines stand.
+    r"""The spans of the marks of bulleted and numbered lines.
 
     >>> list_items("- one\n2) two\n-three")
     [(0, 2), (6, 9)]
@@ -101,7 +101,7 @@ def list_items(text: str) -> list[tuple[int, int]]:
 
 
 def fenced_blocks(text: str) -> list[tuple[int, int]]:
-    r"""Where the contents of the blocks between lines of three backticks stand; an open block reaches to the end.
+    r"""The spans of the contents of fenced code blocks; an open block reaches to the end.
 
     >>> fenced_blocks("```json\n{}\n```")
     [(8, 11)]
@@ -112,7 +112,7 @@ def fenced_blocks(text: str) -> list[tuple[int, int]]:
 
 
 def json_part(text: str) -> JsonPart | None:
-    r"""The object or array that the whole text is, or that its first fenced block holds.
+    r"""Read the JSON object or array that the whole text is, or that its first fenced block holds.
 
     >>> json_part('Here:\n```json\n{"a": 1}\n```').value
     {'a': 1}
@@ -129,7 +129,7 @@ def json_part(text: str) -> JsonPart | None:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Where sentences stand: up to a mark that ends one and is no abbreviation's, initial's or lower-case ellipsis's.
+    """The spans of sentences; a full stop of an abbreviation or initial ends none, nor does a lower-case ellipsis.
 
     >>> [("Dr. Who came. Really?! He did")[a:b] for a, b in sentence_spans("Dr. Who came. Really?! He did")]
     ['Dr. Who came.', 'Really?!', 'He did']
@@ -147,7 +147,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def terms(text: str, term: str) -> list[tuple[int, int]]:
-    """Where a term occurs as a whole, in any case: "cat" does not occur in "concatenate".
+    """The spans of a term as a whole, in any case: "cat" does not occur in "concatenate".
 
     >>> terms("Cat, concatenate; C++.", "cat"), terms("Cat, concatenate; C++.", "c++")
     ([(0, 3)], [(18, 21)])
@@ -159,14 +159,14 @@ def terms(text: str, term: str) -> list[tuple[int, int]]:
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A span without the blanks at its ends."""
+    """Narrow a span by the blanks at its ends."""
     part = text[start:end]
     start += len(part) - len(part.lstrip())
     return start, max(start, end - (len(part) - len(part.rstrip())))
 
 
 def _stands_for_more(text: str, stop: int) -> bool:
-    """Whether the word before this full stop is an abbreviation, or one capital letter: an initial."""
+    """Tell whether the word before a full stop is an abbreviation or an initial."""
     begin = stop
     while begin > 0 and stop - begin < 12 and (text[begin - 1].isalpha() or text[begin - 1] == "."):
         begin -= 1
@@ -196,7 +196,7 @@ def message_text(content: object) -> str:
 
 
 def written(value: object) -> str:
-    """A value as text; none of one whose own code fails, nor of an integer that Python refuses to write.
+    """Write a value as text; "" where its own code fails, or for an integer too long for Python to write.
 
     >>> written(2.5), written(10**5000)
     ('2.5', '')

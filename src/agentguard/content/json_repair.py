@@ -1,4 +1,4 @@
-"""What keeps a text from being JSON: each fault with its place, read off the text in one pass."""
+"""JSON mended: the value that a broken text most likely meant, and every edit that this took."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GOES_ON = re.compile(r'[}\]\s]*(?:\Z|,\s*(?:"|[\[{]\s*["\[{\d]))')
 
 
 def json_faults(text: str) -> Iterator[Finding]:
-    r"""Every fault that reading the text as JSON meets, in order; what stands outside the brackets counts once a run.
+    r"""List the faults of a text as JSON, in order; text outside the brackets counts once a run.
 
     >>> [(fault.kind, fault.start) for fault in json_faults("{a: 'it', // no\n}")]
     [('quote a key', 1), ('replace single quotes', 4), ('remove a comment', 10), ('remove a trailing comma', 8)]
@@ -84,7 +84,7 @@ def _value_faults(text: str, kind: str, match: re.Match[str], *, in_object: bool
 
 
 def inner_quotes(text: str) -> list[int]:
-    '''The double quotes left bare within strings that hold a Python literal, as a tool's printed answer does.
+    '''Find the bare double quotes within strings that hold a Python literal, as a tool prints an answer.
 
     >>> inner_quotes("""{"answer": "[{'name': "Ada's"}, 1]"}""")
     [22, 28]
@@ -111,8 +111,7 @@ def _line_breaks(text: str, start: int, end: int) -> Iterator[Finding]:
         yield Finding(ESCAPE_LINE_BREAK, "a string holds these escaped", *match.span())
 
 
-# --- metered_text ---
-# A string that counts how often it is looked into, so that a parser which would not end soon can be stopped.
+# --- A string that limits how often a parser looks into it ---
 
 
 class Exhausted(Exception):  # no error: the end of what a parser may spend
@@ -169,8 +168,7 @@ class MeteredText(str):
             raise Exhausted
 
 
-# --- json_repair ---
-# JSON mended: the value that a broken text most likely meant, and every edit that this took.
+# --- Repair ---
 
 
 EDITS = 100  # so many edits are listed
@@ -180,7 +178,7 @@ STEPS = 6  # kinds of edits in the published list: comments, commas, keys, quote
 
 
 class Repair(NamedTuple):
-    """What became of a text that should be JSON.
+    """The outcome of a repair.
 
     Attributes:
         value: the value; None where there is none, and where it is JSON's null: ``valid`` tells them apart.
@@ -201,7 +199,7 @@ class Repair(NamedTuple):
 
     @property
     def score(self) -> float:
-        """How broken it was: 0 where valid, 1 where nothing helped, else a sixth for each kind of edit, at most 1."""
+        """The damage: 0 where valid, 1 where nothing helped, else a sixth for each kind of edit, at most 1."""
         return min(1.0, len({edit.kind for edit in self.edits}) / STEPS) if self.valid else 1.0
 
     @property
@@ -246,7 +244,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _escaped(text: str) -> Repair | None:
-    """The text with control characters and inner quotes escaped, where that is all it needs."""
+    """Escape control characters and inner quotes, where that is all the text needs."""
     quotes: list[int] = []
     for attempt in range(2):
         if attempt:
@@ -265,7 +263,7 @@ def _escaped(text: str) -> Repair | None:
 
 
 def _mended(text: str) -> Repair | None:
-    """What the json-repair library makes of the text; None where it finds no value in it."""
+    """Mend the text with the json-repair library; None where it finds no value in it."""
     from json_repair import repair_json
 
     try:

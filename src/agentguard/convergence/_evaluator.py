@@ -1,6 +1,7 @@
-"""Puts the question to one model. Models are known by what they can do: nothing of their framework is imported.
+"""Ask one or several models whether a verification session has converged, and hold the answer against the rules.
 
-Whatever goes wrong becomes an opinion without a reply, so that no fault of a model can pass a session.
+Models are known by what they can do: nothing of their framework is imported. Whatever goes wrong becomes an opinion
+without a reply, so that no fault of a model can pass a session.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from agentguard.convergence._types import (
 )
 from agentguard.errors import DataError
 
+# --- Asking one model ---
+
 # What chat models of different providers call the most tokens of a reply.
 _TOKEN_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict")
 
@@ -56,7 +59,7 @@ class Question:
         )
 
     def prepared(self, model: Any) -> Any:
-        """The model with the settings of this evaluation, giving structured output where it can."""
+        """Prepare a model with the settings of this evaluation, and for structured output where it can."""
         model = _with_settings(model, self.config)
         # A binding hands with_structured_output on to what it binds, and what it binds to it would be lost.
         binding = hasattr(model, "bound") and hasattr(model, "kwargs")
@@ -68,11 +71,11 @@ class Question:
             return model  # has the method and not the ability
 
     def arguments(self) -> tuple[Any, ...]:
-        """What ``invoke`` is called with."""
+        """The arguments of ``invoke``."""
         return (self.messages,) if self.run_config is None else (self.messages, self.run_config)
 
     def read(self, answer: Any) -> JudgeReply:
-        """The reply in what a model returned: a structured answer, a message or text.
+        """Read a model's reply: a structured answer, a message or text.
 
         Raises:
             DataError: saying what is wrong with it.
@@ -87,7 +90,7 @@ class Question:
 
 
 def ask(name: str, model: Any, question: Question) -> Opinion:
-    """The opinion of one judge. Waits for it in a thread of its own where the wait is limited."""
+    """Ask one judge for its opinion, in a thread of its own where the wait is limited."""
 
     def call() -> JudgeReply:
         return question.read(question.prepared(model).invoke(*question.arguments()))
@@ -106,7 +109,7 @@ def ask(name: str, model: Any, question: Question) -> Opinion:
 
 
 async def aask(name: str, model: Any, question: Question) -> Opinion:
-    """The opinion of one judge, asked without blocking the event loop."""
+    """Ask one judge for its opinion without blocking the event loop."""
 
     async def call() -> JudgeReply:
         prepared = question.prepared(model)
@@ -131,7 +134,7 @@ async def aask(name: str, model: Any, question: Question) -> Opinion:
 
 
 def text_of(answer: Any) -> str:
-    """The text of a message or of its content blocks, without the blocks that hold thoughts.
+    """Read the text of a message or of its content blocks, without the blocks that hold thoughts.
 
     Raises:
         DataError: where there is no text.
@@ -153,7 +156,7 @@ def _block_text(block: Any) -> str:
 
 
 def _with_settings(model: Any, config: ConvergenceConfig) -> Any:
-    """The model with temperature and token limit: as fields where it declares them, else bound to its calls."""
+    """Set temperature and token limit: as fields where the model declares them, else bound to its calls."""
     declared = getattr(type(model), "model_fields", {})
     limit = next((name for name in _TOKEN_LIMITS if name in declared), "max_tokens")
     settings = {"temperature": config.temperature, limit: config.max_tokens}
@@ -165,7 +168,7 @@ def _with_settings(model: Any, config: ConvergenceConfig) -> Any:
 
 
 def _in_thread(call: Callable[[], Any]) -> Future[Any]:
-    """Starts the call in a daemon thread, in this context: a model that never answers keeps no process alive."""
+    """Start the call in a daemon thread, in this context: a model that never answers keeps no process alive."""
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
 
@@ -182,7 +185,7 @@ def _in_thread(call: Callable[[], Any]) -> Future[Any]:
 
 
 def _retrieve(task: asyncio.Future[JudgeReply]) -> None:
-    """Takes note of the error of a call that nobody waits for any more, so that asyncio does not report it."""
+    """Retrieve the error of a call that nobody waits for any more, so that asyncio does not report it."""
     if not task.cancelled():
         task.exception()
 
@@ -198,14 +201,12 @@ def _fault(error: Exception) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-# --- rules ---
-# The criteria that need no model: severity, rounds, stability, categories.
-#
+# --- Rules: severity, rounds, stability, categories ---
 # They are necessary, not sufficient: a model may hold a session back that meets them, never pass one that does not.
 
 
 def apply_rules(context: ConvergenceContext, config: ConvergenceConfig | None = None) -> RuleAssessment:
-    """Whether the session meets every rule.
+    """Hold a session against the rules that need no model.
 
     Args:
         context: the session.
@@ -259,8 +260,7 @@ def _named(category: str, text: str) -> bool:
     return bool(words) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
 
 
-# --- concluding ---
-# Joins the opinions of the judges with the rules: judges may hold a session back, never pass what the rules do not.
+# --- Judges and rules together ---
 
 
 _LEAST_SURE_FIRST: tuple[Confidence, ...] = ("uncertain", "low", "medium", "high")
@@ -274,7 +274,7 @@ def conclude(
     agreement: Agreement = "majority",
     cuts: Sequence[Cut] = (),
 ) -> ConvergenceEvaluation:
-    """The evaluation that follows from opinions and rules.
+    """Conclude an evaluation from the opinions of the judges and the rules.
 
     A judge without a usable reply counts among the judges and against passing.
 
@@ -361,8 +361,7 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-# --- evaluator ---
-# Asks one or several models whether a verification session has converged, and holds the answer against the rules.
+# --- Evaluation ---
 
 
 class Panel:
@@ -434,7 +433,7 @@ def evaluate(
     key: str = "",
     run_config: Mapping[str, Any] | None = None,
 ) -> ConvergenceEvaluation:
-    """Whether the session has converged.
+    """Evaluate whether a session has converged.
 
     A model that fails, is late, or answers anything but a valid evaluation never passes a session: the evaluation then
     says why, and what the rules alone say.
@@ -466,7 +465,7 @@ async def aevaluate(
     key: str = "",
     run_config: Mapping[str, Any] | None = None,
 ) -> ConvergenceEvaluation:
-    """Whether the session has converged: as ``evaluate``, with all judges asked at the same time.
+    """Evaluate as ``evaluate`` does, with all judges asked at the same time.
 
     Raises:
         ConfigurationError: where the judges or their agreement cannot be used.

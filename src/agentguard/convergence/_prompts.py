@@ -54,7 +54,7 @@ class Prompt(NamedTuple):
 
 
 def build_prompt(context: ConvergenceContext, config: ConvergenceConfig | None = None, *, key: str = "") -> Prompt:
-    """The request for one evaluation.
+    """Build the request for one evaluation.
 
     Args:
         context: the session.
@@ -86,7 +86,7 @@ def build_prompt(context: ConvergenceContext, config: ConvergenceConfig | None =
 
 
 def cut_middle(section: str, text: str, limit: int) -> tuple[str, Cut | None]:
-    r"""The text's head and tail, ``limit`` characters in all, and what was cut; the text itself where it fits.
+    r"""Cut a text to head and tail, ``limit`` characters in all, and say what was cut.
 
     >>> cut_middle("outputs", "abcdefgh", 4)
     ('ab\n[... 4 characters cut ...]\ngh', Cut(section='outputs', removed=4, length=8))
@@ -99,7 +99,7 @@ def cut_middle(section: str, text: str, limit: int) -> tuple[str, Cut | None]:
 
 
 def answer_schema(categories: Sequence[str]) -> dict[str, Any]:
-    """The answer as a JSON schema, for models with structured output."""
+    """Make the answer's JSON schema, for models with structured output."""
     texts = {"type": "array", "items": {"type": "string"}}
     score = {"type": "integer", "description": "from 0 to 100"}
     properties: dict[str, Any] = {
@@ -148,7 +148,7 @@ def _issue_line(issue: Issue) -> str:
 
 
 def _urgency(issue: Issue) -> tuple[bool, bool]:
-    """Where the list must be cut, what blocks stays in its head."""
+    """Sort key: blocking issues first, so that they stay where the list is cut."""
     return not issue.blocking, not issue.is_open
 
 

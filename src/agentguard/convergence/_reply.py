@@ -1,4 +1,7 @@
-"""Finds the JSON objects in a model's prose, without guessing what a broken one was meant to say."""
+"""Read a model's answer strictly: what is not clearly an evaluation is a fault, never a guess.
+
+The JSON objects in a model's prose are found without guessing what a broken one was meant to say.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class FoundObject(NamedTuple):
 
 
 def find_objects(text: str, key: str) -> list[FoundObject]:
-    """The complete JSON objects of a text that stand outside its thinking and outside other objects.
+    """Find the complete JSON objects of a text, outside its thinking and outside other objects.
 
     Braces that belong to prose or code are passed over.
 
@@ -68,7 +71,7 @@ def find_objects(text: str, key: str) -> list[FoundObject]:
 
 
 def load_object(written: str) -> dict[str, Any]:
-    """One JSON object. Commas before a closing bracket and line breaks in texts are let pass, nothing else.
+    """Read a JSON object; commas before a closing bracket and line breaks in texts are let pass.
 
     Raises:
         DataError: where it is no JSON, names a key twice or holds NaN or Infinity.
@@ -84,7 +87,7 @@ def load_object(written: str) -> dict[str, Any]:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the braces that open at ``start`` close; braces in quotes do not count."""
+    """The end of the braces that open at ``start``; braces in quotes do not count."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         if token[0] == '"':
@@ -112,8 +115,7 @@ def _what(error: ValueError | RecursionError) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else "a number too long"
 
 
-# --- parsing ---
-# Reads a model's answer strictly: what is not clearly an evaluation is a fault, never a guess.
+# --- The evaluation in a reply ---
 
 
 #: Longer replies are refused: an evaluation of 2,000 tokens has some 8,000 characters.
@@ -128,7 +130,7 @@ T = TypeVar("T")
 def parse_reply(
     text: str, categories: Sequence[str] = DEFAULT_CATEGORIES, *, evaluated: Iterable[str] = ()
 ) -> JudgeReply:
-    r"""The evaluation in a model's reply: the one JSON object in it that says ``passed``.
+    r"""Parse a model's reply: the one JSON object in it that says ``passed``.
 
     Fences, prose before and after, thinking tags, commas before closing brackets and line breaks in texts are let pass.
     A reply that is cut off, or that gives several differing evaluations, is a fault.
@@ -165,7 +167,7 @@ def parse_reply(
 
 
 def read_answer(answer: Mapping[str, Any], categories: Sequence[str] = DEFAULT_CATEGORIES) -> JudgeReply:
-    """An answer's fields, each of its own type. ``passed`` must be there; the others may be missing or null.
+    """Read an answer's fields by type. ``passed`` must be there; the others may be missing or null.
 
     Only true is true; false may also be written as text. An unknown confidence is ``uncertain``. Scores are numbers
     in [0, 100]; one between 0 and 1, or written 1.0, may be on another scale, and is a fault.

@@ -1,4 +1,4 @@
-"""What comes out of a convergence evaluation: a judgement, and its grounds."""
+"""The records of a convergence evaluation: the session that goes in, the settings, and the judgement that comes out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Criterion(NamedTuple):
 
 
 class RuleAssessment(NamedTuple):
-    """What the rules say of a session; ``passed`` where every criterion is met."""
+    """The rules' judgement of a session; ``passed`` where every criterion is met."""
 
     passed: bool
     criteria: tuple[Criterion, ...]
@@ -53,7 +53,7 @@ class JudgeReply(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """What one judge said: its reply, or None and what went wrong instead."""
+    """The reply of one judge, or None and what went wrong instead."""
 
     judge: str
     reply: JudgeReply | None
@@ -66,7 +66,7 @@ class Opinion(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A part of the session of which the judges saw head and tail only: ``removed`` of ``length`` characters."""
+    """A part of the session that was cut to head and tail: ``removed`` of ``length`` characters."""
 
     section: str
     removed: int
@@ -74,7 +74,7 @@ class Cut(NamedTuple):
 
 
 class ConvergenceEvaluation(NamedTuple):
-    """Whether a verification session has converged, and on what grounds.
+    """The evaluation of a verification session, and its grounds.
 
     Attributes:
         passed: judges and rules both pass. False on any failure.
@@ -121,8 +121,7 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-# --- config ---
-# How sessions are evaluated: limits of the model call, and thresholds of the rules.
+# --- Settings: limits of the model call, and thresholds of the rules ---
 
 
 DEFAULT_CATEGORIES = ("SECURITY", "CORRECTNESS", "RELIABILITY", "MAINTAINABILITY", "PERFORMANCE")
@@ -207,8 +206,7 @@ def _names(value: Any) -> bool:
     )
 
 
-# --- session ---
-# What is evaluated: a verification session and the issues it raised, checked when they are built.
+# --- The session and its issues, checked when they are built ---
 
 
 # Anything else is treated as the worse case: an unknown status is open, an unknown severity blocks.
@@ -272,7 +270,7 @@ class Issue:
 
     @property
     def blocking(self) -> bool:
-        """It is open and CRITICAL or HIGH (or of a severity that nobody knows)."""
+        """Open, and CRITICAL or HIGH (or of a severity that nobody knows)."""
         return self.is_open and self.severity.strip().upper() not in _TOLERABLE
 
 
@@ -327,5 +325,5 @@ class ConvergenceContext:
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """A collection as a tuple; anything else (a lone text too) as a tuple that fails the check of its items."""
+    """Make a tuple of a collection; of anything else, a tuple that fails the check of its items."""
     return tuple(value) if isinstance(value, (list, tuple, set, frozenset)) else (None,)

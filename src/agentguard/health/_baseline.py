@@ -70,7 +70,7 @@ def _mixed(before: Sample, sample: Sample, weight: float) -> Sample:
 
 
 class Levels(NamedTuple):
-    """All that is learned of a model: what is usual, and how many of its calls failed."""
+    """The baseline of a model: its usual levels, and the counts of its calls and failures."""
 
     calls: int = 0
     errors: int = 0
@@ -83,7 +83,7 @@ class Levels(NamedTuple):
 
 
 def summary(levels: Levels, min_samples: int) -> ModelBaseline:
-    """What is learned of a model, for people.
+    """Summarise a baseline for people.
 
     >>> summary(Levels(calls=1, latency_ms=Level(1, (350.0,))), 5).latency_ms
     350.0
@@ -106,8 +106,7 @@ def _one(level: Level) -> float | None:
     return level.usual[0] if level.usual else None
 
 
-# --- document ---
-# What is learned of a model as a document of a store: figures alone, nothing of any response.
+# --- The baseline as a document of a store: figures alone, nothing of any response ---
 
 
 VERSION: Final = 1
@@ -125,7 +124,7 @@ def name_of(model: str) -> str:
 
 
 def encode(model: str, levels: Levels) -> dict[str, Any]:
-    """The document of a model.
+    """Write a baseline as the document of a model.
 
     >>> encode("m", Levels(calls=3))["learned"]["calls"]
     3
@@ -144,7 +143,7 @@ def encode(model: str, levels: Levels) -> dict[str, Any]:
 
 
 def decode(document: Mapping[str, Any]) -> Levels:
-    """What was encoded.
+    """Read a baseline from its document.
 
     Raises:
         DataError: for anything that ``encode`` does not write.

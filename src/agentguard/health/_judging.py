@@ -1,4 +1,4 @@
-"""Slower than the model usually is."""
+"""One call against its model's baseline: four metrics, the score, and the baseline after it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from agentguard.health._types import (
     TokenSource,
     usable,
 )
+
+# --- Latency ---
 
 
 def check_latency(
@@ -69,8 +71,7 @@ def _shown(milliseconds: float) -> str:
     return f"{milliseconds:.0f}" if 100.0 <= milliseconds < 1e9 else f"{milliseconds:.3g}"
 
 
-# --- token_rate ---
-# Fewer tokens a second than the model usually gives.
+# --- Token rate ---
 
 
 def rate_of(tokens: float | None, latency_ms: float | None) -> float | None:
@@ -110,8 +111,7 @@ def check_rate(
     return EngineResult("token_rate", deficit, status, True, f"{now:.3g} {unit}/s, usually {before:.3g}")
 
 
-# --- fingerprint ---
-# The manner of a response in seven figures, and how far they are from the usual ones.
+# --- Manner: a response in seven figures ---
 
 
 Method = Literal["weighted", "cosine"]
@@ -228,8 +228,7 @@ def check_fingerprint(
     return EngineResult("fingerprint", min(1.0, value), status, True, detail)
 
 
-# --- structure ---
-# JSON, lists and blocks of code in a response; out of order only where a form was asked for, or is broken.
+# --- Structure: out of order only where a form was asked for, or is broken ---
 
 
 _BULLET: Final = re.compile(r"^[ \t]*[-*•][ \t]+\S", re.MULTILINE)
@@ -240,7 +239,7 @@ _JSON_BEGINS: Final = re.compile(r"\s*(?:\{|\[\s*\{|\[)\s*\"")
 
 
 class Structure(NamedTuple):
-    """What a response is made of.
+    """The parts that a response is made of.
 
     Attributes:
         is_json: all of it, or all of its one fenced block, is an object or an array of JSON.
@@ -304,7 +303,7 @@ def _is_value(text: str) -> bool:
 def check_structure(
     found: Structure | None, expects: Structured | None = None, *, absent: float = 1.0, broken: float = 0.5
 ) -> EngineResult:
-    """Find what is wrong with a structure. Where nothing is, the result has no weight in the score.
+    """Judge a structure. Where nothing is wrong with it, the result has no weight in the score.
 
     Args:
         found: the response's structure; None: there was no text.
@@ -329,8 +328,7 @@ def check_structure(
     return EngineResult.abstain("structure", f"nothing out of order: {made_of}")
 
 
-# --- score ---
-# One figure of a call from what the engines say.
+# --- Score ---
 
 
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
@@ -370,8 +368,7 @@ def label_of(score: float | None, *, stable: float = 0.25, minor: float = 0.50, 
     return "degraded" if score <= degraded else "unstable"
 
 
-# --- assessment ---
-# One call against what is usual of its model: what the engines say, the score, and what is usual after it.
+# --- Judging and learning ---
 
 
 MOSTLY: Final = 0.95  # the share of responses in JSON from which JSON is expected
@@ -380,7 +377,7 @@ Check = Callable[[Sample | None, Sample | None], EngineResult]
 
 
 class Settings(NamedTuple):
-    """How calls are judged; pairs are the deviations from which a metric warns and is in error."""
+    """The settings of a monitor; pairs are the deviations from which a metric warns and is in error."""
 
     alpha: float = 0.1
     min_samples: int = 5

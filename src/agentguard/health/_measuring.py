@@ -1,7 +1,7 @@
-"""The text and the tokens of what a model's client gave back, whole or in pieces, whichever client it was.
+"""Measuring one call of a model: its response read whichever client gave it, and a stopwatch.
 
-Nothing is imported to know a client: the figures are looked for where OpenAI, Anthropic, Gemini, Ollama, Bedrock and
-LangChain put them.
+The only place of the package that reads a clock. Nothing is imported to know a client: text and tokens are looked for
+where OpenAI, Anthropic, Gemini, Ollama, Bedrock and LangChain put them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ADDED: Final = ["usage_metadata", "output_tokens"]  # of LangChain, whose piece
 
 
 class Reply(NamedTuple):
-    """What could be read of a response, or of a piece of one.
+    """The text and tokens of a response, or of a piece of one.
 
     Attributes:
         text: None where there is none, or where only tools are asked for.
@@ -66,7 +66,7 @@ class Reply(NamedTuple):
 
 
 def read(value: Any) -> Reply:
-    """The text and the tokens of a response or a piece of one.
+    """Read text and tokens from a response or a piece of one, whichever client gave it.
 
     >>> read({"choices": [{"message": {"content": "Mild."}}], "usage": {"completion_tokens": 2}})
     Reply(text='Mild.', tokens=2, partly=False)
@@ -113,8 +113,7 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-# --- measuring ---
-# A stopwatch on one call of a model, and callables that carry one: the only place here that reads a clock.
+# --- The stopwatch ---
 
 
 LONGEST: Final = 4_000_000  # characters of a streamed response that are held until its end
@@ -125,14 +124,14 @@ seconds: Final[Callable[[], float]] = time.perf_counter
 
 
 class Recorder(Protocol):
-    """Who is told of a finished call."""
+    """The receiver of finished calls."""
 
     def record(self, call: LLMCall) -> HealthResult:
         """Judge the call; raises nothing."""
 
 
 class Traits(NamedTuple):
-    """What the calls of one callable have in common."""
+    """The settings that the calls of one callable share."""
 
     recorder: Recorder
     model: str
@@ -197,7 +196,7 @@ class Measurement:
             self._begun = self._traits.clock()
 
     def done(self) -> None:
-        """The response is complete. Where it came in several pieces, the first of them has its time."""
+        """End the call with a complete response. Of several pieces, the time of the first is kept."""
         known = self._readable and self._pieces_of_text > 0 and self._length <= LONGEST
         self._end(
             text="".join(self._pieces) if known else None,
@@ -206,7 +205,7 @@ class Measurement:
         )
 
     def failed(self, error: BaseException) -> None:
-        """The call ended with an exception of the model's client; its name is all that is kept of it.
+        """End the call with an exception of the model's client, of which the name alone is kept.
 
         What is no ``Exception`` (a cancellation, an interrupt) is not the model's, and is not recorded.
         """
@@ -237,7 +236,7 @@ class Measurement:
 
 
 def wrapped(function: Function, traits: Traits) -> Function:
-    """The function with a stopwatch: what it returns and raises stays what it was, but for streams.
+    """Wrap a function so that its calls are measured; what it returns and raises stays, but for streams.
 
     Of an iterator (a generator, a client's stream) the caller gets a stand-in that passes everything on. What else is
     awaitable than a coroutine (a task, a future) is handed on unmeasured.
@@ -348,7 +347,7 @@ class _AsyncStream(_Passing):
 
 
 class _EitherStream(_Stream, _AsyncStream):
-    """Of a client that leaves the way of reading to its caller."""
+    """A stream that can be read either way."""
 
 
 _STREAMS: Final = {(True, False): _Stream, (False, True): _AsyncStream, (True, True): _EitherStream}

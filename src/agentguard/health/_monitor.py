@@ -31,7 +31,7 @@ _log = logging.getLogger("agentguard")
 
 
 class _Watched:
-    """A model: what is learned of it, and what its document lacks of that."""
+    """A model under watch: its baseline, and whether its document is behind."""
 
     __slots__ = ("changed", "levels", "loaded", "lock")
 
@@ -42,7 +42,7 @@ class _Watched:
 
 
 class LLMMonitor:
-    """Tells how healthy the calls of a model are, by latency, token rate, manner and structure. Thread-safe.
+    """Watch the health of a model's calls: latency, token rate, manner and structure. Thread-safe.
 
     Args:
         store: keeps the baselines; a monitor built on it goes on from there. Of several processes on one store the
@@ -127,7 +127,7 @@ class LLMMonitor:
         expects: Structured | None = None,
         reader: Read = read,
     ) -> Function:
-        """The function, with each of its calls recorded; it may be a coroutine function, or return a stream.
+        """Wrap a function so that its calls are recorded; it may be a coroutine function, or return a stream.
 
         What it returns and raises reaches the caller as it is. An exception counts as a failed call; a stream that
         its consumer leaves, and a call that is cancelled, do not count. A stream's latency is the time spent waiting
@@ -161,7 +161,7 @@ class LLMMonitor:
         return Measurement(Traits(self, model, expects, reader, self._clock))
 
     def baseline(self, model: str) -> ModelBaseline:
-        """What is usual of a model by now.
+        """The baseline of a model by now.
 
         Raises:
             DataError: for a name that is no text.
@@ -192,7 +192,7 @@ class LLMMonitor:
             _log.warning("the store can be reached again; what was learned of models meanwhile is in it now")
 
     def flush_quietly(self) -> None:
-        """The same from the write-behind thread: a failure is logged once, and so is its end."""
+        """Save as ``flush`` does, from the write-behind thread: a failure is logged once, and so is its end."""
         self._quietly(self.flush)
 
     def close(self) -> None:
@@ -207,10 +207,10 @@ class LLMMonitor:
         self.flush()
 
     def hurry_quietly(self) -> None:
-        """Nothing: no figure of a model cannot wait for the next flush."""
+        """Do nothing: every figure of a model can wait for the next flush."""
 
     def forked(self) -> None:
-        """In a child process: what was learned before is the parent's to save."""
+        """Forget unsaved changes in a child process: they are the parent's to save."""
         for watched in self._models.values():
             watched.changed = False
 
@@ -288,7 +288,7 @@ class LLMMonitor:
 
 
 def _check(settings: Settings, max_models: int) -> None:
-    """Refuse what cannot be used, all of it at once."""
+    """Refuse settings that cannot be used, all of them at once."""
     problems = []
     if not 0 < settings.alpha <= 1:
         problems.append(f"alpha must be above 0 and at most 1, not {settings.alpha!r}")

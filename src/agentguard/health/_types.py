@@ -56,7 +56,7 @@ class Fingerprint(NamedTuple):
 
 
 class EngineResult(NamedTuple):
-    """What one engine says of one call.
+    """The judgement of one engine on one call.
 
     Attributes:
         metric: ``latency``, ``first_token``, ``token_rate``, ``fingerprint``, ``structure`` or ``availability``.
@@ -74,7 +74,7 @@ class EngineResult(NamedTuple):
 
     @classmethod
     def abstain(cls, metric: str, reason: str) -> EngineResult:
-        """A result without weight, that says what it lacks.
+        """Make a result without weight that says what it lacks.
 
         >>> EngineResult.abstain("latency", "3 of 5 calls").applicable
         False
@@ -107,7 +107,7 @@ class HealthResult(NamedTuple):
 
 
 class ModelBaseline(NamedTuple):
-    """What is usual of a model; a figure is None until there was one.
+    """The usual figures of a model; None until there was one.
 
     Attributes:
         calls: judged so far, failed ones among them.
@@ -132,7 +132,7 @@ class ModelBaseline(NamedTuple):
 
 
 def usable(value: Any) -> float | None:
-    """A figure that can be judged, or None: missing, no number, negative, infinite.
+    """Return a figure that can be judged; None where it is missing, no number, negative or infinite.
 
     >>> usable(350), usable(True), usable(-1.0), usable(float("nan")), usable(10**400)
     (350.0, None, None, None, None)

@@ -1,4 +1,10 @@
-"""The language of a text, where the package langdetect is installed to tell it."""
+"""Compliance of an answer with rules of form: each rule judged, and the share that holds.
+
+Among the rules are the verifiable instructions of IFEval (Zhou et al. 2023, arXiv:2311.07911), with its names and
+parameters. They are judged as strictly as its reference checker judges, with three differences: keywords are words and
+not regular expressions, sentences and capital words are found without a trained tokenizer, and a language that cannot
+be told (langdetect not installed, nothing to detect) is left open, not counted as followed.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +38,7 @@ SAMPLE = 20_000  # characters; langdetect itself reads the first 10,000 that are
 
 
 def language_of(text: str) -> str | None:
-    """The ISO 639-1 code (``zh-cn`` and ``zh-tw`` for Chinese), or None where it cannot be told.
+    """Detect the language: its ISO 639-1 code (``zh-cn`` and ``zh-tw`` for Chinese), or None.
 
     It cannot be told where langdetect is not installed, or where the text has nothing to detect. The same text gives
     the same answer: the detector's sampling is seeded.
@@ -64,15 +70,14 @@ def _factory() -> Any:
     return factory
 
 
-# --- compliance_rules ---
-# Rules that an answer can be asked to follow, as records that judge a text: format, length, terms, keys, topics.
+# --- Rules: format, length, terms, keys, topics ---
 
 
 SPANS = 20  # so many places of one rule are named; the verdict counts all
 
 
 class Outcome(NamedTuple):
-    """What one rule found.
+    """The outcome of one rule.
 
     Attributes:
         followed: whether the text follows the rule; None where it cannot be told.
@@ -86,12 +91,12 @@ class Outcome(NamedTuple):
 
 
 def outcome(followed: bool, detail: str, spans: Iterable[tuple[int, int]] = ()) -> Outcome:
-    """An outcome that names the first places only, and none where the rule is followed."""
+    """Make an outcome that names the first places only, and none where the rule is followed."""
     return Outcome(followed, detail, () if followed else tuple(spans)[:SPANS])
 
 
 class Rule(BaseModel, ABC):
-    """One rule. Its ``type`` tells it from the others where rules are given as dictionaries."""
+    """A rule of form. ``type`` names it where rules are given as dictionaries."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
@@ -99,11 +104,11 @@ class Rule(BaseModel, ABC):
 
     @abstractmethod
     def judge(self, text: str) -> Outcome:
-        """Whether a text follows the rule; linear in the text. It must hold no lone surrogates."""
+        """Judge a text that holds no lone surrogates, in time linear in its length."""
 
 
 def _one_or_many(value: Any) -> Any:
-    """A single string is a list of one; anything else is left for pydantic to judge."""
+    """Take a single string for a list of one; anything else is left for pydantic to judge."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -226,12 +231,7 @@ def _named(what: str, names: list[str]) -> str:
     return f"{what}: {', '.join(map(repr, names))}" if names else f"nothing {what}"
 
 
-# --- ifeval_rules ---
-# The verifiable instructions of IFEval (Zhou et al. 2023, arXiv:2311.07911) on words, letters, case and language.
-#
-# Names and parameters are IFEval's own. Judged as strictly as its reference checker judges, with three differences:
-# keywords are words and not regular expressions, sentences and capital words are found without a trained tokenizer, and
-# a language that cannot be told (langdetect not installed, nothing to detect) is left open, not counted as followed.
+# --- IFEval: words, letters, case, language ---
 
 
 Relation = Literal["less than", "at least"]
@@ -254,7 +254,7 @@ class IfevalRule(Rule):
 
 
 def compared(number: int, relation: Relation, bound: int, what: str) -> Outcome:
-    """The outcome of a count that is to be less than a bound, or at least as high."""
+    """Compare a count with the bound that it is to stay below, or to reach."""
     followed = number < bound if relation == "less than" else number >= bound
     return outcome(followed, f"{number} {what}, asked for {relation} {bound}")
 
@@ -276,7 +276,7 @@ class Existence(IfevalRule):
 
 
 class Frequency(IfevalRule):
-    """A keyword occurs so often, also within longer words."""
+    """A keyword occurs a number of times, also within longer words."""
 
     type: Literal["keywords:frequency"] = "keywords:frequency"
     keyword: Phrase
@@ -302,7 +302,7 @@ class ForbiddenWords(IfevalRule):
 
 
 class LetterFrequency(IfevalRule):
-    """A letter occurs so often, in either case."""
+    """A letter occurs a number of times, in either case."""
 
     type: Literal["keywords:letter_frequency"] = "keywords:letter_frequency"
     letter: Annotated[str, Field(strict=True, min_length=1, max_length=1)]
@@ -315,7 +315,7 @@ class LetterFrequency(IfevalRule):
 
 
 class NumberOfSentences(IfevalRule):
-    """So many sentences."""
+    """The text has a number of sentences."""
 
     type: Literal["length_constraints:number_sentences"] = "length_constraints:number_sentences"
     num_sentences: Number
@@ -326,7 +326,7 @@ class NumberOfSentences(IfevalRule):
 
 
 class NumberOfWords(IfevalRule):
-    """So many words; a hyphen or an apostrophe parts them."""
+    """The text has a number of words; a hyphen or an apostrophe parts them."""
 
     type: Literal["length_constraints:number_words"] = "length_constraints:number_words"
     num_words: Number
@@ -347,7 +347,7 @@ class NoComma(IfevalRule):
 
 
 class CapitalWordFrequency(IfevalRule):
-    """So many words in capital letters."""
+    """The text has a number of words in capital letters."""
 
     type: Literal["change_case:capital_word_frequency"] = "change_case:capital_word_frequency"
     capital_frequency: Number
@@ -414,8 +414,7 @@ WORDING_RULES: tuple[type[IfevalRule], ...] = (
 )
 
 
-# --- ifeval_forms ---
-# The verifiable instructions of IFEval on an answer's form: paragraphs, lists, sections, titles, start and end.
+# --- IFEval: paragraphs, lists, sections, titles, start and end ---
 
 
 Position = Annotated[int, Field(strict=True, ge=1, le=10**9)]
@@ -470,7 +469,7 @@ class NumberOfPlaceholders(IfevalRule):
 
 
 def _bracketed(line: str) -> int:
-    """How many times ``[`` is followed by its ``]``, each from where the last one ended."""
+    """Count the pairs of ``[`` and the next ``]``, each from the end of the last one."""
     number = position = 0
     while (opened := line.find("[", position)) >= 0 and (closed := line.find("]", opened)) >= 0:
         number, position = number + 1, closed + 1
@@ -631,8 +630,7 @@ FORM_RULES: tuple[type[IfevalRule], ...] = (
 )
 
 
-# --- compliance ---
-# Whether an answer follows the rules it was given: each rule judged, and the share that holds.
+# --- Judging ---
 
 
 RULES: tuple[type[Rule], ...] = (Format, Length, Include, Exclude, Schema, Coverage, *WORDING_RULES, *FORM_RULES)
@@ -640,7 +638,7 @@ RULE_TYPES: Mapping[str, type[Rule]] = {rule.model_fields["type"].default: rule 
 
 
 class RuleResult(NamedTuple):
-    """How one rule fared.
+    """A rule and its outcome.
 
     Attributes:
         rule: the rule.

@@ -31,7 +31,7 @@ TRANSITION = re.compile(
 
 
 class Baseline(Protocol):
-    """What is usual for the model: anything with the entropy of its texts, in bits a character."""
+    """The usual entropy of a model's texts, in bits a character."""
 
     @property
     def entropy(self) -> float:
@@ -39,7 +39,7 @@ class Baseline(Protocol):
 
 
 class CompressionScore(NamedTuple):
-    """How far an answer falls short.
+    """The shortfall of an answer.
 
     Attributes:
         score: the weighted sum of the metrics, kept within 0 and 1.
@@ -61,7 +61,7 @@ class CompressionScore(NamedTuple):
 def score(
     prompt: str, output: str, baseline: Baseline | float | None = None, *, low: float = 0.3, moderate: float = 0.6
 ) -> CompressionScore:
-    """How much an answer was cut short against what its prompt needs; English texts.
+    """Score how far an English answer falls short of what its prompt needs.
 
     Args:
         prompt: what was asked.
@@ -102,7 +102,7 @@ def score(
 
 
 def complexity(prompt: str) -> int:
-    """The level of a prompt, the highest whose condition holds.
+    """Rate a prompt by the highest level whose condition holds.
 
     Level 3: more than 400 words, or several parts (two questions, list items or named parts). Level 2: 150 words or
     more, or a verb that asks for reasoning. Level 1: anything else.

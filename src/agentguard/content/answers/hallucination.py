@@ -1,4 +1,9 @@
-"""Contradictions that an English text states outright: of one subject, that it is required and that it is optional."""
+"""Signs that an English answer is made up: a risk indicator, and no check of facts.
+
+Four signals with published weights: names that the prompt does not have, overconfident words, JSON keys that the
+prompt does not mention, and contradictions. They correlate with hallucination, weakly; they prove nothing. A false
+but plausible statement, a small inaccuracy, or a lie in modest words raises none of them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,8 @@ import orjson
 
 from agentguard.content._findings import Finding
 from agentguard.content._text import STOPWORDS, encodable, json_part, plural_stripped, sentence_spans, trimmed, words
+
+# --- Contradictions: of one subject, that it is required and that it is optional ---
 
 CLAUSE_END = re.compile(
     r"[.!?;:,\n](?=\s|$)|\n|\b(?:and|but|or|yet|while|whereas|although|though|however)\b", re.IGNORECASE
@@ -23,7 +30,7 @@ PAIRS = (("required", "optional", REQUIRED, OPTIONAL, False), ("must", "does not
 
 
 def contradictions(text: str) -> tuple[Finding, ...]:
-    """Where a text asserts one thing of a subject and, elsewhere, its opposite.
+    """Find where a text asserts one thing of a subject and, elsewhere, its opposite.
 
     "Is required" and "is optional" contradict each other where the subject is the same; "must" and "does not need to"
     where the verb is the same too. The subject is what stands before in the clause; a pronoun, or nothing, stands for
@@ -73,17 +80,11 @@ def _verb(after: str) -> str:
 
 
 def _agree(verb: str, claimed: set[str]) -> bool:
-    """Whether a verb was claimed; one that is left out agrees with any."""
+    """Tell whether a verb was claimed; one that is left out agrees with any."""
     return bool(claimed) and (not verb or verb in claimed or "" in claimed)
 
 
-# --- hallucination ---
-# How much an English answer looks like one that was made up: a risk indicator, and no check of facts.
-#
-# Four signals with published weights: names that the prompt does not have, overconfident words, JSON keys that the
-# prompt does not mention, and contradictions. They correlate with hallucination, weakly; they prove nothing. A false
-# but plausible statement, a small inaccuracy, or a lie in modest words raises none of them.
-
+# --- The risk ---
 
 WEIGHTS = {"speculative_facts": 0.4, "fabricated_keys": 0.3, "overconfident_language": 0.2, "contradiction": 0.1}
 CONTRADICTION = 0.7
@@ -113,7 +114,7 @@ KEY_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z_]+")
 
 
 class HallucinationRisk(NamedTuple):
-    """What speaks for an answer's being made up.
+    """The signs that an answer is made up.
 
     Attributes:
         score: the weighted sum of the signals, 0 to 1.
@@ -129,7 +130,7 @@ class HallucinationRisk(NamedTuple):
 
 
 def risk(output: str, prompt: str, *, low: float = 0.3, medium: float = 0.6, enough: int = 5) -> HallucinationRisk:
-    """The risk that an answer holds what was made up; English texts.
+    """Score the risk that an English answer is made up.
 
     Args:
         output: the answer.
@@ -161,7 +162,7 @@ def risk(output: str, prompt: str, *, low: float = 0.3, medium: float = 0.6, eno
 
 
 def new_entities(output: str, prompt: str) -> tuple[Finding, ...]:
-    """The names in a text, each once, of which the prompt lacks at least one word, whatever its case.
+    """Find the names in a text, each once, of which the prompt lacks at least one word, whatever its case.
 
     A name is a run of capitalised words. One word that begins a sentence or a line owes its capital to that, and
     counts only where more speaks for a name: capitals or digits within it, or a verb of the third person after it, as
@@ -201,14 +202,14 @@ def _spoken(text: str) -> set[str]:
 
 
 def _is_a_name(opener: str, after: str, small: set[str]) -> bool:
-    """Whether a capitalised word is a name though grammar alone would capitalise it here."""
+    """Tell whether a capitalised word is a name though grammar alone would capitalise it here."""
     if any(letter.isupper() or letter.isdigit() for letter in opener[1:]):
         return True
     return bool(NAMES_VERB.match(after)) and opener.lower() not in small and not COMMON_ENDING.search(opener)
 
 
 def _openings(text: str) -> set[int]:
-    """Where a sentence or a line begins, past its marks: there, a capital is grammar."""
+    """The beginnings of sentences and lines, past their marks: there, a capital is grammar."""
     starts = [start for start, _ in sentence_spans(text)]
     starts += [match.end() for match in re.finditer("\n", text)]
     return {match.end() for start in starts if (match := OPENING.match(text, start))}
@@ -221,7 +222,7 @@ def _overconfident(text: str) -> Iterator[Finding]:
 
 
 def _unmentioned_keys(output: str, prompt: str) -> tuple[Finding, ...]:
-    """The keys of a JSON answer that the prompt does not name, neither as one word nor in its parts."""
+    """Find the keys of a JSON answer that the prompt does not name, neither as one word nor in its parts."""
     part = json_part(output)
     if part is None:
         return ()

@@ -68,7 +68,7 @@ class Candidate(NamedTuple):
 
 
 def classify(text: str, *, weights: Mapping[str, float] | None = None, short_words: int = 20) -> tuple[Candidate, ...]:
-    """The kinds of answer that a text shows signs of, the likeliest first; none where it shows no sign. English.
+    """Classify an English text: the kinds of answer that it shows signs of, the likeliest first.
 
     The confidence is the share of a kind's signs that occur, times its weight; 0.3 more for a list of three items or
     more, 0.4 more for code in a block; and 0.7 of that for a text below so many words.

@@ -24,7 +24,7 @@ SMALL: Final = 12
 
 
 class GroundingResult(NamedTuple):
-    """What of an answer comes from its tool results.
+    """The claims of an answer, traced to its tool results.
 
     Attributes:
         score: the share of what is claimed that no result supports, 0 to 1; 0 where nothing is claimed.

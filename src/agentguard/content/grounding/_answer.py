@@ -1,7 +1,7 @@
-"""Proper names and quotations in a text (English), and where results say them.
+"""An answer traced to its tool results: its names, dates, identifiers and numbers.
 
-A name is a run of capitalised words, or what stands in double quotation marks. A capital at the beginning of a sentence
-or of a label says little: such a run is *weak*, traced where it can be and never reported.
+First come the names (English): runs of capitalised words, and what stands in double quotation marks. A capital at the
+beginning of a sentence or of a label says little: such a run is *weak*, traced where it can be and never reported.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Name(NamedTuple):
 
 
 def names(text: str, words: Sequence[Word]) -> list[Name]:
-    """The names of a text, given its words; quotations where they stand.
+    """Find the names and quotations of a text, given its words.
 
     >>> from agentguard.content.grounding._values import read
     >>> text = 'Yesterday Anna de Vries flew to Oslo. Rooms at "the blue house" are free.'
@@ -129,13 +129,13 @@ def _begins(text: str, start: int) -> bool:
 
 
 def _heading(text: str, start: int, end: int) -> bool:
-    """Whether a name is a whole line of a heading, in which every word is capitalised."""
+    """Tell whether a name is a whole line of a heading, in which every word is capitalised."""
     before = text[max(0, start - 8) : start].rpartition("\n")[2].strip(" *_")
     return before.startswith("#") or (bool(re.match(r"\*\*\s{0,2}(?:\n|$)", text[end : end + 5])) and before == "")
 
 
 def trace(name: Name, sources: Sources) -> tuple[int | None, str]:
-    """The leaf that says a name, and how; or None, and what is missing.
+    """Find the leaf that says a name, and how; or None, and what is missing.
 
     >>> sources = Sources([{"user": {"first_name": "José", "last_name": "Doe"}}, "Kim, Mia and Tom Li"])
     >>> from agentguard.content.grounding._values import read
@@ -198,7 +198,7 @@ def _together(words: list[str], sources: Sources) -> tuple[int, str] | None:
 
 
 def _adjacent(words: list[str], said: list[str]) -> str:
-    """How a leaf says words side by side: as they are, in another order, or abbreviated; empty where it does not."""
+    """How a leaf says words side by side: as written, in another order, abbreviated; "" where it does not."""
     size = len(words)
     wanted = sorted(words)
     initials = any(len(word) == 1 for word in words)
@@ -222,8 +222,7 @@ def _spread(words: list[str], said: list[str]) -> int:
     return max(places) - min(places) + 1
 
 
-# --- grounding_answer ---
-# An answer and the account of its claims: what was traced, what was not, and whom its sentences speak of.
+# --- The account of an answer's claims ---
 
 
 MAX_EXPLAINED: Final = 50
@@ -232,7 +231,7 @@ _SENTENCE = re.compile(r"(?:(?![.!?]\s)[^\n])+[.!?]?")
 
 
 class Trace(NamedTuple):
-    """Where one claim comes from.
+    """The source of one claim.
 
     Attributes:
         kind: ``number``, ``date``, ``identifier`` or ``name``; ``argument`` for one of a call.
@@ -254,7 +253,7 @@ class Trace(NamedTuple):
 
 
 class Answer:
-    """One answer beside the results that it rests on.
+    """An answer beside the results that it rests on, and the account of its claims.
 
     Attributes:
         text, values, sources: the answer, what it states, and what results say.
@@ -273,13 +272,13 @@ class Answer:
         self._spoken_of: dict[int, set[int]] = {}
 
     def found(self, kind: str, start: int, end: int, leaf: int, how: str, weight: float = 1.0) -> None:
-        """Notes a claim that a leaf supports."""
+        """Note a claim that a leaf supports."""
         place = self.sources.leaves[leaf]
         self.weight += weight
         self.traced.append(Trace(kind, start, end, place.source, place.path, place.start, place.end, how))
 
     def calculated(self, start: int, end: int, leaf: int | None, how: str, weight: float) -> None:
-        """Notes a number that a calculation gives."""
+        """Note a number that a calculation gives."""
         place = None if leaf is None else self.sources.leaves[leaf]
         self.weight += weight
         source, path = (None, "") if place is None else (place.source, place.path)
@@ -288,7 +287,7 @@ class Answer:
     def report(
         self, kind: str, start: int, end: int, detail: str, weight: float = 1.0, wrong: str = "unsupported"
     ) -> None:
-        """Notes a claim that nothing supports."""
+        """Note a claim that nothing supports."""
         self.weight += weight
         self.missing += weight
         claim = self.text[start:end]
@@ -302,14 +301,14 @@ class Answer:
         return len(self.findings) < MAX_EXPLAINED
 
     def at(self, leaf: int) -> str:
-        """The place of a leaf, as the end of a sentence."""
+        """The path of a leaf, as the end of a sentence."""
         path = self.sources.leaves[leaf].path
         return f" at {path}" if path else ""
 
     # Sentences
 
     def sentence(self, at: int) -> tuple[int, int]:
-        """Where the sentence of a character begins and ends."""
+        """The span of the sentence that a character stands in."""
         low, high = 0, len(self._sentences)
         while low < high:
             middle = (low + high) // 2
@@ -320,11 +319,11 @@ class Answer:
         return self._sentences[low] if low < len(self._sentences) else (at, at)
 
     def said(self, begin: int, end: int) -> set[str]:
-        """The stems of the words of a part of the answer, and the percent sign where it stands there."""
+        """The stems of the words, and the percent sign, in a part of the answer."""
         return {stem(word) for word in re.findall(r"[^\W\d_]+|%", self.text[begin : min(end, begin + 2000)])}
 
     def around(self, at: int) -> set[str]:
-        """Stems that tell what a claim is about: of its sentence, and of the line above it."""
+        """The stems that tell the subject of a claim: of its sentence, and of the line above it."""
         begin, end = self.sentence(at)
         line = self.text.rfind("\n", max(0, begin - 400), begin)
         above = self.text[max(0, begin - 400) : line].rpartition("\n")[2] if line >= 0 else ""
@@ -338,12 +337,12 @@ class Answer:
     # Whose a value is
 
     def speaks_of(self, start: int, text: str, leaf: int) -> None:
-        """Notes that a sentence names the record of a leaf, by a value which no other record has."""
+        """Note that a sentence names the record of a leaf, by a value which no other record has."""
         if plain(text) not in self.sources.repeated and self.sources.leaves[leaf].source >= 0:
             self._spoken_of.setdefault(self.sentence(start)[0], set()).add(leaf)
 
     def of_another(self, start: int, leaves: list[int]) -> str | None:
-        """Whose values these are, where the sentence speaks only of others of their list; None where all is right."""
+        """Say whose values these are, where the sentence speaks only of others of their list; else None."""
         sources = self.sources
         named = self._spoken_of.get(self.sentence(start)[0])
         if not named or not leaves or any(sources.leaves[leaf].source < 0 for leaf in leaves):
@@ -358,14 +357,14 @@ class Answer:
         return f"results say it of another, at {sources.leaves[leaves[0]].path}"
 
     def _are_siblings(self, one: int, two: int) -> bool:
-        """Whether two leaves stand in elements of one list."""
+        """Tell whether two leaves stand in elements of one list."""
         first, second = self.sources.leaves[one], self.sources.leaves[two]
         heads = [leaf.path.partition("[") for leaf in (first, second)]
         return first.source == second.source and heads[0][0] == heads[1][0] and all(mark for _, mark, _ in heads)
 
 
 def nearest_token(text: str, sources: Sources) -> str:
-    """The known token that is most like an unknown one, as the end of a sentence; empty where none is like it."""
+    """Name the known token most like an unknown one, as the end of a sentence; "" where none is like it."""
     wanted = plain(text)
     tokens = list(sources.tokens.items())[:MAX_TOKENS]
     best, place = max(((_alike(wanted, token), leaf) for token, leaf in tokens), default=(0, 0))
@@ -383,8 +382,7 @@ def _alike(one: str, two: str) -> int:
     return head + tail
 
 
-# --- grounding_claims ---
-# The dates, identifiers and names of an answer, one by one: traced to what results say, or reported.
+# --- Identifiers, names and dates, one by one ---
 
 
 MAX_CLAIMS: Final = 1_000
@@ -396,7 +394,7 @@ Places = list[tuple[Moment, int]]
 
 
 def trace_identifiers(answer: Answer) -> None:
-    """Traces addresses, paths, ids: each is said exactly, or it is not."""
+    """Trace addresses, paths and ids: each is said exactly, or it is not."""
     for identifier in answer.values.identifiers[:MAX_CLAIMS]:
         leaf, how = _known(identifier, answer.sources)
         if leaf is not None:
@@ -417,7 +415,7 @@ def _known(identifier: Identifier, sources: Sources) -> tuple[int | None, str]:
 
 
 def trace_names(answer: Answer) -> None:
-    """Traces names; a single word counts half, and the name of a field is no claim."""
+    """Trace names; a single word counts half, and the name of a field is no claim."""
     taken = {identifier.start for identifier in answer.values.identifiers}
     words = [word for word in answer.values.words if word.start not in taken]
     for name in names(answer.text, words)[:MAX_CLAIMS]:
@@ -432,7 +430,7 @@ def trace_names(answer: Answer) -> None:
 
 
 class Dates:
-    """The dates and times of results, found by day, month and minute; traces those of an answer when it is made."""
+    """The dates and times of results by day, month and minute; it traces those of an answer when it is made."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -470,7 +468,7 @@ class Dates:
         answer.found("date", start, end, leaf, "as a date")
 
     def _places(self, stated: Stated) -> Places:
-        """Where results say a date and its time, in one value or in two of one record."""
+        """The places where results say a date and its time, in one value or in two of one record."""
         found: Places = []
         for reading in stated.readings:
             if reading.day is not None:
@@ -508,15 +506,14 @@ def _keep(places: Places, moment: Moment, leaf: int) -> None:
 
 
 def _distance(one: Moment, two: Moment) -> tuple[bool, int]:
-    """Roughly, minutes between two moments; what either does not say counts nothing, a missing day more than any."""
+    """Minutes between two moments, roughly; a part that either lacks counts nothing, a missing day most."""
     scales = (525_600, 43_800, 1_440, 60, 1)
     pairs = zip(one, two, scales, strict=True)
     minutes = sum((this - that) * scale for this, that, scale in pairs if this is not None and that is not None)
     return (one.day is None) != (two.day is None), abs(minutes)
 
 
-# --- grounding_numbers ---
-# The numbers of an answer, one by one: as results say them, as they can be calculated, or reported.
+# --- Numbers: as results say them, as they can be calculated, or reported ---
 
 
 MAX_LEFT: Final = 50  # numbers that are looked for among what other numbers of the answer give
@@ -583,7 +580,7 @@ class Numbers:
                 answer.report("number", quantity.start, quantity.end, self._nearest(quantity), _weight(quantity))
 
     def _counts(self, quantity: Quantity) -> bool:
-        """Whether a number says how many elements a list has, which it names; that is then traced or reported.
+        """Trace or report a number that counts the elements of a list; False for any other number.
 
         "There are 3 orders" is held to the length of ``orders``; "3 orders are late" may speak of some of them.
         """
@@ -612,7 +609,7 @@ class Numbers:
         return True
 
     def _is_counted_elsewhere(self, value: float, words: tuple[str, ...]) -> bool:
-        """Whether a field that has the name of what is counted says this number, or so many elements say one thing."""
+        """Tell whether a field named for what is counted, or the elements that say one thing, give this number."""
         said = set(words)
         for number in self._sources.numbers:
             if number.value == value and number.whole:
@@ -626,7 +623,7 @@ class Numbers:
         )
 
     def _is_claim(self, quantity: Quantity) -> bool:
-        """Whether a number says something: no zero or one, no marker of a list, no number of a part of the answer."""
+        """Tell whether a number is a claim: no zero or one, no list marker, no number of a part of the answer."""
         if not quantity.readings:
             return False
         first, text = quantity.readings[0], self._answer.text
@@ -640,7 +637,7 @@ class Numbers:
         return not (follows == ":" and quantity.digits < 3 and _COUNTED.search(text, max(0, start - 40), start))
 
     def _direct(self, quantity: Quantity) -> bool | None:
-        """Whether a number stands in a result as it is, rounded or converted; False where it is reported already."""
+        """Trace a number as it is, rounded or converted; None where no result has it, False where it is reported."""
         sources, answer, start, end = self._sources, self._answer, quantity.start, quantity.end
         leaf = sources.tokens.get(plain(quantity.text))
         matches = list(sources.index.within(quantity))
@@ -670,7 +667,7 @@ class Numbers:
         return None
 
     def _best(self, quantity: Quantity, matches: Sequence[Match]) -> tuple[int | None, str]:
-        """The match whose place has most words in common with the claim's, if that or its digits make it believed."""
+        """The match that shares most words with the claim, if these or its digits make it believed."""
         sources, around = self._sources, self._answer.around(quantity.start)
         best: Match | None = None
         shared = -1
@@ -716,7 +713,7 @@ class Numbers:
         return None
 
     def _of_the_answer(self, quantity: Quantity, known: list[Quantity]) -> bool:
-        """Whether other numbers of the answer, which were traced, give this one: its sentence's, then the nearest."""
+        """Calculate a number from traced numbers of the answer: of its sentence, then the nearest."""
         answer = self._answer
         begin, end = answer.sentence(quantity.start)
         said = answer.said(begin, end)
@@ -763,10 +760,10 @@ class Numbers:
 
 
 def _weight(quantity: Quantity) -> float:
-    """A single digit counts half."""
+    """The weight of a number: a single digit counts half."""
     return 0.5 if quantity.digits < 2 else 1.0
 
 
 def _same_sort(match: Match, number: Derived) -> bool:
-    """Whether both are percentages, or neither: "32" is no change by 32%."""
+    """Tell whether both are percentages, or neither: "32" is no change by 32%."""
     return number.unit is None or number.unit.dimension != PERCENT or match.reading.unit is not None

@@ -57,7 +57,7 @@ _ORDINARY: Final = frozenset(". .. ~ tmp temp home usr var etc root api v1 v2 ht
 
 
 class ArgumentsResult(NamedTuple):
-    """What of a call's arguments is known.
+    """The arguments of a call, traced to what was said before.
 
     Attributes:
         score: the share of the arguments that name something which nobody said, 0 to 1; 0 where none names anything.

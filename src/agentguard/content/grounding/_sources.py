@@ -1,4 +1,8 @@
-"""Numbers found by value, whatever unit they stand in, and how likely a number is met by chance."""
+"""What tool results say, laid out for tracing: every leaf with its path, every value, and what stands together.
+
+Results are read as they come: JSON-like values, or text that is JSON, a Python literal, lines of ``key: value``, or
+prose. A *record* is what belongs together: one object, one item of a list, one line or sentence of prose.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,8 @@ from agentguard.content.grounding._values import (
 )
 from agentguard.foreign import raised_by
 from agentguard.limits import LIMITS
+
+# --- Numbers by value, and how likely one is met by chance ---
 
 
 class Match(NamedTuple):
@@ -135,11 +141,7 @@ def chance(quantity: Quantity, tried: int) -> float:
     return widest * tried
 
 
-# --- grounding_sources ---
-# What tool results say, laid out for tracing: every leaf with its path, every value, and what stands together.
-#
-# Results are read as they come: JSON-like values, or text that is JSON, a Python literal, lines of ``key: value``, or
-# prose. A *record* is what belongs together: one object, one item of a list, one line or sentence of prose.
+# --- Leaves and records ---
 
 
 MAX_LEAVES: Final = 50_000

@@ -1,4 +1,7 @@
-"""Words and tokens as they are compared: without case, accents and endings."""
+"""The values that a text states: numbers with their units, dates and times, identifiers, and the words between them.
+
+Every pattern's repetitions are bounded: linear on any text.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from typing import Final, NamedTuple
+
+# --- Words, as they are compared: without case, accents and endings ---
 
 _WORDS = re.compile("[^\\W_]+(?:['\u2019]s\\b)?")
 
@@ -64,8 +69,7 @@ def _unaccented(text: str) -> str:
     return "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
 
 
-# --- grounding_dates ---
-# Dates and times as people and programs write them; what is not written (a year, a time) stays unknown.
+# --- Dates and times; what is not written (a year, a time) stays unknown ---
 
 
 _MONTHS: Final = "january february march april may june july august september october november december".split()
@@ -211,12 +215,10 @@ def _parts(moment: Moment) -> Iterator[str]:
         yield f"{moment.hour:02}:{moment.minute or 0:02}"
 
 
-# --- grounding_units ---
-# Units, magnitudes and number words: what stands beside a number and says how much it is.
-#
-# Values are compared in the base unit of their dimension: metres, grams, seconds, bytes, kelvins, litres, metres a second.
-# Currencies are dimensions of their own, because no rate is known. Spellings with several meanings (``m``) have several
-# units; ``KB`` is 1,000 and 1,024 bytes.
+# --- Units, magnitudes and number words ---
+# A value is compared in the base unit of its dimension: metres, grams, seconds, bytes, kelvins, litres, metres a
+# second. Currencies are dimensions of their own, because no rate is known. Spellings with several meanings (``m``) have
+# several units; ``KB`` is 1,000 and 1,024 bytes.
 
 
 PERCENT: Final = "percent"
@@ -363,10 +365,7 @@ def unit_of_key(key: str) -> Unit | None:
     return units[0] if len({unit.dimension for unit in units}) == 1 else None
 
 
-# --- grounding_values ---
-# The values that a text states: numbers with their units, dates and times, identifiers, and the words between them.
-#
-# One pass of one pattern whose repetitions are bounded: linear on any text.
+# --- Reading a text ---
 
 
 class Reading(NamedTuple):

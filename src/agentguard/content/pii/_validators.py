@@ -129,7 +129,7 @@ def card_issuer(text: str) -> str | None:
 
 
 def iban_part(text: str) -> tuple[int, int]:
-    """As much of the text as an IBAN of its country takes, separators included; groups that follow belong to others.
+    """The span that an IBAN of its country takes, with separators; groups that follow belong to others.
 
     >>> iban_part("GB82 WEST 1234 5698 7654 32 by post")
     (0, 27)
@@ -223,7 +223,7 @@ def mac_address(text: str) -> bool:
 
 
 def ip_part(text: str) -> tuple[int, int]:
-    """The address without the full stop of its sentence, and without a prefix length that cannot be one.
+    """The span of the address without its sentence's full stop and an impossible prefix length.
 
     >>> ip_part("2001:db8::1."), ip_part("2001:db8::/999"), ip_part("2001:db8::/32")
     ((0, 11), (0, 10), (0, 13))
@@ -235,7 +235,7 @@ def ip_part(text: str) -> tuple[int, int]:
 
 
 def ip_address(text: str) -> bool:
-    """Whether the standard library reads it as an address, or as one with a prefix length.
+    """An IP address that the standard library reads, perhaps with a prefix length.
 
     >>> ip_address("2001:db8::1/32"), ip_address("2001::db8::1"), ip_address("10.0.0.0/33")
     (True, False, False)
@@ -250,7 +250,7 @@ def ip_address(text: str) -> bool:
 
 
 def ip_address_with_digits(text: str) -> bool:
-    """The same, where it could hardly be a name of a program: ``a::b`` and ``::`` are written by programmers too.
+    """An IP address with a digit: ``a::b`` and ``::`` are written by programmers too.
 
     >>> ip_address_with_digits("fe80::1"), ip_address_with_digits("a::b")
     (True, False)

@@ -63,7 +63,7 @@ def json_web_token(text: str) -> bool:
 
 
 def basic_pair(text: str) -> bool:
-    """What HTTP's Basic scheme sends: base64 of a name, a colon, a password (RFC 7617).
+    """Credentials of HTTP's Basic scheme: base64 of a name, a colon, a password (RFC 7617).
 
     >>> basic_pair("YWRhOnRlYTR0d28="), basic_pair("YWRhdGVhNHR3bw==")
     (True, False)
@@ -77,7 +77,7 @@ def basic_pair(text: str) -> bool:
 
 
 def no_placeholder(text: str) -> bool:
-    """Whether a text could be a secret, and does not only stand where one would.
+    """A text that could be a secret, and no placeholder for one.
 
     >>> [no_placeholder(text) for text in ("tea4two", "<password>", "YOUR_API_KEY", "********", "${DB_PASSWORD}")]
     [True, False, False, False, False]
@@ -86,7 +86,7 @@ def no_placeholder(text: str) -> bool:
 
 
 def password_like(text: str) -> bool:
-    """Something that is assigned to a password and could be one: six characters, not letters alone, no placeholder.
+    """A value that could be a password: six characters, not letters alone, no placeholder.
 
     >>> password_like("tea4two"), password_like("required"), password_like("https://example.org/reset")
     (True, False, False)
@@ -97,7 +97,7 @@ def password_like(text: str) -> bool:
 
 
 def token_like(text: str) -> bool:
-    """Something that is assigned to a key or token and could be one: 16 characters as if drawn by lot, no placeholder.
+    """A value that could be a key or token: 16 characters as if drawn at random, no placeholder.
 
     >>> token_like("f3Kq9vT2xLr8Wm5Z"), token_like("customer_identifier_7"), token_like("aaaaaaaaaaaaaaa1")
     (True, False, False)
@@ -118,7 +118,7 @@ def aws_secret(text: str) -> bool:
 
 
 def assigned_part(text: str) -> tuple[int, int]:
-    """Where the value of ``name = value`` stands, without its quotation marks and a full stop behind it.
+    """The span of the value in ``name = value``, without quotation marks and a full stop behind it.
 
     >>> text = 'password = "tea4two"'
     >>> text[slice(*assigned_part(text))]
