@@ -11,6 +11,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations._extras import needs
+from agentguard.content._findings import KINDS, Kind
+from agentguard.errors import ConfigurationError
+from agentguard.integrations.apart import apart
+from agentguard.integrations.content_blocks import ACTS, Act, Looked, legible, look, without
+from agentguard.integrations.extras import needs
+from agentguard.integrations.receipts import as_text
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse

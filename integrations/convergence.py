@@ -25,8 +25,8 @@ from agentguard.convergence import (
     aevaluate,
     evaluate,
 )
-from agentguard.convergence.evaluator import Panel
-from agentguard.convergence.types import Agreement
+from agentguard.convergence._evaluator import Panel
+from agentguard.convergence._types import Agreement
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.integrations._extras import needs
 

@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 
-from agentguard.content.results import Kind, redacted
+from agentguard.content._findings import Kind
+from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations._wording import (
     FLAG_TEXT,

@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agentguard.content.hallucination import HallucinationRisk, risk
+from agentguard.content.answers.hallucination import HallucinationRisk, risk
 
 __all__ = ["figures", "main"]
 

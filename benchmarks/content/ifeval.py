@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agentguard.content.compliance import check
+from agentguard.content.answers.compliance import check
 
 __all__ = ["figures", "main"]
 

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agentguard.content import pii, secrets
-from agentguard.content.pii_kinds import KINDS, OPTIONAL_KINDS
+from agentguard.content.pii import KINDS, OPTIONAL_KINDS
 
 __all__ = ["genuine", "main", "recognizers", "spans"]
 

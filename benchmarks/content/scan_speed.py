@@ -26,7 +26,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agentguard.content.scanner import Scanner
+from agentguard.content._scanner import Scanner
 
 sys.path.insert(0, str(Path(__file__).parent))
 

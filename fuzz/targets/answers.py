@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agentguard.content import compliance, compression, hallucination, intent
-from agentguard.content.contradiction import contradictions
+from agentguard.content.answers import compliance, compression, hallucination, intent
+from agentguard.content.answers.hallucination import contradictions
 from agentguard.errors import ConfigurationError
-from agentguard.health import fingerprint, structure
+from agentguard.health._judging import fingerprint_of, structure_of
 from fuzz import grammar, tokens
 from fuzz.harness import Harness
 from fuzz.source import Source
@@ -92,7 +92,7 @@ def _numbers_of(value: Any) -> list[float]:
 
 def _health(trial: Trial) -> None:
     text = grammar.text(trial.source, TEXT, 40)
-    for measure in (fingerprint.take, structure.read):
+    for measure in (fingerprint_of, structure_of):
         found = trial.call(measure, text)
         require(all(math.isfinite(each) for each in _numbers_of(found)), "a figure is not finite")
 
@@ -100,5 +100,5 @@ def _health(trial: Trial) -> None:
 HARNESSES = (
     Harness("compliance", "compliance.parse_rules and check, with the rule types of IFEval", _compliance),
     Harness("answers", "hallucination.risk, contradictions, compression.score, intent.classify", _answer),
-    Harness("health", "health.fingerprint.take and health.structure.read", _health),
+    Harness("health", "health._judging.fingerprint_of and structure_of", _health),
 )

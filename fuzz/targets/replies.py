@@ -10,8 +10,8 @@ from typing import Any
 
 from agentguard.convergence import parse_reply
 from agentguard.errors import DataError
-from agentguard.health import document, reading
-from agentguard.health.baseline import Levels
+from agentguard.health import _baseline as baseline
+from agentguard.health import _measuring as measuring
 from fuzz import grammar, tokens
 from fuzz.harness import Harness
 from fuzz.source import Source
@@ -77,7 +77,7 @@ def _response(source: Source, depth: int = 4) -> Any:
 
 def _client(trial: Trial) -> None:
     source = trial.source
-    found = trial.call(reading.read, _response(source))
+    found = trial.call(measuring.read, _response(source))
     require(found.text is None or type(found.text) is str, "a text of another type")
     require(found.tokens is None or found.tokens >= 0, "fewer tokens than none")
     _learned(trial)
@@ -86,7 +86,7 @@ def _client(trial: Trial) -> None:
 def _learned(trial: Trial) -> None:
     """What is kept of a model, with a part of it exchanged."""
     source = trial.source
-    kept = document.encode("m", Levels(calls=source.integer(0, 300)))
+    kept = baseline.encode("m", baseline.Levels(calls=source.integer(0, 300)))
     learned = kept["learned"]
     for _ in range(source.integer(0, 3)):
         name = source.choice(tuple(learned))
@@ -97,12 +97,12 @@ def _learned(trial: Trial) -> None:
             learned[name] = {**level, part: figures if source.integer(0, 1) else grammar.value(source, 1)}
         else:
             learned[name] = grammar.value(source, 2)
-    levels = trial.call(document.decode, kept, allowed=DataError)
+    levels = trial.call(baseline.decode, kept, allowed=DataError)
     if isinstance(levels, DataError):
         require(encodable(str(levels)), "the reason cannot be printed")
         return
     require(levels.calls >= 0 and levels.errors >= 0, "fewer calls than none")
-    require(document.decode(document.encode("m", levels)) == levels, "what is read again is another")
+    require(baseline.decode(baseline.encode("m", levels)) == levels, "what is read again is another")
     figures = [figure for level in levels if isinstance(level, tuple) for part in level for figure in _figures(part)]
     require(all(map(math.isfinite, figures)), "a figure is not finite")
 
@@ -113,5 +113,5 @@ def _figures(part: Any) -> tuple[float, ...]:
 
 HARNESSES = (
     Harness("evaluations", "convergence.parse_reply", _evaluation),
-    Harness("client_replies", "health.reading.read, health.document.decode and encode", _client),
+    Harness("client_replies", "health._measuring.read, health._baseline.decode and encode", _client),
 )

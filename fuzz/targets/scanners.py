@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from agentguard.content import injection, pii, secrets
-from agentguard.content.findings import Finding
-from agentguard.content.redaction import Vault, replace
-from agentguard.content.results import KINDS, found_in, redacted, text_of
-from agentguard.content.scanner import Scanner
+from agentguard.content._findings import KINDS, Finding
+from agentguard.content._redaction import Vault, replace
+from agentguard.content._results import found_in, redacted, text_of
+from agentguard.content._scanner import Scanner
 from fuzz import grammar, objects, tokens
 from fuzz.harness import Harness
 from fuzz.trial import Trial, require

@@ -23,8 +23,8 @@ from agentguard.cli.scan_looking import Looked, Looker
 from agentguard.cli.scan_places import Places, Replaced
 from agentguard.cli.scan_reading import Form, Piece, read_pieces
 from agentguard.cli.scan_texts import json_windows
-from agentguard.content.findings import Finding
-from agentguard.content.pii import PiiResult
+from agentguard.content._findings import Finding
+from agentguard.content.pii import ScanResult
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
 from agentguard.traces._read import parse_json
@@ -186,9 +186,9 @@ def test_what_is_in_code_is_found_in_any_span_of_it(monkeypatch: pytest.MonkeyPa
 class Capped:
     """A detector that gives up at so many findings of a text, as detectors do."""
 
-    def scan(self, text: str, *, tools: Any, most: int, every: bool) -> dict[str, PiiResult]:
+    def scan(self, text: str, *, tools: Any, most: int, every: bool) -> dict[str, ScanResult]:
         found = [Finding("dot", "", match.start(), match.end()) for match in re.finditer(r"\.", text)]
-        return {"pii": PiiResult(1.0, "pii" if found else "clean", tuple(found[:most]), len(found) > most)}
+        return {"pii": ScanResult(1.0, "pii" if found else "clean", tuple(found[:most]), len(found) > most)}
 
 
 def test_no_finding_is_lost_where_a_detector_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.compliance import RULE_TYPES, check, parse_rules
-from agentguard.content.compliance_rules import Coverage, Exclude, Format, Include, Length, Schema
+from agentguard.content.answers.compliance import (
+    RULE_TYPES,
+    Coverage,
+    Exclude,
+    Format,
+    Include,
+    Length,
+    Schema,
+    check,
+    parse_rules,
+)
 from agentguard.errors import ConfigurationError
 
 

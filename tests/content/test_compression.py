@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.compression import complexity, score
-from agentguard.content.words import entropy
+from agentguard.content._text import entropy
+from agentguard.content.answers.compression import complexity, score
 
 
 def test_every_metric_by_the_documents_formula():

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.grounding_dates import Moment, moments_of, of_epoch
-from agentguard.content.grounding_units import unit_of_key, units_of
-from agentguard.content.grounding_values import read, window
+from agentguard.content.grounding._values import Moment, moments_of, of_epoch, read, unit_of_key, units_of, window
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.contradiction import contradictions
-from agentguard.content.hallucination import new_entities, risk
+from agentguard.content.answers.hallucination import contradictions, new_entities, risk
 
 PROMPT = "Tell me about the trip."
 

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content import language
-from agentguard.content.compliance import check
-from agentguard.content.ifeval_forms import FORM_RULES
-from agentguard.content.ifeval_rules import WORDING_RULES
-from agentguard.content.words import sentence_spans
+from agentguard.content._text import sentence_spans
+from agentguard.content.answers import compliance
+from agentguard.content.answers.compliance import FORM_RULES, WORDING_RULES, check
 
 ENGLISH = "the weather has been good all week and we are going to walk along the river tomorrow morning"
 GERMAN = "Das Wetter ist seit einer Woche gut, und morgen früh gehen wir am Fluss entlang spazieren."
@@ -129,7 +127,7 @@ def test_languages():
 
 def test_the_same_text_has_the_same_language_every_time():
     text = "SHORT AND CLEVER: TAXI, RADIO, MUSEUM"
-    assert len({language.language_of(text) for _ in range(20)}) == 1
+    assert len({compliance.language_of(text) for _ in range(20)}) == 1
 
 
 def test_a_language_that_cannot_be_told_is_left_open():
@@ -142,13 +140,13 @@ def test_a_language_that_cannot_be_told_is_left_open():
 
 def test_without_langdetect_languages_are_left_open(monkeypatch):
     monkeypatch.setitem(sys.modules, "langdetect.detector_factory", None)
-    language._factory.cache_clear()
+    compliance._factory.cache_clear()
     try:
         result = check(ENGLISH, [{"type": "change_case:english_lowercase"}])
         assert (result.label, result.score, result.findings) == ("undecided", 0.0, ())
         assert verdict("Not lower case", "change_case:english_lowercase") is False
     finally:
-        language._factory.cache_clear()
+        compliance._factory.cache_clear()
 
 
 PARAMETERS = {

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.intent import INTENTS, classify
+from agentguard.content.answers.intent import INTENTS, classify
 
 FILLER = " word" * 20
 

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.json_edits import inner_quotes, json_faults
-from agentguard.content.json_repair import repair
-from agentguard.content.metered_text import Exhausted, MeteredText
+from agentguard.content.json_repair import Exhausted, MeteredText, inner_quotes, json_faults, repair
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

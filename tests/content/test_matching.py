@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.matching import PatternSet
+from agentguard.content._patterns import PatternSet
 from agentguard.errors import ConfigurationError
 
 PATTERNS = [r"(?i)ignore", r"[0-9]{3}", r"é+", r"\bnever\b"]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.content import pii
-from agentguard.content.pii_kinds import FORMS, KINDS
+from agentguard.content.pii import DETECTOR, KINDS
 from agentguard.errors import ConfigurationError
 
 
@@ -97,7 +97,7 @@ def test_each_kind_is_found_at_its_place(kind, marked):
 
 def test_there_is_an_example_of_every_kind():
     assert {kind for kind, _ in EXAMPLES} == set(KINDS)
-    assert {form.kind for form in FORMS} == set(KINDS)
+    assert {recognizer.kind for recognizer in DETECTOR.recognizers} == set(KINDS)
     assert len(KINDS) >= 25
 
 
@@ -170,7 +170,7 @@ def test_a_higher_bar_leaves_the_surest():
 
 
 def test_the_score_is_that_of_the_surest_finding():
-    assert pii.scan("nothing here") == pii.PiiResult(0.0, "clean", ())
+    assert pii.scan("nothing here") == pii.ScanResult(0.0, "clean", ())
     # 0.7 for an address by its form, 0.9 for e-mail.
     assert pii.scan("10.0.0.1").score == 0.7
     assert pii.scan("10.0.0.1 and ada@example.org").score == 0.9

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content import pii, secrets
-from agentguard.content.findings import Finding
-from agentguard.content.redaction import Vault, redact_value, replace
+from agentguard.content._findings import Finding
+from agentguard.content._redaction import Vault, redact_value, replace
 from agentguard.errors import ConfigurationError, DataError
 
 

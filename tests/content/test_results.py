@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content import results
-from agentguard.content.results import KINDS, found_in, redacted, text_of, texts_of
+from agentguard.content import _results as results
+from agentguard.content._findings import KINDS
+from agentguard.content._results import found_in, redacted, text_of, texts_of
 
 MAIL = "ada@example.org"
 JSON = st.recursive(

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentguard.content import credentials, secrets
-from agentguard.content.secret_kinds import FORMS, KINDS
+from agentguard.content import secrets
+from agentguard.content._text import entropy
+from agentguard.content.secrets import DETECTOR, KINDS, _validators
 from agentguard.errors import ConfigurationError
 
 MIXED = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zC0bD" * 4
@@ -94,7 +95,11 @@ def test_the_place_is_the_credential_without_what_carries_it(kind, text, secret)
 
 
 def test_there_is_an_example_of_every_kind():
-    assert {kind for kind, *_ in [*ISSUED, *CARRIED]} == set(KINDS) == {form.kind for form in FORMS}
+    assert (
+        {kind for kind, *_ in [*ISSUED, *CARRIED]}
+        == set(KINDS)
+        == {recognizer.kind for recognizer in DETECTOR.recognizers}
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,11 +163,11 @@ def test_words_assigned_to_a_password_count_below_a_half():
 
 
 def test_entropy():
-    assert credentials.entropy("") == 0.0
-    assert credentials.entropy("aaaa") == 0.0
+    assert entropy("") == 0.0
+    assert entropy("aaaa") == 0.0
     # Two characters, half each: one bit. Four, a quarter each: two bits.
-    assert credentials.entropy("abab") == 1.0
-    assert credentials.entropy("abcd") == 2.0
+    assert entropy("abab") == 1.0
+    assert entropy("abcd") == 2.0
 
 
 def test_a_finding_shows_nothing_of_the_secret():
@@ -192,16 +197,16 @@ def test_any_text_is_scanned(text):
 @given(st.binary(max_size=60), st.text(max_size=60))
 def test_checks_take_any_text(data, text):
     for candidate in (text, data.decode("latin-1"), b64encode(data).decode()):
-        credentials.basic_pair(candidate)
-        credentials.json_web_token(candidate)
-        credentials.crc32_token(candidate)
-        credentials.token_like(candidate)
-        credentials.password_like(candidate)
+        _validators.basic_pair(candidate)
+        _validators.json_web_token(candidate)
+        _validators.crc32_token(candidate)
+        _validators.token_like(candidate)
+        _validators.password_like(candidate)
 
 
 def test_half_of_a_surrogate_pair_hides_no_secret():
     half = "\ud83d"
     assert found(f"password=tea4{half}two") == [("password", f"tea4{half}two")]
     assert not found(f"password=<{half}password>")
-    assert not credentials.token_like(f"a1{half}" * 2)
-    assert credentials.token_like(f"f3Kq9vT2xLr8Wm5Z{half}")
+    assert not _validators.token_like(f"a1{half}" * 2)
+    assert _validators.token_like(f"f3Kq9vT2xLr8Wm5Z{half}")

@@ -5,7 +5,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.unicode_text import DISGUISED, fold
+from agentguard.content.injection._concealed import DISGUISED, fold
 
 DISGUISES = {
     "Cyrillic letters": "ign\u043er\u0435",

@@ -17,7 +17,7 @@ from agentguard.convergence import (
     evaluate,
     parse_reply,
 )
-from agentguard.convergence.prompts import build_prompt
+from agentguard.convergence._prompts import build_prompt
 from agentguard.errors import DataError
 
 NAMED = "security correctness reliability maintainability performance"

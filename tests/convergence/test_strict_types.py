@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agentguard.convergence import parse_reply
-from agentguard.convergence.parsing import read_answer
+from agentguard.convergence._reply import read_answer
 from agentguard.errors import DataError
 
 

@@ -32,6 +32,11 @@ from agentguard.content import (
 )
 from agentguard.content.results import KINDS, found_in, redacted
 from agentguard.convergence.parsing import parse_reply
+from agentguard.content import grounding, injection, json_repair, pii, secrets
+from agentguard.content._findings import KINDS
+from agentguard.content._results import found_in, redacted
+from agentguard.content.answers import compliance, compression, hallucination, intent
+from agentguard.convergence._reply import parse_reply
 from agentguard.errors import AgentGuardError
 from agentguard.health import LLMCall, LLMMonitor
 from agentguard.testing._corpus import OBJECTS, TEXTS
@@ -142,7 +147,7 @@ ON_TEXTS: dict[str, Callable[[str], Any]] = {
     "hallucination": lambda text: hallucination.risk(text, "How is it in Oslo?"),
     "compression": lambda text: compression.score(text, "How is it in Oslo?"),
     "intent": intent.classify,
-    "contradiction": contradiction.contradictions,
+    "contradiction": hallucination.contradictions,
 }
 
 

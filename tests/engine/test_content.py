@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from agentguard.content.results import Found
+from agentguard.content._results import Found
 from agentguard.errors import ProfileError
 from agentguard.verification import VerificationEngine
 from agentguard.verification.checks import content

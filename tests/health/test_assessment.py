@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.health import HealthResult, LLMCall, fingerprint
-from agentguard.health.assessment import Settings, judge
-from agentguard.health.baseline import Levels
+from agentguard.health import HealthResult, LLMCall
+from agentguard.health._baseline import Levels
+from agentguard.health._judging import Method, Settings, fingerprint_of, judge, weighted_distance
 
 USUAL = LLMCall("m", "It is mild in Oslo.", 100.0, tokens=50)
 
@@ -95,9 +95,7 @@ def test_an_unknown_time_is_left_out() -> None:
     """Another text alone: the score is the fingerprint's value, its weight being the only one."""
     result, levels = judged(*[USUAL] * 5, USUAL._replace(text="Mild, mild, mild in Oslo.", latency_ms=None))
 
-    distance = fingerprint.weighted_distance(
-        fingerprint.take("Mild, mild, mild in Oslo."), fingerprint.take("It is mild in Oslo.")
-    )
+    distance = weighted_distance(fingerprint_of("Mild, mild, mild in Oslo."), fingerprint_of("It is mild in Oslo."))
     assert 0.0 < distance < 0.3
     assert result.score == pytest.approx(distance)
     assert levels.latency_ms.samples == 5
@@ -210,7 +208,7 @@ CALLS = st.builds(
 
 
 @given(st.lists(CALLS, max_size=30), st.sampled_from(["weighted", "cosine"]))
-def test_any_calls_have_a_health(calls: list[LLMCall], method: fingerprint.Method) -> None:
+def test_any_calls_have_a_health(calls: list[LLMCall], method: Method) -> None:
     levels = Levels()
     for call in calls:
         result, levels = judge(call, levels, Settings(method=method, min_samples=2, adapt_after=3))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.health.baseline import Level, Levels, summary
+from agentguard.health._baseline import Level, Levels, summary
 
 TIMES = st.floats(0, 1e6)
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from agentguard.errors import DataError
 from agentguard.health import LLMCall
-from agentguard.health.assessment import Settings, judge
-from agentguard.health.baseline import Levels
-from agentguard.health.document import decode, encode, name_of
+from agentguard.health._baseline import Levels, decode, encode, name_of
+from agentguard.health._judging import Settings, judge
 from agentguard.stores import MemoryStore
 
 CALLS = st.builds(

@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.health import Fingerprint, fingerprint
+from agentguard.health import Fingerprint
+from agentguard.health._judging import Method, check_fingerprint, cosine_distance, fingerprint_of, weighted_distance
 
 USUAL = Fingerprint(100.0, 5.0, 20.0, 4.0, word_length=5.0, diversity=0.5, punctuation=2.0)
 ANY_TEXT = st.text(st.characters(codec=None), max_size=200)
 
 
 def test_the_figures_of_a_text() -> None:
-    found = fingerprint.take("It is mild. Bring a coat!")
+    found = fingerprint_of("It is mild. Bring a coat!")
 
     assert (found.tokens, found.sentences, found.sentence_length) == (6.0, 2.0, 3.0)
     assert found.word_length == pytest.approx(20 / 6)  # 2 + 2 + 5 + 5 + 1 + 5
@@ -23,7 +24,7 @@ def test_the_figures_of_a_text() -> None:
 
 def test_the_entropy_of_the_characters() -> None:
     """Of "aab b": a 2/5, b 2/5, space 1/5: 2 · 0.4 · log2(2.5) + 0.2 · log2(5) = 1.0575 + 0.4644."""
-    assert fingerprint.take("aab b").entropy == pytest.approx(1.521928)
+    assert fingerprint_of("aab b").entropy == pytest.approx(1.521928)
 
 
 @pytest.mark.parametrize(
@@ -39,15 +40,15 @@ def test_the_entropy_of_the_characters() -> None:
     ],
 )
 def test_sentences(text: str, sentences: int) -> None:
-    assert fingerprint.take(text).sentences == sentences
+    assert fingerprint_of(text).sentences == sentences
 
 
 def test_words_are_the_same_in_capitals() -> None:
-    assert fingerprint.take("No no NO yes").diversity == 0.5
+    assert fingerprint_of("No no NO yes").diversity == 0.5
 
 
 def test_an_empty_text_is_all_zeros() -> None:
-    assert fingerprint.take("") == Fingerprint(0, 0, 0, 0, 0, 0, 0)
+    assert fingerprint_of("") == Fingerprint(0, 0, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -64,15 +65,15 @@ def test_an_empty_text_is_all_zeros() -> None:
     ],
 )
 def test_the_weighted_method(now: Fingerprint, distance: float, status: str) -> None:
-    assert fingerprint.weighted_distance(now, USUAL) == pytest.approx(distance)
-    found = fingerprint.check(now, USUAL)
+    assert weighted_distance(now, USUAL) == pytest.approx(distance)
+    found = check_fingerprint(now, USUAL)
     assert (found.metric, found.status, found.value) == ("fingerprint", status, pytest.approx(min(1.0, distance)))
 
 
 def test_small_usual_figures_divide_by_one() -> None:
     """Entropy 1 where 0.5 is usual: 0.2 · 0.5 / max(0.5, 1)."""
     usual = USUAL._replace(entropy=0.5)
-    assert fingerprint.weighted_distance(usual._replace(entropy=1.0), usual) == pytest.approx(0.1)
+    assert weighted_distance(usual._replace(entropy=1.0), usual) == pytest.approx(0.1)
 
 
 def vector(sentences: float, word_length: float, diversity: float, punctuation: float) -> Fingerprint:
@@ -92,36 +93,36 @@ def vector(sentences: float, word_length: float, diversity: float, punctuation: 
     ],
 )
 def test_the_cosine_method(now: Fingerprint, usual: Fingerprint, distance: float, status: str) -> None:
-    assert fingerprint.cosine_distance(now, usual) == pytest.approx(distance, abs=1e-8)
-    assert fingerprint.check(now, usual, method="cosine").status == status
+    assert cosine_distance(now, usual) == pytest.approx(distance, abs=1e-8)
+    assert check_fingerprint(now, usual, method="cosine").status == status
 
 
 def test_thresholds_are_arguments() -> None:
     """Distance 0.25 by both limits at or below it."""
     now = USUAL._replace(tokens=50.0, sentence_length=10.0)
-    assert fingerprint.check(now, USUAL, warn=0.25, error=0.5).status == "warn"
-    assert fingerprint.check(now, USUAL, warn=0.1, error=0.25).status == "error"
+    assert check_fingerprint(now, USUAL, warn=0.25, error=0.5).status == "warn"
+    assert check_fingerprint(now, USUAL, warn=0.1, error=0.25).status == "error"
 
 
 def test_nothing_to_compare_is_not_judged() -> None:
-    assert not fingerprint.check(None, USUAL).applicable
-    assert not fingerprint.check(USUAL, None).applicable
+    assert not check_fingerprint(None, USUAL).applicable
+    assert not check_fingerprint(USUAL, None).applicable
 
 
 def test_another_method_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="'weighted' or 'cosine', not 'euclid'"):
-        fingerprint.check(USUAL, USUAL, method="euclid")  # type: ignore[arg-type]  # on purpose
+        check_fingerprint(USUAL, USUAL, method="euclid")  # type: ignore[arg-type]  # on purpose
 
 
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(["weighted", "cosine"]))
-def test_any_two_texts_have_a_distance(first: str, second: str, method: fingerprint.Method) -> None:
-    found = fingerprint.check(fingerprint.take(first), fingerprint.take(second), method=method)
+def test_any_two_texts_have_a_distance(first: str, second: str, method: Method) -> None:
+    found = check_fingerprint(fingerprint_of(first), fingerprint_of(second), method=method)
 
     assert found.applicable
     assert 0.0 <= found.value <= 1.0
-    assert fingerprint.check(fingerprint.take(first), fingerprint.take(first), method=method).value < 1e-9
+    assert check_fingerprint(fingerprint_of(first), fingerprint_of(first), method=method).value < 1e-9
 
 
 @pytest.mark.parametrize("text", ["." * 300_000 + "a", "a" * 300_000, "! " * 150_000, "\ud800" * 1000])
 def test_hostile_texts_end(text: str) -> None:
-    assert fingerprint.take(text).entropy >= 0.0
+    assert fingerprint_of(text).entropy >= 0.0

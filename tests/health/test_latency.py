@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.health import latency
+from agentguard.health._judging import check_latency
 
 
 @pytest.mark.parametrize(
@@ -24,28 +24,28 @@ from agentguard.health import latency
     ],
 )
 def test_the_document(now: float, status: str, value: float) -> None:
-    found = latency.check(now, 100.0)
+    found = check_latency(now, 100.0)
 
     assert (found.metric, found.status, found.value, found.applicable) == ("latency", status, value, True)
 
 
 def test_thresholds_are_arguments() -> None:
     """Deviation 0.5 of error 1 is 0.5; deviation 1 is in error."""
-    assert latency.check(150.0, 100.0, warn=0.5, error=1.0)[1:3] == (0.5, "warn")
-    assert latency.check(200.0, 100.0, warn=0.5, error=1.0)[1:3] == (1.0, "error")
-    assert latency.check(100.0, 100.0, warn=0.0, error=0.0)[1:3] == (1.0, "error")
+    assert check_latency(150.0, 100.0, warn=0.5, error=1.0)[1:3] == (0.5, "warn")
+    assert check_latency(200.0, 100.0, warn=0.5, error=1.0)[1:3] == (1.0, "error")
+    assert check_latency(100.0, 100.0, warn=0.0, error=0.0)[1:3] == (1.0, "error")
 
 
 @pytest.mark.parametrize("now", [None, -1.0, math.nan, math.inf, True, "100", 10**400])
 def test_what_is_no_time_is_not_judged(now: object) -> None:
-    assert not latency.check(now, 100.0).applicable  # type: ignore[arg-type]  # on purpose
+    assert not check_latency(now, 100.0).applicable  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("usual", [None, 0.0, math.nan])
 def test_without_a_usual_time_nothing_is_judged(usual: float | None) -> None:
-    assert not latency.check(100.0, usual).applicable
+    assert not check_latency(100.0, usual).applicable
 
 
 @given(st.floats(), st.floats())
 def test_the_value_is_a_share(now: float, usual: float) -> None:
-    assert 0.0 <= latency.check(now, usual).value <= 1.0
+    assert 0.0 <= check_latency(now, usual).value <= 1.0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.health import LLMCall, LLMMonitor, Reply, measuring
+from agentguard.health import LLMCall, LLMMonitor, Reply, _measuring
 
 
 class Clock:
@@ -323,7 +323,7 @@ def test_a_reader_that_fails_is_logged_once_and_nothing_else(
 
 
 def test_no_more_than_so_much_of_a_stream_is_held(monitor: Watching, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "LONGEST", 10)
+    monkeypatch.setattr(_measuring, "LONGEST", 10)
 
     with monitor.measure("m") as call:
         for _ in range(11):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.health.reading import Reply, read
+from agentguard.health._measuring import Reply, read
 
 
 def objects(value: Any) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.health import EngineResult
-from agentguard.health.score import WEIGHTS, label_of, score_of
+from agentguard.health._judging import WEIGHTS, label_of, score_of
 
 
 def result(metric: str, value: float, *, applicable: bool = True) -> EngineResult:

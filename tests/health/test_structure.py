@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.health import structure
+from agentguard.health._judging import check_structure, structure_of
+from agentguard.health._types import Structured
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ from agentguard.health import structure
     ['{"a": 1}', " [1, 2]\n", "{}", "[]", '```json\n{"a": 1}\n```', '```\n[{"a": "x"}]\n```\n', '{"a": "``` // }"}'],
 )
 def test_json_is_seen(text: str) -> None:
-    found = structure.read(text)
+    found = structure_of(text)
 
     assert (found.is_json, found.broken_json) == (True, False)
 
@@ -34,7 +35,7 @@ def test_json_is_seen(text: str) -> None:
     ],
 )
 def test_broken_json_is_seen(text: str) -> None:
-    found = structure.read(text)
+    found = structure_of(text)
 
     assert (found.is_json, found.broken_json) == (False, True)
 
@@ -54,13 +55,13 @@ def test_broken_json_is_seen(text: str) -> None:
     ],
 )
 def test_what_is_no_json_is_not_broken_either(text: str) -> None:
-    found = structure.read(text)
+    found = structure_of(text)
 
     assert (found.is_json, found.broken_json) == (False, False)
 
 
 def test_list_items_and_code_blocks_are_counted() -> None:
-    found = structure.read(
+    found = structure_of(
         "- one\n* two\n  \u2022 three\n-not one\n1. first\n2) second\n3.no\n\n```python\nx = 1\n```\n\n```\nopen"
     )
 
@@ -68,15 +69,15 @@ def test_list_items_and_code_blocks_are_counted() -> None:
 
 
 def test_inline_code_is_no_block() -> None:
-    assert structure.read("Use ```x``` here, and `y`.").code_blocks == 0
+    assert structure_of("Use ```x``` here, and `y`.").code_blocks == 0
 
 
 @pytest.mark.parametrize(
     ("text", "expects"),
     [('{"a": 1}', "json"), ("- a\n- b", "list"), ("1. a\n2. b", "list"), ("```\nx\n```", "code"), ("Mild.", None)],
 )
-def test_what_is_in_order_has_no_weight(text: str, expects: structure.Structured | None) -> None:
-    found = structure.check(structure.read(text), expects)
+def test_what_is_in_order_has_no_weight(text: str, expects: Structured | None) -> None:
+    found = check_structure(structure_of(text), expects)
 
     assert (found.applicable, found.value, found.status) == (False, 0.0, "ok")
 
@@ -90,24 +91,24 @@ def test_what_is_in_order_has_no_weight(text: str, expects: structure.Structured
         ("x = 1", "code", "code was expected, and is absent"),
     ],
 )
-def test_an_expected_form_that_is_absent_is_in_error(text: str, expects: structure.Structured, detail: str) -> None:
-    found = structure.check(structure.read(text), expects)
+def test_an_expected_form_that_is_absent_is_in_error(text: str, expects: Structured, detail: str) -> None:
+    found = check_structure(structure_of(text), expects)
 
     assert (found.applicable, found.value, found.status, found.detail) == (True, 1.0, "error", detail)
 
 
 def test_broken_json_that_nobody_asked_for_warns() -> None:
-    assert structure.check(structure.read('{"a": '))[1:4] == (0.5, "warn", True)
-    assert structure.check(structure.read('{"a": '), broken=0.25).value == 0.25
+    assert check_structure(structure_of('{"a": '))[1:4] == (0.5, "warn", True)
+    assert check_structure(structure_of('{"a": '), broken=0.25).value == 0.25
 
 
 def test_without_a_text_nothing_is_judged() -> None:
-    assert not structure.check(None, "json").applicable
+    assert not check_structure(None, "json").applicable
 
 
 @given(st.text(st.characters(codec=None)) | st.text('{}[]"`-*1.) \n:,a', max_size=60))
 def test_any_text_has_a_structure(text: str) -> None:
-    found = structure.read(text)
+    found = structure_of(text)
 
     assert not (found.is_json and found.broken_json)
     assert found.list_items <= text.count("\n") + 1
@@ -125,4 +126,4 @@ def test_any_text_has_a_structure(text: str) -> None:
     ],
 )
 def test_hostile_texts_end(text: str) -> None:
-    assert not structure.read(text).is_json
+    assert not structure_of(text).is_json

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.health import token_rate
+from agentguard.health._judging import check_rate, rate_of
 
 
 def test_the_rate() -> None:
     """50 tokens in 2,000 ms: 50 / 2000 * 1000."""
-    assert token_rate.rate_of(50, 2000.0) == 25.0
+    assert rate_of(50, 2000.0) == 25.0
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_the_rate() -> None:
     [(None, 10.0), (5, None), (5, 0.0), (-1, 10.0), (5, math.nan), (10**400, 1.0), (1e308, 1e-9)],
 )
 def test_there_is_no_rate_without_both_figures(tokens: float | None, latency_ms: float | None) -> None:
-    assert token_rate.rate_of(tokens, latency_ms) is None
+    assert rate_of(tokens, latency_ms) is None
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_there_is_no_rate_without_both_figures(tokens: float | None, latency_ms:
     ],
 )
 def test_the_document(rate: float, status: str, value: float) -> None:
-    found = token_rate.check(rate, 100.0)
+    found = check_rate(rate, 100.0)
 
     assert (found.metric, found.status, found.applicable) == ("token_rate", status, True)
     assert found.value == pytest.approx(value)
@@ -46,14 +46,14 @@ def test_the_document(rate: float, status: str, value: float) -> None:
 @pytest.mark.parametrize(("rate", "status"), [(76.0, "ok"), (75.0, "warn"), (51.0, "warn"), (50.0, "error")])
 def test_a_threshold_belongs_to_the_worse_side(rate: float, status: str) -> None:
     """In quarters, which are exact: 0.25 warns and 0.5 is in error."""
-    assert token_rate.check(rate, 100.0, warn=0.25, error=0.5).status == status
+    assert check_rate(rate, 100.0, warn=0.25, error=0.5).status == status
 
 
 @pytest.mark.parametrize(("rate", "usual"), [(None, 10.0), (math.nan, 10.0), (5.0, None), (5.0, 0.0)])
 def test_a_missing_rate_is_not_judged(rate: float | None, usual: float | None) -> None:
-    assert not token_rate.check(rate, usual).applicable
+    assert not check_rate(rate, usual).applicable
 
 
 @given(st.floats(), st.floats())
 def test_the_value_is_a_share(rate: float, usual: float) -> None:
-    assert 0.0 <= token_rate.check(rate, usual).value <= 1.0
+    assert 0.0 <= check_rate(rate, usual).value <= 1.0

@@ -41,8 +41,8 @@ PART_OF = {
     "integrations/review.py": "langgraph",
     "src/agentguard/calibration/": "calibrate",
     "src/agentguard/cli/serve.py": "serve",
-    "src/agentguard/content/language.py": "content",
-    "src/agentguard/content/redaction.py": "content",
+    "src/agentguard/content/answers/compliance.py": "content",
+    "src/agentguard/content/_redaction.py": "content",
     "src/agentguard/gate/": "gate",
     "src/agentguard/gate/api/": "serve",
     "src/agentguard/gate/conformance/": "test",
@@ -193,7 +193,7 @@ def test_what_is_required_is_imported_or_there_for_a_reason() -> None:
     shipped = {extra: stated(extra) for extra in EXTRAS.keys() - {"all", "dev", "test"}}
     used = {name for source in SOURCES for module in outside(source) for name in distributions_of(module)}
 
-    assert stated(None) - used == set()
+    assert stated(None) - used == {"python-stdnum"}  # content/pii/recognizers.ini names its modules
     assert set().union(*shipped.values()) - used == NOT_IMPORTED.keys()
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agentguard.calibration import write_file
-from agentguard.content.results import Kind as KindName
+from agentguard.content._findings import Kind as KindName
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError
 from agentguard.traces import BrokenLine
 from agentguard.traces._read import STDIN

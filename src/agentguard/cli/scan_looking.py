@@ -17,6 +17,9 @@ from agentguard.content.findings import Finding
 from agentguard.content.redaction import Vault
 from agentguard.content.results import Kind
 from agentguard.content.scanner import Scanner
+from agentguard.content._findings import Finding, Kind
+from agentguard.content._redaction import Vault
+from agentguard.content._scanner import Scanner
 from agentguard.errors import DataError
 
 from .output import printable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agentguard.content.findings import Finding
+from agentguard.content._findings import Finding
 
 __all__ = ["Places", "Replaced", "merged"]
 

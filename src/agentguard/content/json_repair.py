@@ -3,14 +3,173 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
-from agentguard.content.findings import Finding
-from agentguard.content.json_edits import ESCAPE_QUOTE, inner_quotes, json_faults
-from agentguard.content.metered_text import Exhausted, MeteredText
+from agentguard.content._findings import Finding
 
-__all__ = ["Repair", "repair"]
+ESCAPE_LINE_BREAK, ESCAPE_QUOTE = "escape a control character", "escape a quote"
+# One alternative always matches from where the last ended, and each reads its characters once: linear on any text.
+TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|\#[^\n]*|/\*(?:(?!\*/).)*(?:\*/|\Z))
+    |(?P<fence>```\w*)
+    |(?P<string>"(?:[^"\\]|\\.)*(?:(?P<ended>")|\\?\Z))
+    |(?P<single>'(?:[^'\\]|\\.)*(?:'|\\?\Z))
+    |(?P<open>[{[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)
+    |(?P<word>[^\s{}\[\],:"][^\s{}\[\],:"]*)""",
+    re.VERBOSE | re.DOTALL,
+)
+LITERAL = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d{0,400})(?:\.\d{1,400})?(?:[eE][+-]?\d{1,9})?)\Z")
+COLON = re.compile(r"\s*:")
+CONTROL = re.compile(r"[\x00-\x1f]+")
+PAIR = {"{": "}", "[": "]"}
+# A string that holds a Python literal, bare: it begins with brackets and a single quote, and ends where, brackets
+# aside, the text ends or JSON goes on. Any string else ends at its next quote.
+LITERAL_STRING = re.compile(r'"\s{0,32}[\[{(][\[{(\s]{0,32}\'')
+STRING_PART = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
+GOES_ON = re.compile(r'[}\]\s]*(?:\Z|,\s*(?:"|[\[{]\s*["\[{\d]))')
+
+
+def json_faults(text: str) -> Iterator[Finding]:
+    r"""List the faults of a text as JSON, in order; text outside the brackets counts once a run.
+
+    >>> [(fault.kind, fault.start) for fault in json_faults("{a: 'it', // no\n}")]
+    [('quote a key', 1), ('replace single quotes', 4), ('remove a comment', 10), ('remove a trailing comma', 8)]
+    """
+    stack: list[str] = []
+    before, comma = "", 0  # what came last (comments aside), and where the last comma stands
+    for match in TOKEN.finditer(text):
+        kind, (start, end) = str(match.lastgroup), match.span()
+        if kind == "comment" or (kind == "fence" and stack):
+            yield Finding("remove a comment", "JSON has no comments", start, end)
+            continue
+        if not stack and kind != "open":
+            if before != "outside":
+                yield Finding("remove text around", "this stands outside the JSON", start, end)
+            before = "outside"
+            continue
+        if kind in ("string", "single", "word", "open") and before in ("string", "single", "word", "close"):
+            yield Finding("add a comma", "two values stand side by side", start, start)
+        if kind == "open":
+            stack.append(PAIR[match.group()])
+        elif kind == "close":
+            if before == "comma":
+                yield Finding("remove a trailing comma", "nothing follows this comma", comma, comma + 1)
+            if stack.pop() != match.group():
+                yield Finding("mend a bracket", "another bracket was open here", start, end)
+        elif kind == "comma":
+            comma = start
+        else:
+            yield from _value_faults(text, kind, match, in_object=stack[-1] == "}")
+        before = "outside" if kind == "close" and not stack else kind
+    if stack:
+        yield Finding("close a bracket", f"{len(stack)} left open at the end", len(text), len(text))
+
+
+def _value_faults(text: str, kind: str, match: re.Match[str], *, in_object: bool) -> Iterator[Finding]:
+    start, end = match.span()
+    if kind == "single":
+        yield Finding("replace single quotes", "JSON's quotes are double", start, end)
+    if kind in ("string", "single"):
+        yield from _line_breaks(text, start, end)
+    if kind == "string" and match.group("ended") is None:
+        yield Finding("close a string", "its last quote is missing", end, end)
+    if kind == "word":
+        if in_object and COLON.match(text, end):
+            yield Finding("quote a key", "keys stand in quotes", start, end)
+        elif not LITERAL.match(match.group()):
+            yield Finding("mend a value", "neither a number, nor true, false or null", start, end)
+
+
+def inner_quotes(text: str) -> list[int]:
+    '''Find the bare double quotes within strings that hold a Python literal, as a tool prints an answer.
+
+    >>> inner_quotes("""{"answer": "[{'name': "Ada's"}, 1]"}""")
+    [22, 28]
+    '''
+    inner: list[int] = []
+    position = 0
+    while (start := text.find('"', position)) >= 0:
+        literal = LITERAL_STRING.match(text, start) is not None
+        position = start + 1
+        while True:
+            position = STRING_PART.match(text, position).end()  # type: ignore[union-attr]  # it matches nothing, too
+            if position >= len(text):
+                break
+            position += 1
+            if not literal or GOES_ON.match(text, position):
+                break
+            inner.append(position - 1)
+    return inner
+
+
+def _line_breaks(text: str, start: int, end: int) -> Iterator[Finding]:
+    """Line breaks and other control characters that stand bare in a string."""
+    for match in CONTROL.finditer(text, start, end):
+        yield Finding(ESCAPE_LINE_BREAK, "a string holds these escaped", *match.span())
+
+
+# --- A string that limits how often a parser looks into it ---
+
+
+class Exhausted(Exception):  # no error: the end of what a parser may spend
+    """A metered text was looked into more often than it allows."""
+
+
+class MeteredText(str):
+    """A string that allows so many characters to be read from it by index, slice or search.
+
+    What begins at its beginning, and what is joined to that, is metered with it; any other part is a plain string.
+
+    Raises:
+        Exhausted: on the read that goes beyond.
+
+    >>> text = MeteredText("abcdef", 10)
+    >>> text[0], text[2:4], text[:3] + "x"
+    ('a', 'cd', 'abcx')
+    >>> text[0:6]
+    Traceback (most recent call last):
+    ...
+    agentguard.content.json_repair.Exhausted
+    """
+
+    _left: list[int]
+
+    def __new__(cls, text: str, allowed: int) -> MeteredText:
+        metered = super().__new__(cls, text)
+        metered._left = [allowed]
+        return metered
+
+    def __getitem__(self, where: Any) -> str:
+        part = super().__getitem__(where)
+        self._spend(len(part))
+        return self._metered(part) if isinstance(where, slice) and not where.start else part
+
+    def __add__(self, other: str) -> str:
+        return self._metered(super().__add__(other))
+
+    def find(self, *what: Any) -> int:
+        """As of any string; what is passed over counts as read, a sixteenth of it."""
+        found = super().find(*what)
+        start = what[1] if len(what) > 1 else 0
+        self._spend(((found if found >= 0 else len(self)) - start) // 16 + 1)
+        return found
+
+    def _metered(self, part: str) -> MeteredText:
+        metered = MeteredText(part, 0)
+        metered._left = self._left
+        return metered
+
+    def _spend(self, characters: int) -> None:
+        self._left[0] -= characters
+        if self._left[0] < 0:
+            raise Exhausted
+
+
+# --- Repair ---
+
 
 EDITS = 100  # so many edits are listed
 # Broken JSON as models write it takes the library 1 to 9 looks at a character; hostile texts take it thousands.
@@ -19,7 +178,7 @@ STEPS = 6  # kinds of edits in the published list: comments, commas, keys, quote
 
 
 class Repair(NamedTuple):
-    """What became of a text that should be JSON.
+    """The outcome of a repair.
 
     Attributes:
         value: the value; None where there is none, and where it is JSON's null: ``valid`` tells them apart.
@@ -40,7 +199,7 @@ class Repair(NamedTuple):
 
     @property
     def score(self) -> float:
-        """How broken it was: 0 where valid, 1 where nothing helped, else a sixth for each kind of edit, at most 1."""
+        """The damage: 0 where valid, 1 where nothing helped, else a sixth for each kind of edit, at most 1."""
         return min(1.0, len({edit.kind for edit in self.edits}) / STEPS) if self.valid else 1.0
 
     @property
@@ -85,7 +244,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _escaped(text: str) -> Repair | None:
-    """The text with control characters and inner quotes escaped, where that is all it needs."""
+    """Escape control characters and inner quotes, where that is all the text needs."""
     quotes: list[int] = []
     for attempt in range(2):
         if attempt:
@@ -104,7 +263,7 @@ def _escaped(text: str) -> Repair | None:
 
 
 def _mended(text: str) -> Repair | None:
-    """What the json-repair library makes of the text; None where it finds no value in it."""
+    """Mend the text with the json-repair library; None where it finds no value in it."""
     from json_repair import repair_json
 
     try:

@@ -1,14 +1,14 @@
 """Whether a verification session has looked closely enough to stop: judged by models, bounded by rules."""
 
-from agentguard.convergence.config import ConvergenceConfig
-from agentguard.convergence.evaluator import aevaluate, evaluate
-from agentguard.convergence.parsing import parse_reply
-from agentguard.convergence.rules import apply_rules
-from agentguard.convergence.session import ConvergenceContext, Issue
-from agentguard.convergence.types import (
+from agentguard.convergence._evaluator import aevaluate, apply_rules, evaluate
+from agentguard.convergence._reply import parse_reply
+from agentguard.convergence._types import (
+    ConvergenceConfig,
+    ConvergenceContext,
     ConvergenceEvaluation,
     Criterion,
     Cut,
+    Issue,
     JudgeReply,
     Opinion,
     RuleAssessment,

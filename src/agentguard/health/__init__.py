@@ -3,10 +3,9 @@
 Heuristics: a score says that a call is unlike the model's other calls, not that its response is wrong.
 """
 
-from agentguard.health.measuring import Measurement
-from agentguard.health.monitor import LLMMonitor
-from agentguard.health.reading import Reply
-from agentguard.health.types import EngineResult, Fingerprint, HealthResult, LLMCall, ModelBaseline
+from agentguard.health._measuring import Measurement, Reply
+from agentguard.health._monitor import LLMMonitor
+from agentguard.health._types import EngineResult, Fingerprint, HealthResult, LLMCall, ModelBaseline
 
 __all__ = [
     "EngineResult",

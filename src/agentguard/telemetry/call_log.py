@@ -11,6 +11,9 @@ from typing import Any, cast
 from agentguard import _forks as forks
 from agentguard.content.findings import Kind
 from agentguard.content.results import redacted
+from agentguard import forks
+from agentguard.content._findings import Kind
+from agentguard.content._results import redacted
 from agentguard.verification.canonical import serialise
 
 from .observation import Observation, Observer

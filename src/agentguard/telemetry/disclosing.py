@@ -11,11 +11,11 @@ from collections.abc import Collection
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from agentguard.content.findings import Kind
+from agentguard.content._findings import Kind
 from agentguard.verification.canonical import serialise
 
 if TYPE_CHECKING:
-    from agentguard.content.scanner import Scanner
+    from agentguard.content._scanner import Scanner
 
 __all__ = ["content_text", "safe_label", "safe_text", "warm_up"]
 
@@ -99,7 +99,7 @@ def _looked_through(text: str, kinds: tuple[Kind, ...], most: int) -> str:
 
 def _without(text: str, kinds: tuple[Kind, ...]) -> str:
     if text.lstrip()[:1] in ("{", "[") or not _is_clean(text, kinds):
-        from agentguard.content.results import redacted
+        from agentguard.content._results import redacted
 
         text = str(redacted(text, kinds))
     return _SURROGATES.sub("�", text)
@@ -112,6 +112,6 @@ def _is_clean(text: str, kinds: tuple[Kind, ...]) -> bool:
 
 @cache  # as many as there are sets of kinds
 def _scanner(kinds: tuple[Kind, ...]) -> Scanner:
-    from agentguard.content.scanner import Scanner  # with all its patterns, which only who observes needs
+    from agentguard.content._scanner import Scanner  # with all its patterns, which only who observes needs
 
     return Scanner(kinds)

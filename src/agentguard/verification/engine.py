@@ -578,7 +578,7 @@ def _is_true(value: object) -> bool:
 
 def _redacted_call(call: ToolCall) -> Mapping[str, str]:
     """The call as text, without the personal data and the credentials in it; what cannot be redacted is left out."""
-    from agentguard.content.results import redacted  # its detectors take a while to load
+    from agentguard.content._results import redacted  # its detectors take a while to load
 
     found: dict[str, str] = {}
     for name, value in (("args", call.args), ("result", call.result)):

@@ -29,6 +29,8 @@ from pydantic_core import PydanticCustomError
 
 from agentguard import _forks as forks
 from agentguard.content.results import KINDS
+from agentguard import forks
+from agentguard.content._findings import KINDS
 from agentguard.errors import ConfigurationError, Problem, ProfileError
 
 from .output_schema import backtracking, compiled, schema_validator

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from agentguard.content.words import sentence_spans
+from agentguard.content._text import sentence_spans
 from agentguard.errors import GateError
 from agentguard.gate._types import Chunk, Prompt
 from agentguard.gate.evidence._index import EvidenceIndex

@@ -16,6 +16,11 @@ from agentguard.content.grounding_values import Quantity, Stated, Values, read
 from agentguard.content.words import encodable, sentence_spans
 from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
 from agentguard.gate.rules._words import family, root
+from agentguard.content._text import STOPWORDS, encodable, sentence_spans
+from agentguard.content.grounding._sources import NumberIndex
+from agentguard.content.grounding._values import MAGNITUDES, NUMBER_WORDS, Quantity, Stated, Values, read, units_of
+from agentguard.gate.rules.roots import family, root
+
 
 MAX_CHARACTERS: Final = 40_000
 MAX_CONTEXT: Final = 1_000

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from agentguard.content.results import Found, Kind, found_in
+from agentguard.content._findings import Kind
+from agentguard.content._results import Found, found_in
 from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import Document

@@ -1,0 +1,415 @@
+"""Recognizers of data that can be told by its form: patterns, context words, validation, overlap resolution.
+
+The recognizers of a domain (personal data, credentials) are declared in a file ``recognizers.ini`` beside its code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
+
+from agentguard.content._findings import Finding
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, joined, read_table
+from agentguard.content._redaction import Redaction, Vault, complete, replace
+from agentguard.errors import ConfigurationError
+from agentguard.limits import LIMITS
+
+AT_LEAST = 0.5
+MOST_CANDIDATES = LIMITS.values  # of a text that have the form of something
+DENIAL_REACH = 3  # "version 1.2.3.4", "v=1.2.3.4"
+
+Span = tuple[int, int]
+
+
+# --- Declarations ---
+
+
+class Recognizer(NamedTuple):
+    """One way in which a kind of data is written.
+
+    Attributes:
+        kind: the kind's name.
+        pattern: its form, in re2's syntax.
+        score: how certain it is without a context word nearby, 0 to 1.
+        context_score: how certain with one.
+        context: context words, which name the kind, in re2's syntax, matched without regard to case; "" for none.
+        validate: what must hold of the matched text; None where its form says all.
+        part: from where to where in the match the data stands; None for all of it.
+        reach: how many characters away a context word may stand.
+        unless: words right before it that say it is something else.
+        whole: whether it must not be a piece of something longer.
+    """
+
+    kind: str
+    pattern: str
+    score: float
+    context_score: float
+    context: str = ""
+    validate: Callable[[str], bool] | None = None
+    part: Callable[[str], Span] | None = None
+    reach: int = 50
+    unless: str = ""
+    whole: bool = True
+
+
+def load_recognizers(
+    package: str, functions: ModuleType, fragments: Mapping[str, str] | None = None
+) -> tuple[tuple[Recognizer, ...], dict[str, str]]:
+    """Read ``recognizers.ini`` of a package.
+
+    Args:
+        package: the dotted name of the package.
+        functions: holds the functions that ``validate`` and ``part`` name.
+        fragments: pieces of patterns that are not in the file.
+
+    Returns:
+        The recognizers in the file's order, and what each kind is called in a finding.
+    """
+    table = read_table(package, "recognizers.ini", fragments)
+    recognizers, titles = [], {}
+    for section in table.sections():
+        kind = section.partition("/")[0]
+        own, base = table[section], table[kind]
+        if section == kind:
+            titles[kind] = own["title"]
+
+        def field(name: str, missing: str = "", own: Mapping[str, str] = own, base: Mapping[str, str] = base) -> str:
+            return joined(own.get(name, base.get(name, missing)))
+
+        score, *in_context = map(float, own["scores"].split())
+        recognizers.append(
+            Recognizer(
+                kind,
+                field("pattern"),
+                score,
+                in_context[0] if in_context else score,
+                field("context"),
+                _validator(field("validate"), functions),
+                _part(field("part"), functions),
+                int(field("reach", "50")),
+                field("unless"),
+                field("whole", "yes") == "yes",
+            )
+        )
+    return tuple(recognizers), titles
+
+
+def _validator(name: str, functions: ModuleType) -> Callable[[str], bool] | None:
+    if not name.startswith("stdnum."):
+        return getattr(functions, name) if name else None
+
+    def valid(text: str) -> bool:
+        return bool(import_module(name).is_valid(text))  # loaded at the first number that has the form
+
+    valid.__name__ = name
+    return valid
+
+
+def _part(name: str, functions: ModuleType) -> Callable[[str], Span] | None:
+    if not name or hasattr(functions, name):
+        return getattr(functions, name) if name else None
+    compiled = re.compile(name)
+
+    def part(text: str) -> Span:
+        match = compiled.search(text)
+        return (0, len(text)) if match is None else match.span(1)
+
+    return part
+
+
+# --- Detection ---
+
+
+class ScanResult(NamedTuple):
+    """The data of some kinds in a text.
+
+    Attributes:
+        score: how certain the surest finding is, 0 to 1; 0 where there is none.
+        label: ``"clean"``, else ``"pii"`` or ``"secret"``.
+        findings: in the order of the text, not overlapping. They quote nothing of the text.
+        more: there may be more: the search was given up at 200,000.
+    """
+
+    score: float
+    label: str
+    findings: tuple[Finding, ...]
+    more: bool = False
+
+
+class Detector:
+    """The recognizers of a domain, looked for together.
+
+    What is certain enough by itself is looked for by its pattern. The rest is looked for by its context words, and by
+    its pattern only where one of them occurs: few texts name a passport, many hold nine digits.
+
+    Args:
+        recognizers: the recognizers.
+        titles: what each kind is called in a finding, by its name.
+        label: of a text that holds some of it; the patterns' names begin with it.
+        on_request: kinds that are looked for only where they are asked for.
+    """
+
+    def __init__(
+        self,
+        recognizers: Sequence[Recognizer],
+        titles: Mapping[str, str],
+        label: str,
+        on_request: frozenset[str] = frozenset(),
+    ) -> None:
+        self.recognizers = recognizers
+        self.titles = titles
+        self.label = label
+        self.on_request = on_request
+        sure: list[Recognizer] = []
+        self._unsure: list[Recognizer] = []
+        for recognizer in recognizers:
+            is_sure = recognizer.score >= AT_LEAST and recognizer.kind not in on_request
+            (sure if is_sure else self._unsure).append(recognizer)
+        self._by_pattern = _grouped(sure, f"{label} pattern", lambda recognizer: recognizer.pattern)
+        named = [recognizer for recognizer in self._unsure if recognizer.context]
+        self._by_context = _grouped(named, f"{label} context", lambda recognizer: recognizer.context)
+        self._names = frozenset((*self._by_pattern, *self._by_context))
+        self.patterns = (
+            *(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
+            *(Pattern(name, f"(?i){same[0].context}") for name, same in self._by_context.items()),
+        )
+        self._catalogue = Catalogue(self.patterns)
+        unsure = dict.fromkeys(recognizer.pattern for recognizer in self._unsure)
+        self._later = Catalogue(tuple(Pattern(pattern, pattern) for pattern in unsure))
+
+    def scan(self, text: str, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> ScanResult:
+        """Look through one text; arguments and errors as of ``judge``."""
+        return self.judge(self._catalogue.look(text), kinds, at_least=at_least)
+
+    def judge(
+        self,
+        found: Occurrences,
+        kinds: Collection[str] | None = None,
+        *,
+        at_least: float = AT_LEAST,
+        most: int = LIMITS.values,
+    ) -> ScanResult:
+        """Judge a text by the patterns that occur in it.
+
+        Args:
+            found: what a catalogue that holds ``patterns`` found in a text.
+            kinds: the kinds to look for; None for all but those on request.
+            at_least: how certain it must be, 0 to 1.
+            most: findings at which the search ends.
+
+        Raises:
+            ConfigurationError: for a kind that does not exist.
+        """
+        wanted = None if kinds is None else frozenset(kinds)
+        candidates, more = self._candidates(found, wanted, at_least, most)
+        kept = resolve_overlaps(candidates)
+        findings = tuple([candidate.finding for candidate in kept[:most]])
+        score = max([candidate.score for candidate in kept[:most]], default=0.0)
+        return ScanResult(score, self.label if findings else "clean", findings, more or len(kept) > most)
+
+    def redact(
+        self,
+        text: str,
+        kinds: Collection[str] | None = None,
+        *,
+        findings: Collection[Finding] | None = None,
+        vault: Vault | None = None,
+        at_least: float = AT_LEAST,
+    ) -> Redaction:
+        """Put a placeholder in the place of each finding.
+
+        Args:
+            text: any text.
+            kinds: as for ``judge``.
+            findings: what was found in this text before, by any detector; None to look for it.
+            vault: where placeholders are kept: the same value has the same one in several texts, and can be put back.
+            at_least: as for ``judge``.
+
+        Raises:
+            DataError: for a text with more findings than can be taken out.
+        """
+        if findings is None:
+            result = self.scan(text, kinds, at_least=at_least)
+            findings = complete(result.findings, more=result.more)
+        return replace(text, findings, vault)
+
+    def _candidates(
+        self, found: Occurrences, wanted: frozenset[str] | None, at_least: float, most: int
+    ) -> tuple[list[Candidate], bool]:
+        """The candidates that are certain enough, overlapping, and whether the search was given up."""
+        if wanted is not None and not wanted <= self.titles.keys():
+            names = ", ".join(sorted(map(repr, wanted - self.titles.keys())))
+            raise ConfigurationError(f"no kind is called {names}: the kinds are {', '.join(sorted(self.titles))}")
+        hits = found.names & self._names
+        asked_for_more = at_least < AT_LEAST or not (wanted is None or self.on_request.isdisjoint(wanted))
+        if not hits and not asked_for_more:
+            return [], False
+        # First what its pattern alone gives away, then what its context does, or what little certainty is asked of.
+        named = {recognizer.context for name in hits & self._by_context.keys() for recognizer in self._by_context[name]}
+        matches = [
+            (recognizer, found.spans(name))
+            for name in sorted(hits & self._by_pattern.keys())
+            for recognizer in self._by_pattern[name]
+        ]
+        matches += [
+            (recognizer, self._later.spans(recognizer.pattern, found.text))
+            for recognizer in self._unsure
+            if recognizer.context in named or recognizer.score >= at_least
+        ]
+        candidates: list[Candidate] = []
+        left = MOST_CANDIDATES
+        for recognizer, spans in matches:
+            if recognizer.kind in self.on_request if wanted is None else recognizer.kind not in wanted:
+                continue
+            for span in spans:
+                if not left or len(candidates) > most:
+                    return candidates, True
+                left -= 1
+                candidate = self._candidate(recognizer, span, found.text, at_least)
+                if candidate is not None:
+                    candidates.append(candidate)
+        return candidates, False
+
+    def _candidate(self, recognizer: Recognizer, span: Span, text: str, at_least: float) -> Candidate | None:
+        """Turn a match into a candidate; None where it is invalid or not certain enough."""
+        first, last = span
+        begin, finish = recognizer.part(text[first:last]) if recognizer.part else (0, last - first)
+        start, end = first + begin, first + finish
+        if recognizer.whole and not stands_alone(text, start, end):
+            return None
+        if recognizer.validate is not None and not recognizer.validate(text[start:end]):
+            return None
+        if recognizer.unless and _within(DENIAL_REACH, text, start, start, recognizer.unless) is not None:
+            return None
+        context = recognizer.context
+        distance = _within(recognizer.reach, text, start, end, context) if context else None
+        score = recognizer.score if distance is None else recognizer.context_score
+        if score < at_least:
+            return None
+        holds = "" if recognizer.validate is None else ", and what must hold of one"
+        nearby = "" if distance is None else ", named nearby"
+        detail = f"the form of {self.titles[recognizer.kind]}{holds}{nearby}"
+        return Candidate(Finding(recognizer.kind, detail, start, end), score, distance)
+
+
+def _grouped(
+    recognizers: Iterable[Recognizer], prefix: str, key: Callable[[Recognizer], str]
+) -> dict[str, tuple[Recognizer, ...]]:
+    """The recognizers that share a pattern, by a name for it."""
+    groups: dict[str, list[Recognizer]] = {}
+    for recognizer in recognizers:
+        groups.setdefault(key(recognizer), []).append(recognizer)
+    return {f"{prefix} {number}": tuple(same) for number, same in enumerate(groups.values())}
+
+
+# --- Overlap resolution ---
+
+
+class Candidate(NamedTuple):
+    """A finding that may have to give way to another at the same place.
+
+    Attributes:
+        finding: the finding.
+        score: how certain it is, 0 to 1.
+        distance: characters to its context word; None where there is none.
+    """
+
+    finding: Finding
+    score: float
+    distance: int | None = None
+
+
+def resolve_overlaps(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Keep those that do not overlap, in the order of the text.
+
+    The most certain goes first, then the longest, then the nearest to its context word.
+
+    >>> card, account = Finding("card", "", 4, 20), Finding("account", "", 4, 12)
+    >>> [each.finding.kind for each in resolve_overlaps([Candidate(account, 0.7), Candidate(card, 0.9)])]
+    ['card']
+    """
+    if len(candidates) < 2:
+        return list(candidates)
+    taken = bytearray(max(each.finding.end for each in candidates))
+    kept = []
+    for each in sorted(candidates, key=_precedence):
+        start, end = each.finding.start, each.finding.end
+        if taken.find(1, start, end) < 0:
+            taken[start:end] = b"\x01" * (end - start)
+            kept.append(each)
+    return sorted(kept, key=lambda each: each.finding.start)
+
+
+def _precedence(candidate: Candidate) -> tuple[float, int, float]:
+    finding, distance = candidate.finding, candidate.distance
+    return -candidate.score, finding.start - finding.end, float("inf") if distance is None else distance
+
+
+# --- Context words ---
+
+BEFORE, AFTER = 50, 30  # characters in which a context word is looked for
+# "userSsn" and "user_ssn" name what they hold as "user ssn" does.
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
+# The next or the last member of an object names something else.
+MEMBER = re.compile(r"[,{}]\s*[\"']")
+
+
+@lru_cache(maxsize=512)
+def _compiled(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W\d_])(?:{words})(?![^\W\d_])", re.IGNORECASE)
+
+
+def distance_to_context(text: str, start: int, end: int, words: str) -> int | None:
+    """Count the characters between a place and the nearest context word; None where there is none.
+
+    A context word stands in the same line or, where the place opens its line, in the line before; in structured text,
+    in the same member of an object. Behind the place it counts as twice as far, since it belongs to it less often.
+
+    >>> distance_to_context('{"ssn": "078051121"}', 9, 18, "ssn"), distance_to_context("on 12 May", 3, 9, "ssn")
+    (4, None)
+    """
+    names = _compiled(words)
+    before = _same_member(CAMEL.sub(" ", _same_line(text[max(0, start - BEFORE) : start])))
+    after = CAMEL.sub(" ", MEMBER.split(text[end : end + AFTER].partition("\n")[0], maxsplit=1)[0])
+    last = None
+    for last in names.finditer(before):  # noqa: B007 - the last match is the nearest
+        pass
+    following = names.search(after)
+    distances = [] if last is None else [len(before) - last.end()]
+    if following is not None:
+        distances.append(2 * following.start() + 1)
+    return min(distances, default=None)
+
+
+def _within(reach: int, text: str, start: int, end: int, words: str) -> int | None:
+    distance = distance_to_context(text, start, end, words)
+    return distance if distance is not None and distance <= reach else None
+
+
+def _same_line(before: str) -> str:
+    *earlier, line = before.split("\n")
+    return line if line.strip(" \t\"'") or not earlier else f"{earlier[-1]} {line}"
+
+
+def _same_member(before: str) -> str:
+    member = MEMBER.split(before)[-1]
+    # The quotation mark of the place itself opens no member.
+    return member if member.strip() else before
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Tell whether a place is no piece of something longer: a word, a decimal number, an identifier with separators.
+
+    >>> stands_alone("id-078051121", 3, 12), stands_alone("3.078051121", 2, 11), stands_alone("(078051121).", 1, 10)
+    (True, False, True)
+    """
+    left, right = text[max(0, start - 2) : start], text[end : end + 2]
+    if (left[-1:].isalnum() or left[-1:] == "_") or (right[:1].isalnum() or right[:1] == "_"):
+        return False
+    return not (left[-1:] in "-.," and left[:1].isdigit() and len(left) == 2) and not (
+        right[:1] in "-." and right[1:].isdigit()
+    )

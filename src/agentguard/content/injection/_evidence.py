@@ -1,0 +1,359 @@
+"""The evidence of an injection in one text or in the turns of a conversation.
+
+The evidence of a text is the sum of its triggers' weights, each trigger counted once, and of its strongest request;
+both are looked for behind disguised letters, codes and hidden places too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, islice
+from typing import Any, NamedTuple
+
+from agentguard.content._findings import Finding
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern
+from agentguard.content._text import encodable, message_text
+from agentguard.content.injection._concealed import (
+    CODE_PATTERNS,
+    DISGUISED,
+    HIDDEN_PATTERNS,
+    Decoded,
+    HiddenPlace,
+    decode,
+    fold,
+    hidden_places,
+)
+from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK
+from agentguard.content.injection._requests import BIAS, PROBES, Request, requests, wrapped
+from agentguard.errors import ConfigurationError
+
+NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its triggers have to outweigh
+MOST_PLACES = 20  # of one trigger, that become findings
+MOST_QUOTED = 200  # characters of decoded text in a finding
+ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
+MOST_EARLIER = 50
+# Codes that texts are ordinarily carried in; a request in one of the others is hidden.
+TRANSPORT = frozenset({"url", "html", "escapes"})
+TRUSTED = frozenset({"system", "developer", "assistant", "ai"})
+ASKING = frozenset({"user", "human"})
+
+
+def _bounded(regex: str) -> str:
+    """Let a pattern that begins at a word follow an escaped line break, whose n stands where a blank would in JSON."""
+    return regex.replace(r"(?i)\b", r"(?i)(?:\b|\\[nrt])", 1) if regex.startswith(r"(?i)\b") else regex
+
+
+_DISGUISED = Pattern("injection/disguised", DISGUISED)
+PATTERNS = (
+    *(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
+    *PROBES,
+    *CODE_PATTERNS,
+    *HIDDEN_PATTERNS,
+    _DISGUISED,
+)
+CATALOGUE = Catalogue(PATTERNS)
+_TRIGGER_NAMES = frozenset(TRIGGERS)
+_REQUEST_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
+    frozenset(pattern.name for pattern in patterns) for patterns in (PROBES, CODE_PATTERNS, HIDDEN_PATTERNS, PATTERNS)
+)
+_Where = Callable[[int, int], tuple[int, int]]
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+# Words in the names of tools that say nothing of what a tool does.
+_GENERAL = frozenset("get set to the user by of in for a an api tool new my".split())
+
+
+class Context:
+    """What is known of a text beside its words.
+
+    Args:
+        tools: names of the tools that the agent has.
+        expected: earlier, genuine results of the same tool.
+        data: the text is known to be a tool's result, not what a user asks.
+    """
+
+    def __init__(self, tools: Iterable[str] = (), expected: Iterable[str] = (), *, data: bool = False) -> None:
+        self.data = data
+        self._tools = [(name.lower(), words) for name in tools if (words := _stems(_WORD.findall(name)) - _GENERAL)]
+        self._expected = list(expected)[-MOST_EARLIER:]
+        self._said: frozenset[str] | None = None
+
+    @property
+    def _said_before(self) -> frozenset[str]:
+        if self._said is None:
+            self._said = frozenset(request.words for text in self._expected for request in requests(encodable(text)))
+        return self._said
+
+    def signs(self, request: Request) -> set[str] | None:
+        """The signs that the context gives a request; None for one that the tool's results are known to make."""
+        signs = set()
+        if self._expected:
+            if request.words in self._said_before:
+                return None
+            if len(self._expected) >= ENOUGH_EARLIER and not self._said_before:
+                signs.add("a new voice")
+        if self._tools:
+            words, lower = _stems(_WORD.findall(request.words)), request.words.lower()
+            if any(len(tool & words) > 1 or (len(name) > 5 and name in lower) for name, tool in self._tools):
+                signs.add("names a tool")
+        return signs
+
+
+class Evidence(NamedTuple):
+    """The evidence in a text.
+
+    Attributes:
+        triggers: nats by the name of a trigger, and for ``"encoding"``, ``"hidden"`` and ``"split"``.
+        request: log-odds of its strongest request; ``NO_REQUEST`` where it has none.
+        findings: of triggers, of requests with even odds, and of the strongest where the triggers give it these.
+    """
+
+    triggers: dict[str, float]
+    request: float
+    findings: list[Finding]
+
+    @property
+    def log_odds(self) -> float:
+        """The evidence of the whole text, in nats."""
+        return sum(self.triggers.values()) + self.request
+
+
+def probability(log_odds: float) -> float:
+    """The logistic function.
+
+    >>> round(probability(2.0), 3)
+    0.881
+    """
+    return 1.0 / (1.0 + math.exp(-max(-700.0, min(700.0, log_odds))))
+
+
+def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
+    """Gather the evidence in a text.
+
+    Args:
+        found: what a catalogue that holds ``PATTERNS`` found in it.
+        context: what is known of the text beside.
+        every: all places become findings, up to so many of a thing and one more; 0: as many as tell what is there.
+    """
+    if found.names.isdisjoint(_NAMES):
+        return Evidence({}, NO_REQUEST, [])
+    reading = _Reading(context, every)
+    # As it stands, then what lies in code, then what shows with the disguises off, and in code behind them.
+    reading.take(found, lambda start, end: (start, end), None)
+    if _CODE_NAMES & found.names:
+        for run in decode(found):
+            reading.take_decoded(run, lambda start, end: (start, end))
+    if _DISGUISED.name in found:
+        folded = fold(found.text)
+        if folded.text != found.text:
+            plain = CATALOGUE.look(folded.text)
+            reading.take(plain, folded.span, "in disguised letters", original=found.text)
+            for run in decode(plain):
+                reading.take_decoded(run, folded.span)
+    return reading.evidence()
+
+
+class _Reading:
+    """Evidence as it comes together, each piece once."""
+
+    def __init__(self, context: Context, every: int = 0) -> None:
+        self.context = context
+        self.every = every > 0
+        self.most = every + 1 if every else MOST_PLACES
+        self.triggers: dict[str, float] = {}
+        self.findings: dict[tuple[str, str, int, int], Finding] = {}
+        self.requests: dict[tuple[int, int], tuple[float, Finding]] = {}
+
+    def take(self, found: Occurrences, where: _Where, how: str | None, original: str | None = None) -> None:
+        """Look at a text, as given or with disguises off.
+
+        Args:
+            found: what occurs in it.
+            where: from its offsets to those of the text as given.
+            how: what was taken off, where something was.
+            original: the text as given, where it is another; what it says as well is no news.
+        """
+        if not (found.names & _TRIGGER_NAMES or found.names & _REQUEST_NAMES):
+            return
+        places = sorted(hidden_places(found), key=lambda place: place.start) if found.names & _HIDDEN_NAMES else []
+        # What is said openly needs no disguise: folding changes the accents of honest words too.
+        openly = self.triggers.keys() if original is not None and not self.every else set()
+        for name in sorted(found.names & _TRIGGER_NAMES - openly):
+            for start, end in islice(found.spans(name), self.most):
+                span = where(start, end)
+                if original is None or not self.every or original[slice(*span)] != found.text[start:end]:
+                    self._trigger(name, span, how, found.text[start:end], _hidden(places, start))
+        if found.names & _REQUEST_NAMES:
+            for request in requests(encodable(found.text)):
+                span = where(request.start, request.end)
+                if original is None or original[slice(*span)] != found.text[request.start : request.end]:
+                    self._request(request, span, how, _hidden(places, request.start))
+
+    def take_decoded(self, run: Decoded, where: _Where) -> None:
+        """Look at the words of a run in code."""
+        found = CATALOGUE.look(run.text)
+        span = where(run.start, run.end)
+        how = f"in {' within '.join(reversed(run.how))}"
+        for name in sorted(found.names & _TRIGGER_NAMES):
+            for start, end in islice(found.spans(name), 1):
+                self._trigger(name, span, how, run.text[start:end], None)
+        if found.names & _REQUEST_NAMES and not TRANSPORT.issuperset(run.how):
+            for request in islice(requests(encodable(run.text)), MOST_PLACES):
+                self._request(request, span, how, "code")
+
+    def _trigger(self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None) -> None:
+        trigger = TRIGGERS[name]
+        self.triggers[name] = trigger.weight
+        decoded = None
+        detail = trigger.meaning
+        if how:
+            self.triggers["encoding"] = MEDIUM
+            decoded = words[:MOST_QUOTED]
+            self._add(Finding(CATEGORY["encoding"], f"{trigger.meaning}, {how}", *span, decoded))
+        if hidden:
+            self.triggers["hidden"] = WEAK
+            self._add(Finding(CATEGORY["indirect"], f"{trigger.meaning}, in {hidden}", *span, decoded))
+            detail = f"{detail}, in {hidden}"
+        self._add(Finding(trigger.category, f"{detail}, {how}" if how else detail, *span, decoded))
+
+    def _add(self, finding: Finding) -> None:
+        self.findings.setdefault((finding.kind, finding.detail, finding.start, finding.end), finding)
+
+    def _request(self, request: Request, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
+        context = self.context.signs(request)
+        if context is None:
+            return
+        signs = request.signs | context
+        if hidden:
+            signs |= {"hidden"}
+        if hidden or self.context.data:
+            signs -= {"in one paragraph"}
+        weights = {sign: SIGNS[sign].weight for sign in signs if sign in SIGNS}
+        log_odds = round(BIAS + sum(weights.values()), 6)  # exactly 0 where it comes to that
+        telling = sorted((sign for sign in weights if weights[sign] > 0.0), key=lambda sign: (-weights[sign], sign))
+        detail = f"a request to the assistant: {', '.join(SIGNS[sign].meaning for sign in telling[:4]) or 'an order'}"
+        finding = Finding(
+            CATEGORY["indirect"],
+            f"{detail}; {how}" if how else detail,
+            *span,
+            request.words[:MOST_QUOTED] if how else None,
+        )
+        if span not in self.requests or self.requests[span][0] < log_odds:
+            self.requests[span] = (log_odds, finding)
+
+    def evidence(self) -> Evidence:
+        """All of it, with the findings in the order of the text."""
+        strongest = max([log_odds for log_odds, _ in self.requests.values()], default=NO_REQUEST)
+        weight = sum(self.triggers.values())
+        surest = sorted(self.requests.values(), key=lambda found: -found[0])[: self.most]
+        telling = [
+            finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
+        ]
+        findings = sorted(
+            [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
+        )
+        return Evidence(self.triggers, max(NO_REQUEST, strongest), findings)
+
+
+def _hidden(places: Sequence[HiddenPlace], start: int) -> str | None:
+    """The hidden place that an offset lies in, of places in their order."""
+    number = bisect_right(places, start, key=lambda place: place.start) - 1
+    return places[number].what if number >= 0 and start < places[number].end else None
+
+
+def _stems(words: Iterable[str]) -> set[str]:
+    """Words as they are compared: lower case, without a plural's s."""
+    return {lower[:-1] if len(lower) > 3 and lower.endswith("s") else lower for lower in map(str.lower, words)}
+
+
+# --- Conversations: evidence that adds up, and a payload that is split among messages ---
+
+
+class _Turn(NamedTuple):
+    number: int  # of the message, from 1
+    role: str | None
+    text: str
+    start: int  # where it begins in the contents joined by line breaks
+
+
+def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str], expected: Iterable[str]) -> Evidence:
+    """Gather the evidence in a conversation; offsets are those in the messages' contents joined by line breaks.
+
+    Raises:
+        ConfigurationError: a message that is neither text nor a mapping.
+    """
+    turns = _turns(messages)
+    of_data, unknown = Context(tools, expected, data=True), Context(tools, expected)
+    triggers: dict[str, float] = {}
+    request = NO_REQUEST
+    findings: list[Finding] = []
+    adding: list[int] = []  # messages that bring evidence which none before them had
+    surest = NO_REQUEST
+    for turn in turns:
+        asks = turn.role in ASKING
+        evidence = read(CATALOGUE.look(turn.text), unknown if turn.role is None or asks else of_data)
+        if asks:
+            evidence = evidence._replace(request=NO_REQUEST)
+        if evidence.triggers.keys() - triggers.keys():
+            adding.append(turn.number)
+        triggers |= evidence.triggers
+        request = max(request, evidence.request)
+        surest = max(surest, evidence.log_odds)
+        findings += _moved(evidence.findings, turn.start) if evidence.triggers or not asks else []
+    together = Evidence(triggers, request, findings)
+    if surest < 0.0 <= together.log_odds and len(adding) > 1:
+        first, last = (next(turn for turn in turns if turn.number == number) for number in (adding[0], adding[-1]))
+        detail = f"evidence that adds up over the messages {', '.join(map(str, adding))}"
+        findings.append(Finding(CATEGORY["turns"], detail, first.start, last.start + len(last.text)))
+    for separator in (" ", ""):
+        _split(turns, separator, together)
+    return together
+
+
+def _split(turns: Sequence[_Turn], separator: str, together: Evidence) -> None:
+    """Add to the evidence what shows only where messages meet."""
+    texts = [turn.text.strip() for turn in turns]
+    starts = list(accumulate((len(text) + len(separator) for text in texts), initial=0))
+    evidence = read(CATALOGUE.look(separator.join(texts)), Context())
+
+    def origin(offset: int) -> tuple[_Turn, int]:
+        number = min(bisect_right(starts, offset), len(turns)) - 1
+        turn = turns[number]
+        indent = len(turn.text) - len(turn.text.lstrip())
+        return turn, turn.start + min(len(turn.text), indent + offset - starts[number])
+
+    new = {name: weight for name, weight in evidence.triggers.items() if name not in together.triggers}
+    for finding in evidence.findings:
+        (first, start), (last, end) = origin(finding.start), origin(max(finding.start, finding.end - 1))
+        if new and first.number != last.number:
+            detail = f"{finding.detail}, split over the messages {first.number} to {last.number}"
+            together.findings.append(Finding(finding.kind, detail, start, end + 1, finding.decoded))
+            together.findings.append(Finding(CATEGORY["turns"], detail, start, end + 1, finding.decoded))
+            together.triggers.update(new)
+            together.triggers["split"] = MEDIUM
+
+
+def _moved(findings: Iterable[Finding], by: int) -> list[Finding]:
+    return [finding._replace(start=finding.start + by, end=finding.end + by) for finding in findings]
+
+
+def _turns(messages: Sequence[str | Mapping[str, Any]]) -> list[_Turn]:
+    """The messages that are not trusted."""
+    turns = []
+    start = 0
+    for number, message in enumerate(messages, 1):
+        if isinstance(message, str):
+            role, text = None, message
+        elif isinstance(message, Mapping):
+            role, text = str(message.get("role", "")).lower() or None, message_text(message.get("content"))
+        else:
+            raise ConfigurationError(
+                f"injection: message {number} is a {type(message).__name__}: give texts, or mappings with role and "
+                "content"
+            )
+        if role not in TRUSTED:
+            turns.append(_Turn(number, role, text, start))
+        start += len(text) + 1
+    return turns

@@ -1,0 +1,476 @@
+"""Ask one or several models whether a verification session has converged, and hold the answer against the rules.
+
+Models are known by what they can do: nothing of their framework is imported. Whatever goes wrong becomes an opinion
+without a reply, so that no fault of a model can pass a session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
+from statistics import median
+from typing import Any, NamedTuple
+
+from agentguard.convergence._prompts import Prompt, answer_schema, build_prompt
+from agentguard.convergence._reply import parse_reply, read_answer
+from agentguard.convergence._types import (
+    Accord,
+    Agreement,
+    Confidence,
+    ConvergenceConfig,
+    ConvergenceContext,
+    ConvergenceEvaluation,
+    Criterion,
+    Cut,
+    JudgeReply,
+    Opinion,
+    RuleAssessment,
+    refuse,
+)
+from agentguard.errors import DataError
+
+# --- Asking one model ---
+
+# What chat models of different providers call the most tokens of a reply.
+_TOKEN_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict")
+
+
+class Question:
+    """One session as it is put to every judge."""
+
+    def __init__(
+        self,
+        context: ConvergenceContext,
+        prompt: Prompt,
+        config: ConvergenceConfig,
+        run_config: Mapping[str, Any] | None,
+    ) -> None:
+        self.config = config
+        self.messages = prompt.messages()
+        self.run_config = run_config
+        self.evaluated = (
+            context.all_outputs,
+            context.requirements,
+            *(issue.description for issue in context.issues),
+        )
+
+    def prepared(self, model: Any) -> Any:
+        """Prepare a model with the settings of this evaluation, and for structured output where it can."""
+        model = _with_settings(model, self.config)
+        # A binding hands with_structured_output on to what it binds, and what it binds to it would be lost.
+        binding = hasattr(model, "bound") and hasattr(model, "kwargs")
+        if not self.config.structured or binding or not hasattr(model, "with_structured_output"):
+            return model
+        try:
+            return model.with_structured_output(answer_schema(self.config.categories), include_raw=True)
+        except (NotImplementedError, TypeError, ValueError, AttributeError):
+            return model  # has the method and not the ability
+
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of ``invoke``."""
+        return (self.messages,) if self.run_config is None else (self.messages, self.run_config)
+
+    def read(self, answer: Any) -> JudgeReply:
+        """Read a model's reply: a structured answer, a message or text.
+
+        Raises:
+            DataError: saying what is wrong with it.
+        """
+        if isinstance(answer, Mapping) and "raw" in answer:
+            if isinstance(answer.get("parsed"), Mapping):
+                return read_answer(answer["parsed"], self.config.categories)
+            answer = answer["raw"]
+        elif isinstance(answer, Mapping):
+            return read_answer(answer, self.config.categories)
+        return parse_reply(text_of(answer), self.config.categories, evaluated=self.evaluated)
+
+
+def ask(name: str, model: Any, question: Question) -> Opinion:
+    """Ask one judge for its opinion, in a thread of its own where the wait is limited."""
+
+    def call() -> JudgeReply:
+        return question.read(question.prepared(model).invoke(*question.arguments()))
+
+    limit = question.config.timeout_s
+    try:
+        if limit is None:
+            return Opinion(name, call(), "")
+        running = _in_thread(call)
+        wait([running], timeout=limit)
+        if not running.done():
+            return _late(name, limit)
+        return Opinion(name, running.result(), "")
+    except Exception as error:
+        return Opinion(name, None, _fault(error))
+
+
+async def aask(name: str, model: Any, question: Question) -> Opinion:
+    """Ask one judge for its opinion without blocking the event loop."""
+
+    async def call() -> JudgeReply:
+        prepared = question.prepared(model)
+        if hasattr(prepared, "ainvoke"):
+            return question.read(await prepared.ainvoke(*question.arguments()))
+        return question.read(await asyncio.wrap_future(_in_thread(lambda: prepared.invoke(*question.arguments()))))
+
+    running = asyncio.ensure_future(call())
+    running.add_done_callback(_retrieve)
+    try:
+        # Not wait_for: it cannot tell its own timeout from one that the model raises.
+        await asyncio.wait([running], timeout=question.config.timeout_s)
+        if not running.done():
+            return _late(name, question.config.timeout_s)
+        if running.cancelled():
+            return Opinion(name, None, "the model cancelled its own call")
+        return Opinion(name, running.result(), "")
+    except Exception as error:
+        return Opinion(name, None, _fault(error))
+    finally:
+        running.cancel()
+
+
+def text_of(answer: Any) -> str:
+    """Read the text of a message or of its content blocks, without the blocks that hold thoughts.
+
+    Raises:
+        DataError: where there is no text.
+    """
+    content = getattr(answer, "content", answer)
+    blocks = content if isinstance(content, Sequence) and not isinstance(content, (str, bytes)) else [content]
+    texts = [block if isinstance(block, str) else _block_text(block) for block in blocks]
+    text = "\n".join(part for part in texts if part)
+    if not text.strip():
+        raise DataError("the model replied without text")
+    return text
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, Mapping) and block.get("type", "text") == "text" and isinstance(block.get("text"), str):
+        text: str = block["text"]
+        return text
+    return ""
+
+
+def _with_settings(model: Any, config: ConvergenceConfig) -> Any:
+    """Set temperature and token limit: as fields where the model declares them, else bound to its calls."""
+    declared = getattr(type(model), "model_fields", {})
+    limit = next((name for name in _TOKEN_LIMITS if name in declared), "max_tokens")
+    settings = {"temperature": config.temperature, limit: config.max_tokens}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    fields = {name: value for name, value in settings.items() if name in declared}
+    if fields:
+        return model.model_copy(update=fields)
+    return model.bind(**settings) if settings and hasattr(model, "bind") else model
+
+
+def _in_thread(call: Callable[[], Any]) -> Future[Any]:
+    """Start the call in a daemon thread, in this context: a model that never answers keeps no process alive."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            result = call()
+        except BaseException as error:  # handed to whoever waits
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), name="agentguard-judge", daemon=True).start()
+    return future
+
+
+def _retrieve(task: asyncio.Future[JudgeReply]) -> None:
+    """Retrieve the error of a call that nobody waits for any more, so that asyncio does not report it."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _late(name: str, limit: float | None) -> Opinion:
+    return Opinion(name, None, f"no reply within {limit:g} s")
+
+
+def _fault(error: Exception) -> str:
+    said = str(error)[:300]
+    if isinstance(error, DataError):
+        return said
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+# --- Rules: severity, rounds, stability, categories ---
+# They are necessary, not sufficient: a model may hold a session back that meets them, never pass one that does not.
+
+
+def apply_rules(context: ConvergenceContext, config: ConvergenceConfig | None = None) -> RuleAssessment:
+    """Hold a session against the rules that need no model.
+
+    Args:
+        context: the session.
+        config: thresholds and categories; None: the defaults.
+
+    >>> outputs = "Examined security, correctness, reliability, maintainability and performance."
+    >>> apply_rules(ConvergenceContext("review", ("a.py",), 3, outputs, stable_rounds=2)).passed
+    True
+    >>> apply_rules(ConvergenceContext("review", ("a.py",), 2, outputs, stable_rounds=2)).unmet
+    ('2 rounds done, 3 needed',)
+    """
+    config = ConvergenceConfig() if config is None else config
+    blocking = [issue for issue in context.issues if issue.blocking]
+    named = ", ".join(f"{issue.id[:40]!r} ({issue.severity[:16]})" for issue in blocking[:5])
+    more = f" and {len(blocking) - 5} more" if len(blocking) > 5 else ""
+    seen = _examined(context, config.categories)
+    unseen = [name for name in config.categories if name not in seen]
+    criteria = (
+        Criterion(
+            "severity", not blocking, f"open and severe: {named}{more}" if blocking else "nothing severe is open"
+        ),
+        Criterion(
+            "stable_rounds",
+            context.stable_rounds >= config.min_stable_rounds,
+            f"{context.stable_rounds} rounds in a row without a new issue, {config.min_stable_rounds} needed",
+        ),
+        Criterion(
+            "rounds",
+            context.current_round >= config.min_rounds,
+            f"{context.current_round} rounds done, {config.min_rounds} needed",
+        ),
+        Criterion(
+            "categories", not unseen, f"not examined: {', '.join(unseen)}" if unseen else "every category was examined"
+        ),
+    )
+    return RuleAssessment(all(criterion.met for criterion in criteria), criteria)
+
+
+def _examined(context: ConvergenceContext, categories: tuple[str, ...]) -> set[str]:
+    """The categories that the session declares as examined, or else names."""
+    if context.categories_examined is not None:
+        declared = {name.strip().casefold() for name in context.categories_examined}
+        return {name for name in categories if name.casefold() in declared}
+    by_issues = {issue.category.strip().casefold() for issue in context.issues}
+    return {name for name in categories if name.casefold() in by_issues or _named(name, context.all_outputs)}
+
+
+def _named(category: str, text: str) -> bool:
+    # DATA_LOSS is written "data loss" or "data-loss" in prose.
+    words = r"[\s_-]+".join(re.escape(word) for word in re.split(r"[\s_-]+", category) if word)
+    return bool(words) and re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE) is not None
+
+
+# --- Judges and rules together ---
+
+
+_LEAST_SURE_FIRST: tuple[Confidence, ...] = ("uncertain", "low", "medium", "high")
+
+
+def conclude(
+    opinions: Sequence[Opinion],
+    rules: RuleAssessment,
+    categories: Sequence[str],
+    *,
+    agreement: Agreement = "majority",
+    cuts: Sequence[Cut] = (),
+) -> ConvergenceEvaluation:
+    """Conclude an evaluation from the opinions of the judges and the rules.
+
+    A judge without a usable reply counts among the judges and against passing.
+
+    Args:
+        opinions: of at least one judge.
+        rules: what the rules say of the session.
+        categories: those to report scores for.
+        agreement: how many judges must pass the session.
+        cuts: what the judges did not see.
+    """
+    replies = [opinion.reply for opinion in opinions if opinion.reply is not None]
+    votes = sum(opinion.passed for opinion in opinions)
+    carried = votes == len(opinions) if agreement == "unanimous" else 2 * votes > len(opinions)
+    passed = carried and rules.passed
+    focus = _distinct(area for reply in replies for area in reply.recommended_focus_areas)
+    return ConvergenceEvaluation(
+        passed=passed,
+        confidence=_confidence(opinions, carried),
+        reasoning=_reasoning(opinions, rules, votes, carried, agreement),
+        evidence=_distinct(point for reply in replies for point in reply.evidence),
+        quality_score=_median(reply.quality_score for reply in replies),
+        category_scores={name: _median(reply.category_scores.get(name) for reply in replies) for name in categories},
+        gaps=_distinct([*(gap for reply in replies for gap in reply.gaps), *_faults(opinions), *rules.unmet]),
+        more_rounds_recommended=_more_rounds(replies, rules, passed),
+        recommended_focus_areas=focus or rules.unmet,
+        accord=_accord(carried, rules.passed) if replies else "no_model",
+        rules=rules,
+        opinions=tuple(opinions),
+        cuts=tuple(cuts),
+    )
+
+
+def _accord(judges: bool, rules: bool) -> Accord:
+    if judges:
+        return "both_pass" if rules else "rules_veto"
+    return "model_veto" if rules else "both_fail"
+
+
+def _confidence(opinions: Sequence[Opinion], carried: bool) -> Confidence:
+    """The least sure of the judges on the side that carried; low for one without a reply."""
+    side = [opinion for opinion in opinions if opinion.passed == carried]
+    levels = {"low" if opinion.reply is None else opinion.reply.confidence for opinion in side}
+    if all(opinion.reply is None for opinion in side):
+        return "low"
+    return next(level for level in _LEAST_SURE_FIRST if level in levels)
+
+
+def _more_rounds(replies: Sequence[JudgeReply], rules: RuleAssessment, passed: bool) -> bool:
+    asked_for = any(reply.more_rounds_recommended for reply in replies)
+    return asked_for if passed else asked_for or not replies or not rules.passed
+
+
+def _reasoning(
+    opinions: Sequence[Opinion], rules: RuleAssessment, votes: int, carried: bool, agreement: Agreement
+) -> str:
+    said = [
+        f"No usable answer ({opinion.fault})." if opinion.reply is None else opinion.reply.reasoning
+        for opinion in opinions
+    ]
+    if len(opinions) > 1:
+        wanted = "all of them" if agreement == "unanimous" else "more than half"
+        said = [f"{opinion.judge}: {text}" for opinion, text in zip(opinions, said, strict=True)]
+        said.insert(0, f"{votes} of {len(opinions)} judges pass the session; {wanted} must.")
+    if all(opinion.reply is None for opinion in opinions):
+        met = "are met" if rules.passed else "are not met"
+        said.append(f"Held back for want of an answer. The rules {met}.")
+    elif carried and not rules.passed:
+        said.append("The rules overrule this.")
+    if not rules.passed:
+        said.append(f"Rules not met: {'; '.join(rules.unmet)}.")
+    return "\n".join(said)
+
+
+def _faults(opinions: Sequence[Opinion]) -> list[str]:
+    return [f"{opinion.judge} gave no usable answer" for opinion in opinions if opinion.reply is None]
+
+
+def _median(scores: Iterable[float | None]) -> float | None:
+    given = [score for score in scores if score is not None]
+    return float(median(given)) if given else None
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+# --- Evaluation ---
+
+
+class Panel:
+    """The judges of a session, and how many of them must pass it.
+
+    Args:
+        model: the one judge: a LangChain chat model, or anything with its ``invoke``.
+        judges: several judges in place of one.
+        agreement: ``majority`` (more than half) or ``unanimous``. A judge that fails does not pass the session.
+
+    Raises:
+        ConfigurationError: naming everything that cannot be used.
+    """
+
+    def __init__(
+        self, model: Any = None, *, judges: Sequence[Any] | None = None, agreement: Agreement = "majority"
+    ) -> None:
+        faults = []
+        if (model is None) == (judges is None):
+            faults.append("give either one model or judges=[...]")
+        if judges is not None and (isinstance(judges, (str, bytes)) or not isinstance(judges, Sequence) or not judges):
+            faults.append("judges must be a list of at least one model")
+            judges = []
+        if agreement not in ("majority", "unanimous"):
+            faults.append(f"agreement must be 'majority' or 'unanimous', not {agreement!r}")
+        members = [*([] if model is None else [model]), *(judges or [])]
+        faults += [
+            f"judge {number} has neither invoke nor ainvoke: it is no chat model ({type(member).__name__})"
+            for number, member in enumerate(members, 1)
+            if not (hasattr(member, "invoke") or hasattr(member, "ainvoke"))
+        ]
+        refuse("the panel of judges", faults)
+        self.members = [(f"judge {number}", member) for number, member in enumerate(members, 1)]
+        self.agreement: Agreement = agreement
+
+
+class _Case(NamedTuple):
+    """A session made ready for the judges."""
+
+    context: ConvergenceContext
+    config: ConvergenceConfig
+    question: Question
+    cuts: tuple[Cut, ...]
+
+    @classmethod
+    def of(
+        cls,
+        context: ConvergenceContext,
+        config: ConvergenceConfig | None,
+        key: str,
+        run_config: Mapping[str, Any] | None,
+    ) -> _Case:
+        config = ConvergenceConfig() if config is None else config
+        prompt = build_prompt(context, config, key=key)
+        return cls(context, config, Question(context, prompt, config, run_config), prompt.cuts)
+
+    def conclude(self, opinions: Sequence[Opinion], agreement: Agreement) -> ConvergenceEvaluation:
+        rules = apply_rules(self.context, self.config)
+        return conclude(opinions, rules, self.config.categories, agreement=agreement, cuts=self.cuts)
+
+
+def evaluate(
+    context: ConvergenceContext,
+    model: Any = None,
+    config: ConvergenceConfig | None = None,
+    *,
+    judges: Sequence[Any] | None = None,
+    agreement: Agreement = "majority",
+    key: str = "",
+    run_config: Mapping[str, Any] | None = None,
+) -> ConvergenceEvaluation:
+    """Evaluate whether a session has converged.
+
+    A model that fails, is late, or answers anything but a valid evaluation never passes a session: the evaluation then
+    says why, and what the rules alone say.
+
+    Args:
+        context: the session.
+        model: any LangChain chat model.
+        config: limits and thresholds; None: the defaults.
+        judges: several models in place of one; they are asked one after the other.
+        agreement: how many of the judges must pass the session: ``majority`` or ``unanimous``.
+        key: mixed into the token that delimits the session's text in the prompt.
+        run_config: handed to the models' ``invoke`` as it is: tags, callbacks, metadata.
+
+    Raises:
+        ConfigurationError: where the judges or their agreement cannot be used.
+    """
+    panel = Panel(model, judges=judges, agreement=agreement)
+    case = _Case.of(context, config, key, run_config)
+    return case.conclude([ask(name, member, case.question) for name, member in panel.members], panel.agreement)
+
+
+async def aevaluate(
+    context: ConvergenceContext,
+    model: Any = None,
+    config: ConvergenceConfig | None = None,
+    *,
+    judges: Sequence[Any] | None = None,
+    agreement: Agreement = "majority",
+    key: str = "",
+    run_config: Mapping[str, Any] | None = None,
+) -> ConvergenceEvaluation:
+    """Evaluate as ``evaluate`` does, with all judges asked at the same time.
+
+    Raises:
+        ConfigurationError: where the judges or their agreement cannot be used.
+    """
+    panel = Panel(model, judges=judges, agreement=agreement)
+    case = _Case.of(context, config, key, run_config)
+    opinions = await asyncio.gather(*(aask(name, member, case.question) for name, member in panel.members))
+    return case.conclude(opinions, panel.agreement)
