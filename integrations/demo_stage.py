@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from agentguard.demo.clock import stamp
-from agentguard.demo.toolbox import PROFILES, Toolbox
+from agentguard.demo._tools import PROFILES, Toolbox, stamp
 from agentguard.integrations.extras import needs
 
 try:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report import ReportBuilder, ReportData, build
-from agentguard.report.drift import drift_alarms
-from agentguard.report.records import Chart, Limits, Point, on_scale, to_scale
+from agentguard.report import ReportBuilder, ReportData
+from agentguard.report import _builder as build
+from agentguard.report._records import Chart, Limits, Point, on_scale, to_scale
+from agentguard.report._series import drift_alarms
 from agentguard.verification import SignalResult, VerificationEngine, VerificationResult, VerificationTier
 from agentguard.verification.types import ToolCall, Verdict, VerdictCounts
 

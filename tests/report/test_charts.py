@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report.control_chart import EDGE, control_chart
-from agentguard.report.control_chart import HEIGHT as CONTROL_HEIGHT
-from agentguard.report.elements import Element
-from agentguard.report.figure import Ids
-from agentguard.report.histogram import HEIGHT, LEAST_HEIGHT, TOP, histogram
-from agentguard.report.records import (
+from agentguard.report._records import (
     Bin,
     Chart,
     Histogram,
@@ -29,6 +24,11 @@ from agentguard.report.records import (
     WorstCall,
     log_odds,
 )  # fmt: skip
+from agentguard.report.control_chart import EDGE, control_chart
+from agentguard.report.control_chart import HEIGHT as CONTROL_HEIGHT
+from agentguard.report.elements import Element
+from agentguard.report.figure import Ids
+from agentguard.report.histogram import HEIGHT, LEAST_HEIGHT, TOP, histogram
 from agentguard.report.reliability_diagram import reliability_diagram
 from agentguard.report.scales import Axis, spread, ticks
 from agentguard.report.timeline import timeline

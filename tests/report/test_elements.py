@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.report._text import clean
 from agentguard.report.elements import ATTRIBUTES, TAGS, VOID, Element, Raw, h, html
-from agentguard.report.text import clean
 
 
 class Seen(HTMLParser):

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentguard.report import ReportBuilder, ReportData, html_of
+from agentguard.report._records import WorstCall
 from agentguard.report.elements import ATTRIBUTES, TAGS, VOID
-from agentguard.report.records import WorstCall
 from agentguard.report.style import SHEET
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall, VerdictCounts

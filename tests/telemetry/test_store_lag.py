@@ -11,7 +11,7 @@ import pytest
 from agentguard.errors import StoreError
 from agentguard.stores import MemoryStore
 from agentguard.stores.base import Record
-from agentguard.telemetry.store_lag import Lag, StoreLag
+from agentguard.telemetry._engines import Lag, StoreLag
 from agentguard.verification import VerificationEngine
 
 

@@ -11,6 +11,6 @@ where they were not.
 """
 
 import agentguard.serving  # noqa: F401 - first, for it says which extra is missing
-from agentguard.live.app import create_app, live_part
+from agentguard.live._app import create_app, live_part
 
 __all__ = ["create_app", "live_part"]

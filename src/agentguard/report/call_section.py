@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from agentguard.report._records import ReportData, WorstCall, log_odds
+from agentguard.report._text import cut, nats, p_of, percent
+
 from .elements import Element, Node, h
 from .figure import Ids, scrolled, table
-from .records import ReportData, WorstCall, log_odds
-from .text import cut, nats, p_of, percent
 from .waterfall import ROUNDING, waterfall
 
 __all__ = ["call_section", "verdict_mark"]

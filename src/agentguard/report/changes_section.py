@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from agentguard.report._records import ChangeRow, ReportData
+from agentguard.report._text import cut, many
+
 from .elements import Node, h
 from .figure import table
-from .records import ChangeRow, ReportData
-from .text import cut, many
 
 __all__ = ["changes_section", "open_changes"]
 

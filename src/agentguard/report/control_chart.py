@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from agentguard.report._records import Chart, Limits, Point, on_scale, to_scale
+from agentguard.report._text import cut, many, of_unit, short
+
 from .elements import Element, h
 from .figure import WIDTH, Ids, Key, Label, dots, figure, plot, rungs, table
-from .records import Chart, Limits, Point, on_scale, to_scale
 from .scales import Axis, spread, ticks
-from .text import cut, many, of_unit, short
 
 __all__ = ["HEIGHT", "control_chart"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final, NamedTuple, TypeAlias
 
-from .text import clean
+from agentguard.report._text import clean
 
 __all__ = ["Element", "Node", "Raw", "h", "html"]
 

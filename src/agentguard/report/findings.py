@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from agentguard.report._records import Drifted, ReportData, ToolReport
+from agentguard.report._text import cut, many, of_unit, percent
+
 from .changes_section import open_changes
 from .elements import Node, h
-from .records import Drifted, ReportData, ToolReport
-from .text import cut, many, of_unit, percent
 
 __all__ = ["findings"]
 

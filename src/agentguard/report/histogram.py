@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from agentguard.report._records import Histogram
+from agentguard.report._text import many, short
+
 from .elements import Element, h
 from .figure import WIDTH, Ids, Label, figure, plot, rungs, table
-from .records import Histogram
-from .text import many, short
 
 __all__ = ["HEIGHT", "histogram"]
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agentguard.report._records import ReportData
+from agentguard.report._text import cut, many, percent
+
 from .call_section import call_section
 from .changes_section import changes_section
 from .elements import Element, Node, Raw, h, html
 from .figure import Ids, table
 from .findings import findings
 from .histogram import histogram
-from .records import ReportData
 from .reliability_diagram import reliability_diagram
 from .style import POLICY, SHEET
-from .text import cut, many, percent
 from .timeline import timeline
 from .tool_section import tool_section, tools_table
 

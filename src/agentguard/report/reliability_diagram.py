@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from agentguard.report._records import Reliability
+from agentguard.report._text import many, percent
+
 from .elements import Element, h
 from .figure import Ids, figure, table
-from .records import Reliability
 from .scales import Axis
-from .text import many, percent
 
 __all__ = ["SIDE", "reliability_diagram"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from .records import Scale, on_scale
+from agentguard.report._records import Scale, on_scale
 
 __all__ = ["Axis", "spread", "ticks"]
 

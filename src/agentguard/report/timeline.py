@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from agentguard.report._records import Slot, Timeline
+from agentguard.report._text import many, short, when
+
 from .elements import Element, h
 from .figure import WIDTH, Ids, Key, Label, figure, plot, table
-from .records import Slot, Timeline
-from .text import many, short, when
 
 __all__ = ["HEIGHT", "timeline"]
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from agentguard.admin.portrait import Kind, Portrait
+from agentguard.report._records import Drifted, ReportData, ToolReport
+from agentguard.report._text import cut, many, ms, number, of_unit, percent
 
 from .control_chart import control_chart
 from .elements import Element, Node, h
 from .figure import Ids, table
 from .histogram import histogram
-from .records import Drifted, ReportData, ToolReport
-from .text import cut, many, ms, number, of_unit, percent
 
 __all__ = ["tool_section", "tools_table"]
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from agentguard.report._records import WorstCall, log_odds
+from agentguard.report._text import cut, nats, p_of
+
 from .elements import Element, h
 from .figure import Ids
-from .records import WorstCall, log_odds
 from .scales import Axis
-from .text import cut, nats, p_of
 
 __all__ = ["ROW", "WIDTH", "Bar", "bars_of", "waterfall"]
 

@@ -21,8 +21,7 @@ from agentguard.gate.api.models import (
 from agentguard.gate.api.runs import Gate
 from agentguard.gate.api.statuses import documented
 from agentguard.gate.config_file import CONFIG_NAME
-from agentguard.serving.app import KEY_SCHEME, MAX_BODY_BYTES, Part, assemble
-from agentguard.serving.key import ServiceKey
+from agentguard.serving._app import KEY_SCHEME, MAX_BODY_BYTES, Part, ServiceKey, assemble
 
 __all__ = ["create_app", "gate_part"]
 

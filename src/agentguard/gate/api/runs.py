@@ -22,7 +22,7 @@ from agentguard.gate.records.base import RunRecords, RunSummary
 from agentguard.gate.records.opening import open_records
 from agentguard.gate.runs import GateRun, read_run
 from agentguard.gate.services import open_services
-from agentguard.serving.problems import ProblemError
+from agentguard.serving._app import ProblemError
 
 __all__ = ["MAX_RUNNING", "Gate"]
 

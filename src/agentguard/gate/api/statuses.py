@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agentguard.serving.problems import documented as described
+from agentguard.serving._app import documented as described
 
 __all__ = ["documented"]
 

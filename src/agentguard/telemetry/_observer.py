@@ -1,0 +1,277 @@
+"""What an observer is told of a verdict, and what an observer is."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from agentguard.errors import ConfigurationError
+from agentguard.verification import Feedback, Settings, ToolCall, ToolProfile, VerificationEngine, VerificationResult
+from agentguard.verification.canonical import as_name
+from agentguard.verification.changes import Change
+
+if TYPE_CHECKING:
+    from agentguard.verification.persistence import Backlog
+
+
+class Observation(NamedTuple):
+    """One verdict, as it left the engine.
+
+    Attributes:
+        result: the verdict.
+        call: the call that was judged. Its ``args`` and ``result`` are None for an observer that wants no content.
+        guard_seconds: how long the engine took, in seconds.
+        at: when the engine was asked, in seconds since the epoch. The tool had answered by then.
+    """
+
+    result: VerificationResult
+    call: ToolCall
+    guard_seconds: float
+    at: float
+
+    @property
+    def fired(self) -> tuple[str, ...]:
+        """The names of the signals that fired, in the order in which they were taken.
+
+        >>> from agentguard.verification import VerificationEngine
+        >>> engine = VerificationEngine()
+        >>> _ = engine.register_tool_profile("weather", required_fields=["degrees"])
+        >>> Observation(engine.verify("weather", result={}), ToolCall("weather"), 0.0, 0.0).fired
+        ('schema_mismatch',)
+        """
+        return tuple([name for name, signal in self.result.signals.items() if signal.fired])
+
+
+class Observer(ABC):
+    """Is called with every verdict, in the thread that asked for it, before the agent gets it: it must not wait.
+
+    What it raises is logged by the name of its class, and changes nothing for the agent. Threads share it.
+
+    Attributes:
+        content: it wants to see the arguments and results of calls.
+    """
+
+    content: bool = False
+
+    @abstractmethod
+    def __call__(self, observation: Observation, /) -> None:
+        """Take note of a verdict."""
+
+    def changed(self, change: Change, /) -> None:  # noqa: B027 - an observer need not care for changes
+        """Is told of a lasting change of a tool whenever it takes another state, in any thread: it must not wait.
+
+        Each engine tells of what it does itself and of what it reads of others on its store.
+        """
+
+    def watch(self, engine: VerificationEngine, /) -> None:  # noqa: B027 - an observer need not look at engines
+        """Is told once of each engine whose verdicts it will see; keeps no engine alive."""
+
+
+# --- observed ---
+# An engine whose verdicts are seen: the same engine to whoever asks it, and a word to the observers.
+
+
+_log = logging.getLogger("agentguard")
+
+
+def observe(engine: VerificationEngine, *observers: Observer | Callable[[Observation], object]) -> VerificationEngine:
+    """The engine, with every verdict told to the observers; without observers it is the engine itself.
+
+    Args:
+        engine: judges the calls; what it learned, and what it will learn, stays with it.
+        observers: ``Observer`` objects, or functions of one ``Observation``, which see no content.
+
+    Raises:
+        ConfigurationError: for an observer that cannot be called.
+
+    >>> seen = []
+    >>> engine = observe(VerificationEngine(), seen.append)
+    >>> _ = engine.verify("add", args={"a": 1, "b": 2}, result=3, call_id="c1")
+    >>> seen[0].result.verdict, seen[0].call.call_id, seen[0].call.args
+    ('accept', 'c1', None)
+    """
+    return ObservedEngine(engine, *observers) if observers else engine
+
+
+class ObservedEngine(VerificationEngine):
+    """Stands in an engine's place. All of it is the engine's; only ``verify`` has observers listening.
+
+    Args:
+        engine: judges the calls.
+        observers: as for ``observe``.
+
+    Raises:
+        ConfigurationError: for an observer that cannot be called.
+    """
+
+    def __init__(self, engine: VerificationEngine, *observers: Observer | Callable[[Observation], object]) -> None:
+        # The parent's is not called: it would build a second engine.
+        for each in observers:
+            if not callable(each):
+                raise ConfigurationError(f"an observer is called with an Observation, and {each!r} cannot be called")
+        self.mode: Literal["calibrated", "reference"] = engine.mode
+        self._engine = engine
+        self._observers = tuple([(each, isinstance(each, Observer) and each.content) for each in observers])
+        self._wants_content = any(wants for _, wants in self._observers)
+        # Places of observers whose last call failed, and of those that failed when they were told of a change.
+        self._failing: set[int] = set()
+        self._failing_on_changes: set[int] = set()
+        for each in observers:
+            if isinstance(each, Observer):
+                each.watch(engine)
+        if any(isinstance(each, Observer) for each in observers):
+            engine.on_change(self._changed)
+
+    def verify(
+        self,
+        tool: str,
+        *,
+        args: Any = None,
+        result: Any = None,
+        execution_time_ms: float | None = None,
+        session_id: str | None = None,
+        call_id: str | None = None,
+        is_error: bool = False,
+        learn: bool = True,
+    ) -> VerificationResult:
+        """Judge one executed call, as the engine does, and tell the observers."""
+        at, begin = time(), perf_counter()
+        found = self._engine.verify(
+            tool,
+            args=args,
+            result=result,
+            execution_time_ms=execution_time_ms,
+            session_id=session_id,
+            call_id=call_id,
+            is_error=is_error,
+            learn=learn,
+        )
+        seconds = perf_counter() - begin
+        session = None if session_id is None else as_name(session_id)
+        call = ToolCall(found.tool, None, None, execution_time_ms, session, found.call_id, bool(is_error))
+        bare = whole = Observation(found, call, seconds, at)
+        if self._wants_content:
+            whole = bare._replace(call=call._replace(args=args, result=result))
+        for place, (observer, wants_content) in enumerate(self._observers):
+            try:
+                observer(whole if wants_content else bare)
+            except Exception as error:
+                _failed(self._failing, place, observer, error)
+            else:
+                if place in self._failing:
+                    _works_again(self._failing, place, observer)
+        return found
+
+    def _changed(self, change: Change) -> None:
+        for place, (observer, _) in enumerate(self._observers):
+            if not isinstance(observer, Observer):
+                continue
+            try:
+                observer.changed(change)
+            except Exception as error:
+                _failed(self._failing_on_changes, place, observer, error)
+            else:
+                if place in self._failing_on_changes:
+                    _works_again(self._failing_on_changes, place, observer)
+
+    def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
+        """Declare what real results of a tool look like, to the engine."""
+        return self._engine.register_tool_profile(name, **fields)
+
+    def unregister(self, name: str) -> ToolProfile:
+        """Take back a profile from the engine."""
+        return self._engine.unregister(name)
+
+    def profile_of(self, tool: str) -> ToolProfile:
+        """The profile that the engine holds a tool to."""
+        return self._engine.profile_of(tool)
+
+    def record_feedback(
+        self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
+    ) -> Feedback:
+        """Tell the engine what a reviewed call really was."""
+        return self._engine.record_feedback(tool, confidence_score, was_hallucination, call_id)
+
+    def trust(self, tool: str, n: int) -> None:
+        """Declare the next ``n`` calls of a tool known-good, to the engine."""
+        self._engine.trust(tool, n)
+
+    def calibrate(
+        self,
+        tool: str | None = None,
+        *,
+        prior: float | None = None,
+        accept_below: float | None = None,
+        block_at: float | None = None,
+        max_false_block_rate: float | None = None,
+        likelihood_ratios: Mapping[str, float] | None = None,
+    ) -> ObservedEngine:
+        """Change the engine's thresholds; returns this one, with its observers."""
+        self._engine.calibrate(
+            tool,
+            prior=prior,
+            accept_below=accept_below,
+            block_at=block_at,
+            max_false_block_rate=max_false_block_rate,
+            likelihood_ratios=likelihood_ratios,
+        )
+        return self
+
+    def thresholds(self, tool: str | None = None) -> Settings:
+        """The settings in force in the engine for a tool, or for all."""
+        return self._engine.thresholds(tool)
+
+    def reset(self, tool: str, *, labels: bool = False) -> None:
+        """Have the engine forget what it learned of a tool."""
+        self._engine.reset(tool, labels=labels)
+
+    def on_change(self, callback: Callable[[Change], object]) -> None:
+        """Have the engine call back whenever a lasting change takes another state."""
+        self._engine.on_change(callback)
+
+    def changes(self, tool: str | None = None) -> list[Change]:
+        """The lasting changes that the engine knows of."""
+        return self._engine.changes(tool)
+
+    def adopt(self, change: Change | str) -> Change:
+        """Tell the engine that a change is genuine."""
+        return self._engine.adopt(change)
+
+    def reject(self, change: Change | str) -> Change:
+        """Tell the engine that a change is a fault."""
+        return self._engine.reject(change)
+
+    def backlog(self) -> Backlog | None:
+        """How far the engine's store is behind."""
+        return self._engine.backlog()
+
+    def flush(self) -> None:
+        """Hand over to the engine's store what was learned since the last time."""
+        self._engine.flush()
+
+    def close(self) -> None:
+        """``flush``, and end the engine's thread that does so."""
+        self._engine.close()
+
+    def __enter__(self) -> ObservedEngine:
+        return self
+
+
+def _failed(failing: set[int], place: int, observer: object, error: Exception) -> None:
+    # Once, not at every call; and only names, for content may be in the exception's text.
+    if place not in failing:
+        failing.add(place)
+        _log.error("observer %s failed: %s", _name(observer), type(error).__name__)
+
+
+def _works_again(failing: set[int], place: int, observer: object) -> None:
+    failing.discard(place)
+    _log.warning("observer %s works again; what happened meanwhile was not observed", _name(observer))
+
+
+def _name(observer: object) -> str:
+    """Of a function its own, of an object its class's."""
+    return getattr(observer, "__qualname__", None) or type(observer).__name__
