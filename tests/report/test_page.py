@@ -10,15 +10,17 @@ from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
+from fuzz.targets.report import OUR_ATTRIBUTES, OUR_TAGS, VOID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentguard.report import ReportBuilder, ReportData, html_of
+from agentguard.report._page import style_sheet
 from agentguard.report._records import WorstCall
-from agentguard.report.elements import ATTRIBUTES, TAGS, VOID
-from agentguard.report.style import SHEET
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall, VerdictCounts
+
+SHEET = style_sheet()
 
 
 class Page(HTMLParser):
@@ -55,12 +57,9 @@ class Page(HTMLParser):
         return "".join(text for tag, text in self.texts if tag in within)
 
 
-LOWER = {name.lower() for name in ATTRIBUTES}
-
-
 def assert_is_ours(page: Page) -> None:
-    assert {tag.lower() for tag, _ in page.elements} <= {tag.lower() for tag in TAGS}
-    assert {name for _, attributes in page.elements for name in attributes} <= LOWER
+    assert {tag for tag, _ in page.elements} <= OUR_TAGS
+    assert {name for _, attributes in page.elements for name in attributes} <= OUR_ATTRIBUTES
     assert sum(tag == "style" for tag, _ in page.elements) == 1
     for href in page.attributes("href"):
         assert re.fullmatch(r"#[a-z0-9-]+", href), href

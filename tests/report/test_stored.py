@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentguard.report import ReportData, ReviewedCall, html_of, report_of_store
+from agentguard.report._charts import bars_of
 from agentguard.report._records import ChangeRow, log_odds
-from agentguard.report.waterfall import bars_of
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import change_event

@@ -11,8 +11,8 @@
 """
 
 from agentguard.report._builder import ReportBuilder
+from agentguard.report._page import html_of
 from agentguard.report._records import ReportData
 from agentguard.report._stored import ReviewedCall, report_of_store
-from agentguard.report.html import html_of
 
 __all__ = ["ReportBuilder", "ReportData", "ReviewedCall", "html_of", "report_of_store"]
