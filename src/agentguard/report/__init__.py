@@ -1,4 +1,4 @@
-"""A report as one file of HTML: what was judged, what was learned, what drifted.
+"""Reports as one file of HTML: verdicts, worst calls, drift, and what was learned of each tool.
 
 >>> from agentguard.verification import VerificationEngine
 >>> from agentguard.verification.types import ToolCall

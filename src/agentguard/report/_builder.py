@@ -1,8 +1,7 @@
-"""From verdicts to a report, one call at a time and in constant memory.
+"""Build a report from verdicts, one call at a time and in constant memory.
 
-What is kept of each tool: its counts, the histogram of its posteriors, and a bounded series (see ``series``) of its
-latency, of the size of its results and of twelve numbers in them. Series are kept of the first 200 tools that come,
-counts of the first 10,000; a report says so where there were more.
+A tool has counts, a histogram of posteriors, and bounded series of its latency, of the size of its results and of
+twelve numbers in them. The first 200 tools have series, the first 10,000 counts; the report says so if there were more.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from agentguard.report._records import Chart, Content, ReportData, ToolReport, W
 from agentguard.report._series import LEAST, Series, drift_alarms, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Timing, Worst, steps_of
 from agentguard.verification.canonical import plain
-from agentguard.verification.document import Document, read
+from agentguard.verification.document import read
 from agentguard.verification.keys import numbers_of
 from agentguard.verification.types import SEVERITY, ToolCall, VerdictCounts, VerificationResult
 
@@ -27,11 +26,11 @@ MAX_SERIES: Final = 200
 MAX_FIELDS: Final = 12  # numbers of one tool's results that are followed
 MAX_LABELS: Final = 20
 CHARTS: Final = 3  # of a tool, besides that of latency
-MAX_CONTENT: Final = 2_000
+MAX_CONTENT: Final = 2_000  # characters, as the next two
 MAX_DETAIL: Final = 400
 MAX_NAME: Final = 200
-LEAST_MS: Final = 0.001
-LEAST_SHARE: Final = 0.25  # of a tool's calls that a number must be in, to be charted
+LEAST_MS: Final = 0.001  # of a latency on the logarithmic scale
+LEAST_SHARE: Final = 0.25  # judgement: of a tool's calls that must have a number for it to be charted
 OTHER_TOOLS: Final = "(all other tools)"
 GENUINE: Final = "genuine"
 NO_SERIES: Final = f"charts are kept of the first {MAX_SERIES} tools of a log, and this is a later one"
@@ -40,8 +39,6 @@ Learned = Callable[[str], Mapping[str, Portrait | str]]
 
 
 class _Tool:
-    """What is kept of one tool."""
-
     __slots__ = ("fields", "latency", "posteriors", "size", "verdicts")
 
     def __init__(self, *, charted: bool) -> None:
@@ -53,10 +50,10 @@ class _Tool:
 
 
 class ReportBuilder:
-    """Takes verdicts as they are made, and has a report at any time.
+    """Collects verdicts as they are made; ``data`` gives the report at any time.
 
     Args:
-        worst: how many calls to open up.
+        worst: number of calls to open up.
         content: keep the arguments and results of those, cut to 2,000 characters each.
 
     >>> from agentguard.verification import VerificationEngine
@@ -78,25 +75,25 @@ class ReportBuilder:
         self._worst = Worst(worst)
 
     def add(self, call: ToolCall, result: VerificationResult, *, label: str | None = None, place: str = "") -> None:
-        """Take in one call and its verdict.
+        """Add one call and its verdict.
 
         Args:
             call: as it was judged.
             result: the verdict on it.
-            label: what the call really was: ``"genuine"``, or any other word for what was wrong; None where unknown.
-            place: where it is recorded.
+            label: ``"genuine"``, or any other word for the fault of the call; None if unknown.
+            place: of the call's record: file and line.
         """
         self.calls += 1
         tool = self._tool(result.tool)
-        where = SEVERITY[result.verdict]
-        tool.verdicts[where] += 1
+        severity = SEVERITY[result.verdict]
+        tool.verdicts[severity] += 1
         tool.posteriors.push(result.posterior)
         self._posteriors.push(result.posterior)
         self._timing.push(result.verdict)
         if label is not None:
             self._labels.push(result.posterior, fabricated=label != GENUINE)
             known = label in self._by_label or len(self._by_label) < MAX_LABELS
-            self._by_label.setdefault(label if known else "(other labels)", [0, 0, 0])[where] += 1
+            self._by_label.setdefault(label if known else "(other labels)", [0, 0, 0])[severity] += 1
         number = self.calls
         self._worst.push(
             result.verdict, result.posterior, number, lambda: self._opened(call, result, number, place, label or "")
@@ -123,7 +120,7 @@ class ReportBuilder:
         if document.is_error or document.kind == "empty" or tool.size is None:
             return
         tool.size.push(math.log1p(document.size), usable=usable, alarm="size" in alarms)
-        for path, x in _numbers(document).items():
+        for path, x in islice(numbers_of(document).items(), 2 * MAX_FIELDS):
             series = tool.fields.get(path)
             if series is None:
                 if len(tool.fields) >= MAX_FIELDS:
@@ -133,12 +130,12 @@ class ReportBuilder:
 
     def _opened(self, call: ToolCall, result: VerificationResult, number: int, place: str, label: str) -> WorstCall:
         steps, remainder = steps_of(result.prior, result.posterior, result.contributions, result.signals)
-        said = {step.signal for step in steps}
+        telling = {step.signal for step in steps}
         return WorstCall(
             number, place[:MAX_DETAIL], result.tool[:MAX_NAME], (result.call_id or "")[:MAX_NAME],
             str(call.session_id or "")[:MAX_NAME], result.verdict, result.prior, result.posterior,
             result.false_block_p, tuple(step._replace(detail=step.detail[:MAX_DETAIL]) for step in steps), remainder,
-            tuple(name for name in result.signals if name not in said), result.explanation[: 2 * MAX_DETAIL],
+            tuple(name for name in result.signals if name not in telling), result.explanation[: 2 * MAX_DETAIL],
             label[:MAX_NAME], _content(call, result) if self._content else None,
         )  # fmt: skip
 
@@ -156,19 +153,19 @@ class ReportBuilder:
         learned: Learned | None = None,
         notes: tuple[str, ...] = (),
     ) -> ReportData:
-        """The report of what was taken in so far.
+        """The report of the calls so far.
 
         Args:
             title: of the page.
-            source: the log's name.
-            mode: the way of judging.
-            made: when, as text.
+            source: name of the log.
+            mode: the engine's.
+            made: date of the report, as text.
             version: of agentguard.
-            accept_below: the threshold that is drawn.
-            block_at: the other one.
-            most_tools: how many tools to show; those that most calls were blocked and flagged of.
-            learned: what was learned of a tool, by mode.
-            notes: what else is to be known.
+            accept_below: the lower threshold, to be drawn.
+            block_at: the upper threshold, to be drawn.
+            most_tools: number of tools to show, those with most blocked and flagged calls first.
+            learned: looks up what was learned of a tool, by mode.
+            notes: further sentences for the page.
         """
         ranked = sorted(self._tools.items(), key=lambda item: tool_rank(item[0], VerdictCounts(*item[1].verdicts)))
         if len(self._tools) > MAX_SERIES:
@@ -185,31 +182,29 @@ class ReportBuilder:
 
 
 def tool_rank(name: str, counts: VerdictCounts) -> tuple[Any, ...]:
-    """The order of tools: most blocked, most flagged, most called."""
+    """Sort key of tools: most blocked, most flagged, most called."""
     return -counts.block, -counts.flag, -counts.calls, name
 
 
 def telling(latency: Chart | None, others: list[Chart], calls: int) -> tuple[Chart, ...]:
-    """The charts of a tool: latency, and of the others the three that say most, or one where none says anything.
+    """The charts of a tool: latency, and the three most telling others, or one if none has an alarm.
 
-    Those say most on which the engine raised drift, then those with the largest share of values beyond their limits;
-    numbers that never vary, that few calls have, or that only ever grow (clocks, counters) say nothing.
+    Charts on which the engine raised drift come first, then those with the largest share of values beyond their limits.
+    Numbers that never vary, that few calls have, or that only ever grow (clocks, counters) are left out.
     """
-    usable = [chart for chart in others if chart.limits is not None and chart.values >= LEAST_SHARE * calls]
-    usable = [chart for chart in usable if not _only_grows(chart)]
+    usable = [
+        chart
+        for chart in others
+        if chart.limits is not None and chart.values >= LEAST_SHARE * calls and not _only_grows(chart)
+    ]
     usable.sort(key=lambda chart: (-chart.alarms, -chart.beyond / chart.values, -chart.values, chart.name))
     first = () if latency is None or latency.values < LEAST else (latency,)
-    saying = [chart for chart in usable if chart.alarms or chart.beyond]
-    return (*first, *(saying[:CHARTS] or usable[:1]))
+    alarming = [chart for chart in usable if chart.alarms or chart.beyond]
+    return (*first, *(alarming[:CHARTS] or usable[:1]))
 
 
 def _only_grows(chart: Chart) -> bool:
-    means = [point.mean for point in chart.points]
-    return all(before <= after for before, after in pairwise(means))
-
-
-def _numbers(document: Document) -> Mapping[str, float]:
-    return dict(islice(numbers_of(document).items(), 2 * MAX_FIELDS))
+    return all(before.mean <= after.mean for before, after in pairwise(chart.points))
 
 
 def _report_of(name: str, tool: _Tool, learned: Learned | None) -> ToolReport:
@@ -227,18 +222,17 @@ def _report_of(name: str, tool: _Tool, learned: Learned | None) -> ToolReport:
 
 
 def _content(call: ToolCall, result: VerificationResult) -> Content:
-    """What the profile has taken out of a result is not shown; where in it that stood is not known here."""
+    """Arguments and result as text; a result that the profile has redacted is withheld as a whole."""
     kinds = ", ".join(result.redact)
     return Content(_text(call.args), f"(held back: it holds {kinds})" if kinds else _text(call.result))
 
 
 def _text(value: Any) -> str:
-    """Arguments or a result as text, cut."""
     if type(value) is not str:
         try:
-            # Made plain first: what shares its parts many times over would be written for ever.
+            # Made plain first: a value that shares its parts many times over would be written for ever.
             made = plain(value)
             value = made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, indent=1)
-        except Exception:  # of foreign objects: what a report shows of them is a courtesy
+        except Exception:  # of a foreign object's own code
             value = f"({type(value).__name__})"
     return value if len(value) <= MAX_CONTENT else f"{value[:MAX_CONTENT]}… ({len(value):,} characters)"

@@ -13,20 +13,14 @@ from typing import Literal, NamedTuple
 from agentguard.admin.portrait import Portrait
 from agentguard.verification.types import Verdict, VerdictCounts
 
-# --- records ---
-# What a report shows, as frozen records: whoever builds them and whoever draws them meet here.
-#
-# Every record is bounded: however long the log, a report has so many points, calls, tools and characters.
-
-
 Scale = Literal["log", "signed log"]
-"""How a number is looked at: times as ``ln x``, what results hold as ``sign(x) ln(1 + |x|)``, as the engine does."""
+"""Of a chart: times as ``ln x``, numbers in results as ``sign(x) ln(1 + |x|)``; the engine's own scales."""
 
 _LARGEST = 700.0  # exp of it is a float
 
 
 def on_scale(scale: Scale, x: float) -> float:
-    """The number itself of one on a scale.
+    """Map a number on a scale back to the number itself.
 
     >>> round(on_scale("log", math.log(250.0)), 6), round(on_scale("signed log", -math.log(10.0)), 6)
     (250.0, -9.0)
@@ -36,7 +30,7 @@ def on_scale(scale: Scale, x: float) -> float:
 
 
 def to_scale(scale: Scale, x: float) -> float:
-    """The place of a number on a scale: the inverse of ``on_scale``."""
+    """Map a number to its scale: the inverse of ``on_scale``."""
     return math.log(x) if scale == "log" else math.copysign(math.log1p(abs(x)), x)
 
 
@@ -60,26 +54,26 @@ class Slot(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Verdicts in the order of calls, or by the clock where the order is not known."""
+    """Verdicts in the order of calls, or by hour if the order is not known."""
 
     unit: Literal["call", "hour"]
     slots: tuple[Slot, ...]
 
 
 class Histogram(NamedTuple):
-    """How many calls have a posterior in each of so many bins of equal width over [0, 1].
+    """Calls by posterior, in bins of equal width over [0, 1].
 
-    A call that is on record as one of a sample counts for all that it stands for, hence not only whole numbers.
+    A sampled call counts for all that it stands for, so weights need not be whole numbers.
     """
 
     weights: tuple[float, ...]
 
 
 class Bin(NamedTuple):
-    """Labelled calls with a posterior in [low, high); the last bin holds 1 too.
+    """Labelled calls with a posterior in [low, high), or in [low, 1] for the last bin.
 
     Attributes:
-        labels: how many there are.
+        labels: their number.
         predicted: their mean posterior.
         observed: the share that was fabricated, in [0, 1].
         lower, upper: its 95% interval (Wilson 1927).
@@ -95,10 +89,10 @@ class Bin(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """Whether posteriors mean what they say, over labelled calls.
+    """Calibration of the posteriors, over labelled calls.
 
     Attributes:
-        labels, fabricated: how many labels there are, and of them on fabricated calls.
+        labels, fabricated: number of labels, and of labels that say fabricated.
         error: expected calibration error, in [0, 1].
         brier: mean squared error of the posterior, in [0, 1].
         bins: without the empty ones.
@@ -112,7 +106,7 @@ class Reliability(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """An individuals chart's centre line and spread on the chart's scale, and how many values they rest on."""
+    """An individuals chart's centre line and sigma on the chart's scale, and the number of values behind them."""
 
     centre: float
     sigma: float
@@ -134,10 +128,10 @@ class Point(NamedTuple):
 
     Attributes:
         first: the number of the first value, from 1.
-        size: how many values it stands for.
+        size: number of values.
         low, mean, high: on the chart's scale.
-        rules: numbers of the Western Electric rules that held at one of them.
-        alarms: how often the engine's own drift check fired on this series.
+        rules: numbers of the Western Electric rules that held at one of the values.
+        alarms: number of times the engine's own drift check fired on this series.
     """
 
     first: int
@@ -154,15 +148,15 @@ class Chart(NamedTuple):
 
     Attributes:
         name: ``"latency"``, ``"size"``, or the path of a number in the results.
-        unit: of the number itself: ``"ms"``, ``"bytes"`` or none.
-        scale: that of ``limits`` and ``points``.
-        limits: None below eight usable values, or where the values have no spread.
-        values: all values there were; points stand for equally many each, but for the last.
+        unit: of the number itself: ``"ms"``, ``"bytes"`` or empty.
+        scale: of ``limits`` and ``points``.
+        limits: None below eight usable values, or if the values have no spread.
+        values: number of all values; every point but the last stands for equally many.
         beyond: values beyond the limits (rule 1).
         runs: values at which another rule held, and rule 1 did not.
         alarms: calls on which the engine's own drift check fired on this number.
-        first_alarm: the number of the first of them; None without one.
-        lately: the median of the last 25 values, on the scale; None where they are among those of the limits.
+        first_alarm: number of the value at the first of them; None without one.
+        lately: median of the last 25 values, on the scale; None if the limits rest on some of these.
     """
 
     name: str
@@ -179,7 +173,7 @@ class Chart(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one signal added to the log-odds in nats, and the sum with it in; ``p_value`` as in ``SignalResult``."""
+    """One signal's contribution to the log-odds in nats, and the running sum; ``p_value`` as in ``SignalResult``."""
 
     signal: str
     nats: float
@@ -189,22 +183,22 @@ class Step(NamedTuple):
 
 
 class Content(NamedTuple):
-    """A call's own arguments and result as text, cut; in a report only where that was asked for."""
+    """A call's arguments and result as text, cut; in a report only on request."""
 
     args: str
     result: str
 
 
 class WorstCall(NamedTuple):
-    """A call opened up.
+    """One of the worst calls, with the sum behind its posterior.
 
     Attributes:
         number: among all calls of the report, from 1.
-        place: where it is recorded: file and line, or time.
-        steps: those that add something, from what speaks most against the call to what speaks most for it.
+        place: of the record: file and line, or time.
+        steps: contributions other than 0, from the most incriminating to the most exonerating.
         remainder: nats between the sum of the steps and the posterior: rounding, or the engine's bound on it.
         silent: names of the signals that add nothing.
-        label: what the log or a reviewer says of it; empty where nobody did.
+        label: from the log or a reviewer; empty without one.
     """
 
     number: int
@@ -228,12 +222,12 @@ class ChangeRow(NamedTuple):
     """A lasting change of a tool.
 
     Attributes:
-        what: what is odd about the results.
+        what: the oddity of the results, in words.
         state: as in ``verification.changes``.
         since: when its state began, as text.
-        calls: on record, that look like it; the same call with the same result counts once.
-        blocked: of these.
-        reviewed: a person has decided what it is.
+        calls: number of recorded calls that look like it; the same call with the same result counts once.
+        blocked: number of these that were blocked.
+        reviewed: whether a person has decided about it.
     """
 
     id: str
@@ -247,15 +241,15 @@ class ChangeRow(NamedTuple):
 
 
 class Drifted(NamedTuple):
-    """A number of a tool that is not what it was.
+    """A number of a tool that has drifted.
 
     Attributes:
         what: its name, as in ``Chart``.
-        learned, lately: the number itself, when the limits were set and in the latest values; None where not known.
-        sigmas: the distance between the two, in the chart's sigma; None where not known.
-        alarms: calls on which the engine's own drift check fired on it; None where that is not on record.
-        first: the number of the first of them.
-        now: |EWMA| over its control limit as the engine has it now: 1 and more is an alarm; None where not known.
+        learned, lately: the number itself, when the limits were set and in the latest values; None if not known.
+        sigmas: the distance between the two, in the chart's sigma; None if not known.
+        alarms: number of calls on which the engine's own drift check fired on it; None if not on record.
+        first: number of the value at the first of them.
+        now: |EWMA| over its control limit in the engine now: 1 and more is an alarm; None if not known.
     """
 
     what: str
@@ -272,12 +266,12 @@ class ToolReport(NamedTuple):
     """One tool.
 
     Attributes:
-        mean_posterior: of its calls; None where accepted calls are not on record.
+        mean_posterior: of its calls; None if accepted calls are not on record.
         histogram: of its posteriors.
         charts: latency first, then the most telling numbers of its results.
-        drifted: what is not what it was.
-        learned: by mode; a text says why there is none.
-        notes: what else is to be known of this section.
+        drifted: numbers that have drifted.
+        learned: by mode; a text in place of a portrait says why there is none.
+        notes: sentences for this section.
     """
 
     name: str
@@ -292,25 +286,25 @@ class ToolReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """Everything a report shows.
+    """The content of a report.
 
     Attributes:
         title: of the page.
-        source: what was looked at, as it may be shown.
-        kind: a log of calls that were judged anew, or a store of what was judged.
-        mode: the way of judging; empty for a store, which may hold several.
-        made: when, as text.
+        source: name of the log or address of the store, fit to be shown.
+        kind: ``"calls"`` for a log that was judged anew, ``"store"`` for a store.
+        mode: the engine's; empty for a store, which may hold several.
+        made: date of the report, as text.
         version: of agentguard.
         accept_below, block_at: the thresholds that are drawn.
-        counts: the verdicts on all calls.
-        labels: by label, most frequent first; empty without labels.
+        counts: verdicts on all calls.
+        labels: verdicts by label, most frequent first; empty without labels.
         timeline, histogram, reliability: of all calls; no reliability without labels.
-        worst: the worst calls, worst first.
+        worst: worst first.
         tools: most blocked first, then most flagged, then most called.
-        more_tools: how many others there are.
-        notes: what else is to be known of the whole.
-        changes: lasting ones, the open ones first; none of a log.
-        more_changes: how many others there are.
+        more_tools: number of tools left out.
+        notes: sentences about the whole.
+        changes: lasting changes, open ones first; empty for a log.
+        more_changes: number of changes left out.
     """
 
     title: str

@@ -1,15 +1,14 @@
-"""A stream of numbers as an individuals chart, in constant memory.
+"""Individuals charts over streams of numbers in constant memory, and drift in them.
 
 **Limits.** Centre and spread come from the first 100 values of accepted calls: their median, and the median of the
-differences between neighbours (moving ranges) over 0.9539, the ratio of the two for a normal process (D. J. Wheeler,
-D. S. Chambers, "Understanding Statistical Process Control", 1992). Medians, so that a few bad values among the first
-hundred do not widen the limits that they are held against. Where more than half of the ranges are 0 the mean range
-over 1.128 takes their place.
+differences between neighbours (moving ranges) over 0.9539, their ratio to sigma in a normal process (D. J. Wheeler,
+D. S. Chambers, "Understanding Statistical Process Control", 1992). Medians are used so that a few bad values among the
+first hundred do not widen their own limits. If more than half of the ranges are 0, sigma is the mean range over 1.128.
 
-**Alarms.** Each value is held against the four Western Electric rules when it comes, before anything is put together:
-an alarm is never lost in a mean.
+**Alarms.** Each value is tested by the four Western Electric rules as it comes, before neighbours are merged: no alarm
+is lost in a mean.
 
-**Points.** Up to 240 points each stand for one value; then neighbours are merged, and each stands for two, four, ….
+**Points.** Up to 240 values are a point each; then neighbours are merged, and a point stands for two values, four, ….
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from agentguard.report._records import Chart, Drifted, Limits, Point, Scale, on_
 from agentguard.verification.charts import western_electric
 
 BASELINE: Final = 100
-HELD: Final = 200  # values after which limits are set by what there is
-LEAST: Final = 8
+HELD: Final = 200  # values after which limits are set in any case
+LEAST: Final = 8  # values that limits rest on
 POINTS: Final = 240
 LATELY: Final = 25
-MEDIAN_RANGE: Final = 0.9539  # of two normal values, in their sigma
-MEAN_RANGE: Final = 1.128  # the same of the mean range: d2 for two values
+MEDIAN_RANGE: Final = 0.9539  # median range of two normal values, in sigma
+MEAN_RANGE: Final = 1.128  # mean range of two normal values, in sigma: d2 (Wheeler and Chambers)
 
 
 def limits_of(values: Sequence[float]) -> Limits | None:
-    """Centre and spread of these values, in their order; None below eight of them, or without spread.
+    """Estimate centre and sigma of values in their order; None below eight values, or without spread.
 
     >>> limits_of([10.0, 11.0, 10.0, 9.0, 10.0, 11.0, 10.0, 9.0, 10.0])
     Limits(centre=10.0, sigma=1.048327916972429, values=9)
@@ -48,7 +47,7 @@ def limits_of(values: Sequence[float]) -> Limits | None:
 
 
 class Series:
-    """One number of a tool's calls, in their order.
+    """Values of one number, in the order of calls.
 
     >>> series = Series()
     >>> for n in range(300):
@@ -76,12 +75,12 @@ class Series:
         self._first_alarm: int | None = None
 
     def push(self, x: float, *, usable: bool = True, alarm: bool = False) -> None:
-        """Take in a value.
+        """Add a value.
 
         Args:
             x: on the chart's scale, finite.
-            usable: the call was accepted: its value may be one of those that the limits rest on.
-            alarm: the engine's own drift check fired on this number.
+            usable: whether the limits may rest on it; the values of accepted calls are.
+            alarm: whether the engine's own drift check fired on this number.
         """
         self.count += 1
         if alarm:
@@ -90,7 +89,10 @@ class Series:
         self._lately.append(x)
         self._add(x, alarm)
         if self._settled:
-            self._mark(self._rules(tuple(self._lately)[-8:]))
+            bits = 0 if self._limits is None else _bits(tuple(self._lately)[-8:], self._limits)
+            self._marks[-1] |= bits
+            if bits:
+                self._totals[0 if bits & 1 else 1] += 1
             return
         self._held.append((x, usable))
         if len(self._held) >= HELD or sum(fit for _, fit in self._held) >= BASELINE:
@@ -113,6 +115,7 @@ class Series:
         self._filled = (self._filled + 1) % self._width
 
     def _halve(self) -> None:
+        """Merge neighbouring points."""
         pairs = range(0, POINTS, 2)
         self._lows = array("d", [min(self._lows[k], self._lows[k + 1]) for k in pairs])
         self._highs = array("d", [max(self._highs[k], self._highs[k + 1]) for k in pairs])
@@ -121,18 +124,8 @@ class Series:
         self._bins = array("Q", [self._bins[k] + self._bins[k + 1] for k in pairs])
         self._width *= 2
 
-    def _rules(self, latest: Sequence[float]) -> int:
-        if self._limits is None:
-            return 0
-        return _bits(latest, self._limits)
-
-    def _mark(self, bits: int) -> None:
-        if bits:
-            self._marks[-1] |= bits
-            self._totals[0 if bits & 1 else 1] += 1
-
     def _first_marks(self) -> tuple[Limits | None, list[int], list[int]]:
-        """The limits by what is held, and of each value held the rules that hold at it, counted too."""
+        """Limits from the held values, the rules that hold at each of these, and counts of both kinds of alarm."""
         limits = limits_of([x for x, usable in self._held if usable])
         values = [x for x, _ in self._held]
         marks = [0] * len(values)
@@ -142,7 +135,7 @@ class Series:
         return limits, marks, [beyond, sum(bits > 0 for bits in marks) - beyond]
 
     def chart(self, name: str, unit: str, scale: Scale) -> Chart:
-        """The chart as it stands now."""
+        """The chart of the values so far."""
         limits, marks, totals = self._limits, list(self._marks), self._totals[:2]
         if not self._settled:
             limits, marks, totals = self._first_marks()
@@ -164,41 +157,37 @@ class Series:
 
 
 def _bits(latest: Sequence[float], limits: Limits) -> int:
+    """The rules that hold at the last of these values: bit n - 1 for rule n."""
     return sum(1 << (rule.number - 1) for rule in western_electric(latest, limits.centre, limits.sigma))
 
 
-# --- drift ---
-# What is not what it was: the latest values of a number against those that its limits rest on.
+# --- Drift: the latest values of a number against those that its limits rest on ---
 
 
-LEAST_SIGMAS: Final = 1.0  # a median of 25 values strays by about a quarter of one
-MOST: Final = 12
+LEAST_SIGMAS: Final = 1.0  # judgement: a median of 25 values strays by about a quarter of one
+MOST_DRIFTED: Final = 12
 _EWMA = re.compile(r"the EWMA of (latency|size) ")
 _RULE = re.compile(r"(latency|size|field '.{0,300}'): rule ")
 
 
 def drift_alarms(detail: str) -> frozenset[str]:
-    """The numbers that a fired ``spc_anomaly`` is about, in either mode: ``latency``, ``size``, ``field 'price'``.
+    """Parse the numbers that a fired ``spc_anomaly`` names, in either mode: ``latency``, ``size``, ``field 'price'``.
 
     >>> drift_alarms("the EWMA of latency is beyond its control limit")
     frozenset({'latency'})
     >>> sorted(drift_alarms("size: rule 1; field 'price': rule 1 and 2"))
     ["field 'price'", 'size']
     """
-    found = {match[1] for match in _EWMA.finditer(detail)}
-    for part in detail.split("; "):
-        match = _RULE.match(part)
-        if match is not None:
-            found.add(match[1])
-    return frozenset(found)
+    rules = map(_RULE.match, detail.split("; "))
+    return frozenset(match[1] for match in (*_EWMA.finditer(detail), *rules) if match is not None)
 
 
 def drifted_of(charts: Iterable[Chart]) -> tuple[Drifted, ...]:
-    """The numbers whose latest values lie a sigma or more from where they were learned, or that the engine named.
+    """The numbers whose latest values lie a sigma or more from the centre, or on which the engine raised an alarm.
 
     The farthest first, at most twelve.
     """
-    found = []
+    result = []
     for chart in charts:
         sigmas = None
         if chart.limits is not None and chart.lately is not None:
@@ -206,8 +195,8 @@ def drifted_of(charts: Iterable[Chart]) -> tuple[Drifted, ...]:
         if chart.alarms or (sigmas is not None and abs(sigmas) >= LEAST_SIGMAS):
             learned = None if chart.limits is None else on_scale(chart.scale, chart.limits.centre)
             lately = None if chart.lately is None else on_scale(chart.scale, chart.lately)
-            found.append(
+            result.append(
                 Drifted(chart.name, chart.unit, learned, lately, sigmas, chart.alarms, chart.first_alarm, None)
             )
-    found.sort(key=lambda drifted: (-abs(drifted.sigmas or 0.0), drifted.what))
-    return tuple(found[:MOST])
+    result.sort(key=lambda drifted: (-abs(drifted.sigmas or 0.0), drifted.what))
+    return tuple(result[:MOST_DRIFTED])

@@ -1,14 +1,14 @@
-"""What a store holds of one tool, as charts and in words.
+"""Build a report from a store: audit records, labels, counts by hour, and what was learned of each tool.
 
-The latest 256 times of a tool are kept in their order, the numbers in its results are not: there is a chart of latency
-and none of fields. What drifts now is told by the engine's own charts, which are kept.
+A store holds no whole calls. Of accepted calls a sample is on record, and each counts for as many as it stands for. The
+latest 256 latencies of a tool are kept in their order, the numbers in its results are not: there is a chart of latency
+and none of fields. Present drift is read from the engine's own charts, which are kept.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -16,11 +16,21 @@ from agentguard.admin.overview import Overview, overview
 from agentguard.admin.portrait import Portrait, portrait, restored
 from agentguard.errors import DataError
 from agentguard.report._builder import LEAST_MS, MAX_DETAIL, MAX_NAME, tool_rank
-from agentguard.report._records import ChangeRow, Chart, Drifted, ReportData, Scale, ToolReport, WorstCall, on_scale
+from agentguard.report._records import (
+    ChangeRow,
+    Chart,
+    Drifted,
+    Reliability,
+    ReportData,
+    Scale,
+    ToolReport,
+    WorstCall,
+    on_scale,
+)
 from agentguard.report._series import LEAST, Series, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Worst, by_hour, steps_of
+from agentguard.report._text import utc
 from agentguard.stores import Store
-from agentguard.stores.base import Record
 from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification.baseline import ToolMemory
 from agentguard.verification.changes import Change, changes_in
@@ -29,83 +39,17 @@ from agentguard.verification.reference import Baseline
 from agentguard.verification.state import Place, documents_of, sayable
 from agentguard.verification.types import SEVERITY, VERDICTS, VerdictCounts
 
-NEAR: Final = 0.5  # of the control limit, from which on a chart is told of
-_STREAMS: Final[Mapping[str, tuple[str, Scale]]] = {"latency": ("ms", "log"), "size": ("bytes", "signed log")}
-
-
-class KeptTool(NamedTuple):
-    """A tool's part of a report, as far as documents of its store give it: see ``ToolReport``."""
-
-    charts: tuple[Chart, ...]
-    drifted: tuple[Drifted, ...]
-    learned: Mapping[str, Portrait | str]
-
-
-def kept_of(store: Store, tool: str) -> KeptTool:
-    """What the documents of a tool say, whichever modes they are of.
-
-    Raises:
-        StoreError: where the store cannot be read.
-    """
-    charts, now, learned = list[Chart](), dict[str, Drifted](), dict[str, Portrait | str]()
-    for mode, document in documents_of(store, tool).items():
-        try:
-            learned[mode] = portrait(mode, document)
-            memory = restored(Place(mode, tool), document)
-        except DataError as error:
-            learned[mode] = str(error)
-            continue
-        charts += _latency_chart(memory)
-        now.update({drifted.what: drifted for drifted in _engine_drift(memory)})
-    for shifted in drifted_of(charts[:1]):  # alarms on single calls are not kept
-        engine = now.get(shifted.what)
-        now[shifted.what] = shifted._replace(alarms=None, now=None if engine is None else engine.now)
-    return KeptTool(tuple(charts[:1]), tuple(now.values()), learned)
-
-
-def _latency_chart(memory: Any) -> Iterator[Chart]:
-    """Latency as it was lately, in the order of calls."""
-    series = Series()
-    if isinstance(memory, ToolMemory):
-        for x in memory.latency.arrived:
-            series.push(x)
-    elif isinstance(memory, Baseline):
-        for milliseconds in memory.latency.recent():
-            series.push(math.log(max(milliseconds, LEAST_MS)))
-    if series.count >= LEAST:
-        yield series.chart("latency", "ms", "log")
-
-
-def _engine_drift(memory: Any) -> Iterator[Drifted]:
-    """The engine's own charts that stand half way to an alarm, or beyond."""
-    if not isinstance(memory, ToolMemory):
-        return
-    for name, (unit, scale) in _STREAMS.items():
-        stream = memory.drift.streams.get(name)
-        if stream is None or stream.level.count < WARM_UP:
-            continue
-        now = abs(stream.ewma) / (LIMIT * SIGMA)
-        if now >= NEAR:
-            mean = stream.level.mean
-            yield Drifted(name, unit, on_scale(scale, mean), on_scale(scale, mean + stream.last), None, None, None, now)
-
-
-# --- stored ---
-# A report of what lies in a store: audit records, labels, counts by hour, and what was learned of each tool.
-#
-# A store holds no call as such. Of accepted calls a sample is on record, each of which counts for as many as it stands
-# for.
-
-
 MOST_WEIGHT: Final = 200.0  # calls that one record may stand for
 NAMES: Final = ("fabricated", "genuine")
 HOUR: Final = 3_600.0
 MAX_SIGNALS: Final = 100
 MAX_CHANGES: Final = 30
+NEAR: Final = 0.5  # judgement: share of the control limit from which on a chart is reported
+_STREAMS: Final[Mapping[str, tuple[str, Scale]]] = {"latency": ("ms", "log"), "size": ("bytes", "signed log")}
 
 
 class ReviewedCall(NamedTuple):
-    """A label of a store's log: the posterior that was given, and what the reviewer found."""
+    """A label in a store's log: the call's posterior, and what a reviewer found."""
 
     tool: str
     posterior: float
@@ -116,7 +60,7 @@ class ReviewedCall(NamedTuple):
 
 
 class _Tool:
-    """What the audit records say of one tool."""
+    """Weights of the verdicts and posteriors in the audit records of one tool."""
 
     __slots__ = ("posteriors", "verdicts")
 
@@ -138,22 +82,22 @@ def report_of_store(
     worst: int = 10,
     most_tools: int = 30,
 ) -> ReportData:
-    """The report of what a store holds now; nothing is written to it.
+    """Report what a store holds now; nothing is written to it.
 
     Args:
-        store: whose content it is.
-        reviewed: the labels of its log, the last word on each call.
+        store: to be read.
+        reviewed: the labels of its log, the latest on each call.
         title: of the page.
-        source: the store's address, as it may be shown.
-        made: when, as text.
+        source: address of the store, fit to be shown.
+        made: date of the report, as text.
         version: of agentguard.
-        accept_below: the threshold that is drawn.
-        block_at: the other one.
-        worst: how many calls to open up.
-        most_tools: how many tools to show.
+        accept_below: the lower threshold, to be drawn.
+        block_at: the upper threshold, to be drawn.
+        worst: number of calls to open up.
+        most_tools: number of tools to show.
 
     Raises:
-        StoreError: where the store cannot be read.
+        StoreError: if the store cannot be read.
     """
     known = overview(store)
     words = {(call.tool, call.call_id): NAMES[not call.fabricated] for call in reviewed if call.call_id}
@@ -184,23 +128,17 @@ def report_of_store(
 
 
 def _records(store: Store) -> Iterator[tuple[AuditRecord, Mapping[str, str]]]:
-    """The verdicts on record, each with what signals found, in words."""
+    """The recorded verdicts, each with its signals' findings in words."""
     for event in store.events(AUDIT):
-        record = audit_record(event)
+        record, said = audit_record(event), event.event.get("said")
         if record is not None:
-            yield record, _sentences(event)
-
-
-def _sentences(record: Record) -> Mapping[str, str]:
-    said = record.event.get("said")
-    if not isinstance(said, Mapping):
-        return {}
-    return {name: text[:MAX_DETAIL] for name, text in said.items() if isinstance(name, str) and isinstance(text, str)}
+            words = said.items() if isinstance(said, Mapping) else ()
+            yield record, {x: y[:MAX_DETAIL] for x, y in words if isinstance(x, str) and isinstance(y, str)}
 
 
 def _change(change: Change) -> ChangeRow:
     return ChangeRow(
-        change.id[:MAX_NAME], change.tool[:MAX_NAME], change.what[:MAX_DETAIL], change.state, _time(change.since),
+        change.id[:MAX_NAME], change.tool[:MAX_NAME], change.what[:MAX_DETAIL], change.state, utc(change.since),
         change.calls, change.blocked, change.reviewed,
     )  # fmt: skip
 
@@ -215,14 +153,14 @@ def _opened(
     moved = "; ".join(f"{step.signal} {step.nats:+.2f}" for step in sorted(steps, key=lambda step: -abs(step.nats))[:2])
     verdict = f"{call.verdict}: P(fabricated) {record.posterior:.3f}, prior {call.prior:.3f}"
     return WorstCall(
-        number, _time(record.at), record.tool[:MAX_NAME], call_id[:MAX_NAME], (record.session_id or "")[:MAX_NAME],
+        number, utc(record.at), record.tool[:MAX_NAME], call_id[:MAX_NAME], (record.session_id or "")[:MAX_NAME],
         call.verdict, call.prior, record.posterior, record.false_block_p, steps, remainder, (),
         f"{verdict}. {moved}"[:MAX_DETAIL] if moved else verdict, words.get((record.tool, call_id), ""), None,
     )  # fmt: skip
 
 
 def _hours_of(known: Overview) -> dict[int, list[int]]:
-    """Calls, flagged and blocked by hour; the latter two are counted by records."""
+    """Calls, flagged and blocked by hour; the latter two are 0 here, and counted from records."""
     hours: dict[int, list[int]] = {}
     for tool in known.tools:
         for hour, (calls, _) in tool.counted.hours.items():
@@ -231,7 +169,7 @@ def _hours_of(known: Overview) -> dict[int, list[int]]:
 
 
 def _counts(tool: _Tool | None, calls: int) -> VerdictCounts:
-    """Calls were counted; where they were not, accepted ones are as many as their records stand for."""
+    """Verdicts of a tool; without a count of calls, accepted ones are as many as their records stand for."""
     if tool is None:
         return VerdictCounts(calls)
     accepted, flagged, blocked = (round(weight) for weight in tool.verdicts)
@@ -239,14 +177,14 @@ def _counts(tool: _Tool | None, calls: int) -> VerdictCounts:
 
 
 def _by_label(reviewed: tuple[ReviewedCall, ...]) -> tuple[tuple[str, VerdictCounts], ...]:
-    found = {name: [0, 0, 0] for name in NAMES}
+    result = {name: [0, 0, 0] for name in NAMES}
     for call in reviewed:
         if call.verdict in VERDICTS:
-            found[NAMES[not call.fabricated]][VERDICTS.index(call.verdict)] += 1
-    return tuple((name, VerdictCounts(*counts)) for name, counts in found.items() if any(counts))
+            result[NAMES[not call.fabricated]][VERDICTS.index(call.verdict)] += 1
+    return tuple((name, VerdictCounts(*counts)) for name, counts in result.items() if any(counts))
 
 
-def _reliability(reviewed: tuple[ReviewedCall, ...]) -> Any:
+def _reliability(reviewed: tuple[ReviewedCall, ...]) -> Reliability | None:
     tally = LabelTally()
     for call in reviewed:
         tally.push(call.posterior, fabricated=call.fabricated, weight=call.weight)
@@ -269,8 +207,61 @@ def _notes(known: Overview) -> Iterator[str]:
         yield f"{known.unreadable:,} events of the feedback log are no label."
 
 
-def _time(at: float) -> str:
-    try:
-        return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return ""  # of a clock that was far off
+# --- The documents of one tool ---
+
+
+class KeptTool(NamedTuple):
+    """The part of a ``ToolReport`` that comes from the store's documents."""
+
+    charts: tuple[Chart, ...]
+    drifted: tuple[Drifted, ...]
+    learned: Mapping[str, Portrait | str]
+
+
+def kept_of(store: Store, tool: str) -> KeptTool:
+    """Read the documents of a tool, in all modes.
+
+    Raises:
+        StoreError: if the store cannot be read.
+    """
+    charts, now, learned = list[Chart](), dict[str, Drifted](), dict[str, Portrait | str]()
+    for mode, document in documents_of(store, tool).items():
+        try:
+            learned[mode] = portrait(mode, document)
+            memory = restored(Place(mode, tool), document)
+        except DataError as error:
+            learned[mode] = str(error)
+            continue
+        charts += _latency_chart(memory)
+        now.update({drifted.what: drifted for drifted in _engine_drift(memory)})
+    for shifted in drifted_of(charts[:1]):  # alarms on single calls are not kept
+        engine = now.get(shifted.what)
+        now[shifted.what] = shifted._replace(alarms=None, now=None if engine is None else engine.now)
+    return KeptTool(tuple(charts[:1]), tuple(now.values()), learned)
+
+
+def _latency_chart(memory: Any) -> Iterator[Chart]:
+    """The latest latencies, in the order of calls."""
+    series = Series()
+    if isinstance(memory, ToolMemory):
+        for x in memory.latency.arrived:
+            series.push(x)
+    elif isinstance(memory, Baseline):
+        for milliseconds in memory.latency.recent():
+            series.push(math.log(max(milliseconds, LEAST_MS)))
+    if series.count >= LEAST:
+        yield series.chart("latency", "ms", "log")
+
+
+def _engine_drift(memory: Any) -> Iterator[Drifted]:
+    """The engine's own charts that are half way to an alarm, or beyond."""
+    if not isinstance(memory, ToolMemory):
+        return
+    for name, (unit, scale) in _STREAMS.items():
+        stream = memory.drift.streams.get(name)
+        if stream is None or stream.level.count < WARM_UP:
+            continue
+        now = abs(stream.ewma) / (LIMIT * SIGMA)
+        if now >= NEAR:
+            mean = stream.level.mean
+            yield Drifted(name, unit, on_scale(scale, mean), on_scale(scale, mean + stream.last), None, None, None, now)

@@ -1,4 +1,4 @@
-"""Verdicts, posteriors and labels, counted in constant memory."""
+"""Verdicts, posteriors, labels and the worst calls of a log, kept in constant memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Z95: Final = 1.959963984540054  # the 97.5% quantile of the standard normal dist
 
 
 class Timing:
-    """Verdicts by the number of the call: at most 120 slots, each of as many calls as it takes.
+    """Verdicts by the number of the call, in at most 120 slots of equally many calls.
 
     >>> timing = Timing()
     >>> for n in range(300):
@@ -35,8 +35,9 @@ class Timing:
         self._slots: list[list[int]] = []
 
     def push(self, verdict: Verdict) -> None:
-        """Count one call, the next one."""
+        """Count the next call."""
         if self._calls % self._width == 0:
+            # All slots are full: merge neighbours, so that each holds twice as many calls.
             if len(self._slots) == SLOTS:
                 pairs = zip(self._slots[::2], self._slots[1::2], strict=True)
                 self._slots = [[one + other for one, other in zip(*pair, strict=True)] for pair in pairs]
@@ -46,7 +47,7 @@ class Timing:
         self._slots[-1][SEVERITY[verdict]] += 1
 
     def timeline(self) -> Timeline:
-        """What was counted so far."""
+        """The verdicts so far."""
         firsts = range(1, self._calls + 1, self._width)
         return Timeline(
             "call",
@@ -58,7 +59,7 @@ class Timing:
 
 
 def by_hour(hours: Mapping[int, VerdictCounts]) -> Timeline:
-    """Verdicts by hour since the epoch, in at most 120 slots of equally many hours; hours without calls too.
+    """Merge verdicts by hour since the epoch into at most 120 slots of equally many hours, empty ones included.
 
     >>> timeline = by_hour({10: VerdictCounts(5), 12: VerdictCounts(0, 1)})
     >>> [(slot.first, slot.counts.calls) for slot in timeline.slots]
@@ -80,7 +81,7 @@ def by_hour(hours: Mapping[int, VerdictCounts]) -> Timeline:
 
 
 class Posteriors:
-    """How many calls have a posterior in each twentieth of [0, 1]."""
+    """Calls by posterior, in twentieths of [0, 1]."""
 
     __slots__ = ("_total", "_weight", "_weights")
 
@@ -96,16 +97,16 @@ class Posteriors:
 
     @property
     def mean(self) -> float | None:
-        """Of all calls; None without any."""
+        """Mean posterior of all calls; None without any."""
         return self._total / self._weight if self._weight else None
 
     def histogram(self) -> Histogram:
-        """What was counted so far."""
+        """The posteriors so far."""
         return Histogram(tuple(self._weights))
 
 
 class LabelTally:
-    """Posteriors against what the calls really were, in tenths of [0, 1].
+    """Calibration of posteriors against labels, in tenths of [0, 1].
 
     >>> tally = LabelTally()
     >>> for _ in range(3):
@@ -126,27 +127,28 @@ class LabelTally:
 
     def push(self, posterior: float, *, fabricated: bool, weight: float = 1.0) -> None:
         """Count a label that stands for ``weight`` calls."""
-        place = self._bins[min(int(posterior * LABEL_BINS), LABEL_BINS - 1)]
+        sums = self._bins[min(int(posterior * LABEL_BINS), LABEL_BINS - 1)]
         for k, x in enumerate((1.0, weight, weight * weight, weight * posterior, weight * fabricated)):
-            place[k] += x
+            sums[k] += x
         self._squares += weight * (posterior - fabricated) ** 2
         self._weight += weight
         self._fabricated += fabricated
 
     def reliability(self) -> Reliability | None:
-        """The figures so far; None without labels."""
+        """Calibration of the labels so far; None without labels."""
         if not self._weight:
             return None
-        bins = tuple(_bins(self._bins))
         error = math.fsum(
-            place[1] / self._weight * abs(place[3] - place[4]) / place[1] for place in self._bins if place[1]
+            weight / self._weight * abs(predicted - fabricated) / weight
+            for _, weight, _, predicted, fabricated in self._bins
+            if weight
         )
-        labels = int(sum(place[0] for place in self._bins))
-        return Reliability(labels, self._fabricated, error, self._squares / self._weight, bins)
+        labels = int(sum(sums[0] for sums in self._bins))
+        return Reliability(labels, self._fabricated, error, self._squares / self._weight, tuple(_bins(self._bins)))
 
 
-def _bins(places: Iterable[list[float]]) -> Iterable[Bin]:
-    for k, (labels, weight, squares, predicted, fabricated) in enumerate(places):
+def _bins(sums: Iterable[list[float]]) -> Iterable[Bin]:
+    for k, (labels, weight, squares, predicted, fabricated) in enumerate(sums):
         if labels:
             share = min(max(fabricated / weight, 0.0), 1.0)
             interval = _wilson(share, weight * weight / squares)  # at the effective number of labels (Kish 1965)
@@ -161,20 +163,18 @@ def _wilson(share: float, n: float) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-# --- worst ---
-# The worst calls of a log: kept while it goes by, a few of them, opened up signal by signal.
+# --- The worst calls ---
 
-
-WIDER = 4
-OF_ONE_TOOL = 3
-IF_NONE = 3  # accepted calls that are shown where none was flagged or blocked
+WIDER: Final = 4
+OF_ONE_TOOL: Final = 3
+IF_NONE: Final = 3  # accepted calls that are shown if none was flagged or blocked
 
 
 class Worst:
     """The ``most`` worst calls: blocked before flagged before accepted, then by posterior, then as they came.
 
-    Ten calls of one tool that went wrong in one way say little more than three: other tools' calls come first, as far
-    as they are among the worst four times as many.
+    Ten calls of one tool with one fault say little more than three of them. So four times as many calls are kept, and
+    beyond three of a tool the calls of other tools come first.
     """
 
     __slots__ = ("_heap", "_most")
@@ -184,7 +184,7 @@ class Worst:
         self._heap: list[tuple[tuple[int, float, int], WorstCall]] = []
 
     def push(self, verdict: Verdict, posterior: float, number: int, make: Callable[[], WorstCall]) -> None:
-        """Keep a call if it is one of the worst; only then is its record made. ``number`` tells all calls apart."""
+        """Keep a call if it is one of the worst; only then make its record. ``number`` is unique."""
         rank = (SEVERITY[verdict], posterior, -number)
         full = len(self._heap) >= WIDER * self._most
         if not self._most or (full and rank < self._heap[0][0]):
@@ -192,29 +192,29 @@ class Worst:
         (heappushpop if full else heappush)(self._heap, (rank, make()))
 
     def calls(self) -> tuple[WorstCall, ...]:
-        """Worst first. Accepted calls are among them only where no other call is."""
+        """Worst first; accepted calls only if there are no others."""
         calls = [call for _, call in sorted(self._heap, reverse=True)]
         suspects = [call for call in calls if call.verdict != "accept"]
         if not suspects:
             return tuple(calls[: min(IF_NONE, self._most)])
         seen: Counter[str] = Counter()
         rest = []
-        for place, call in enumerate(suspects):
+        for rank, call in enumerate(suspects):
             seen[call.tool] += 1
-            rest.append((seen[call.tool] > OF_ONE_TOOL, place))
-        return tuple(suspects[place] for _, place in sorted(sorted(rest)[: self._most], key=lambda one: one[1]))
+            rest.append((seen[call.tool] > OF_ONE_TOOL, rank))
+        return tuple(suspects[rank] for rank in sorted(rank for _, rank in sorted(rest)[: self._most]))
 
 
 def steps_of(
     prior: float, posterior: float, nats: Mapping[str, float], signals: Mapping[str, SignalResult]
 ) -> tuple[tuple[Step, ...], float]:
-    """The sum from the prior's log-odds to the posterior's, and what the steps leave of it.
+    """Decompose a posterior's log-odds into the prior's, a step a signal, and a remainder in nats.
 
     Args:
         prior: in (0, 1).
         posterior: in [0, 1].
-        nats: what each signal added.
-        signals: for their details, as far as they are known.
+        nats: each signal's contribution.
+        signals: for details and p-values, if known.
 
     >>> steps, remainder = steps_of(0.5, 0.9, {"echo_mismatch": math.log(9.0)}, {})
     >>> steps[0].running == math.log(9.0), abs(remainder) < 1e-12

@@ -1,4 +1,4 @@
-"""Text and numbers as a page shows them: what comes from outside is cleaned and cut, and never more than text."""
+"""Text and numbers for a page: cleaned, cut, rounded, with units."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from datetime import datetime, timezone
 from typing import Final
 
 MINUS: Final = "−"
-HOUR: Final = 3_600
+
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
 _UNUSABLE = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def clean(text: str) -> str:
-    r"""Text without control, bidirectional and invisible characters; lone surrogates become U+FFFD.
-
-    Line feeds and tabs stay.
+    r"""Remove control, bidirectional and invisible characters but line feeds and tabs; lone surrogates become U+FFFD.
 
     >>> clean("a\x00b\n\u202ec\ud800")
     'ab\nc\ufffd'
@@ -25,7 +23,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """At most so many characters, the last of them an ellipsis where some are missing.
+    """Cut a text to ``limit`` characters, the last of them an ellipsis if some are missing.
 
     >>> cut("historical", 6)
     'histo…'
@@ -34,7 +32,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def number(x: float) -> str:
-    """About three digits, or all of those before the point.
+    """Format a number with about three digits, or all of those before the point.
 
     >>> number(1234567.0), number(0.00012345), number(-2.5), number(1e30)
     ('1,234,567', '0.000123', '−2.5', '1e+30')
@@ -42,12 +40,12 @@ def number(x: float) -> str:
     if not math.isfinite(x):
         return "∞" if x > 0 else f"{MINUS}∞" if x < 0 else "–"
     size = abs(x)
-    said = f"{size:,.0f}" if 1_000 <= size < 1e15 else f"{size:.3g}"
-    return MINUS + said if x < 0 and float(said.replace(",", "")) else said
+    digits = f"{size:,.0f}" if 1_000 <= size < 1e15 else f"{size:.3g}"
+    return MINUS + digits if x < 0 and float(digits.replace(",", "")) else digits
 
 
 def short(x: float, unit: str = "") -> str:
-    """A number beside an axis: at most seven characters or so, thousands and millions as such.
+    """Format a number beside an axis in about seven characters, thousands and millions abbreviated.
 
     >>> short(20000.0), short(1e7), short(-350.0), short(2500.0, "ms")
     ('20k', '10M', '−350', '2.5 s')
@@ -62,7 +60,7 @@ def short(x: float, unit: str = "") -> str:
 
 
 def ms(x: float) -> str:
-    """A time in milliseconds, from a second on in seconds.
+    """Format a time given in milliseconds; from one second on in seconds.
 
     >>> ms(0.25), ms(350.4), ms(1250.0)
     ('0.25 ms', '350 ms', '1.25 s')
@@ -71,26 +69,26 @@ def ms(x: float) -> str:
 
 
 def of_unit(x: float, unit: str) -> str:
-    """A number with its unit."""
+    """Format a number with its unit: ``"ms"``, ``"bytes"`` or none."""
     if unit == "ms":
         return ms(x)
     return f"{number(round(x))} B" if unit == "bytes" else number(x)
 
 
 def nats(x: float) -> str:
-    """Log-odds with their sign.
+    """Format log-odds with their sign.
 
     >>> nats(1.9459), nats(-0.5), nats(0.0)
     ('+1.95', '−0.50', '0.00')
     """
     if not math.isfinite(x):
         return number(x)
-    said = f"{abs(x):.2f}"
-    return said if float(said) == 0.0 else f"{'+' if x > 0 else MINUS}{said}"
+    digits = f"{abs(x):.2f}"
+    return digits if float(digits) == 0.0 else f"{'+' if x > 0 else MINUS}{digits}"
 
 
 def p_of(x: float) -> str:
-    """A probability: three digits, more where it is next to 0 or 1.
+    """Format a probability with three digits, more next to 0 or 1.
 
     >>> p_of(0.5), p_of(0.00004), p_of(0.99995)
     ('0.500', '0.00004', '0.99995')
@@ -102,7 +100,7 @@ def p_of(x: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in hundredths, with a digit more where it is small.
+    """Format a share of 1 in per cent, with one digit more if it is small.
 
     >>> percent(0.5), percent(0.0123), percent(0.00004)
     ('50%', '1.2%', '<0.01%')
@@ -114,22 +112,27 @@ def percent(share: float) -> str:
 
 
 def many(count: float, one: str, more: str = "") -> str:
-    """A count with its noun.
+    """Format a count with its noun in the right number.
 
     >>> many(1, "call"), many(1200, "call"), many(2, "alarm of drift", "alarms of drift")
     ('1 call', '1,200 calls', '2 alarms of drift')
     """
-    said = f"{count:,.0f}"
-    return f"{said} {one}" if said == "1" else f"{said} {more or one + 's'}"
+    digits = f"{count:,.0f}"
+    return f"{digits} {one if digits == '1' else more or one + 's'}"
 
 
 def when(hour: int) -> str:
-    """An hour since the epoch, as date and time.
+    """Format an hour since the epoch as date and time in UTC.
 
     >>> when(490_000)
     '2025-11-24 16:00'
     """
+    return utc(hour * 3_600, "%Y-%m-%d %H:%M") or f"hour {hour:,}"
+
+
+def utc(at: float, form: str = "%Y-%m-%d %H:%M:%S UTC") -> str:
+    """Format seconds since the epoch; empty for times that no calendar has, of a clock that was far off."""
     try:
-        return datetime.fromtimestamp(hour * HOUR, timezone.utc).strftime("%Y-%m-%d %H:%M")
+        return datetime.fromtimestamp(at, timezone.utc).strftime(form)
     except (OverflowError, ValueError, OSError):
-        return f"hour {hour:,}"  # of a clock that was far off
+        return ""
