@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.live._board import Alike, Board, Position
-from agentguard.live._records import Label, RecordedCall
+from agentguard.live._board import Alike, Board, Label, Position, RecordedCall
 from agentguard.stores.base import Record
 from agentguard.verification.audit import AuditRecord, Judged
 from agentguard.verification.changes import change_event

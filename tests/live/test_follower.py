@@ -9,7 +9,7 @@ import pytest
 
 from agentguard.errors import StoreError
 from agentguard.live._board import Board
-from agentguard.live._follower import CallCounts, Follower
+from agentguard.live._store import CallCounts, Follower
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.stores.base import Delta, Record
 from agentguard.verification.census import field

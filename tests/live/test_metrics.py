@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from agentguard.live._board import Board
+from agentguard.live._board import Board, RecordedCall
 from agentguard.live._metrics import store_metrics
-from agentguard.live._records import RecordedCall
 from agentguard.stores.base import Record
 from agentguard.verification.audit import AuditRecord, Judged
 from agentguard.verification.changes import change_event

@@ -1,4 +1,4 @@
-"""The eight kinds of fault: where each can happen, and what it makes of an answer."""
+"""The scripted agent, and the eight kinds of faults that are injected into the answers it gets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentguard.demo._tools import NETWORK_TOOLS, Toolbox, stamp
 from agentguard.verification import VerificationResult
 from agentguard.verification.types import Verdict
 
-LATER_CALLS_PER_OCCURRENCE = 60  # of each kind, counted in planned calls after the warm-up
-_RECENT = 20  # how far back an answer that went astray may come from, in calls
+LATER_CALLS_PER_OCCURRENCE = 60  # planned calls after the warm-up for one fault of each kind
+_RECENT = 20  # calls back that another tool's answer may come from
 
 
 class FaultKind(Enum):
-    """What can be wrong with an answer; the value is its name on the screen."""
+    """A fault of an answer; the value is its name on the screen."""
 
     INSTANT = "instant fabricated answer"
     MISSING_FIELD = "missing field"
@@ -34,9 +34,10 @@ class FaultKind(Enum):
 class Fault(NamedTuple):
     """One fault at one planned call.
 
-    ``source`` is the earlier call whose genuine answer is used (stale, another tool's; for a fabricated answer, the
-    one it imitates); ``newer`` is the call between by which a stale answer was seen to be replaced; ``args`` are what
-    the tool is really asked (wrong entity).
+    Attributes:
+        source: the earlier call whose genuine answer is used (stale, another tool's) or imitated (fabricated).
+        newer: the call between whose answer replaced a stale one.
+        args: the arguments that the tool really gets (wrong entity).
     """
 
     kind: FaultKind
@@ -47,21 +48,21 @@ class Fault(NamedTuple):
 
     @property
     def draws_on(self) -> set[int]:
-        """The calls that must stay genuine for this to be the fault that it is."""
+        """The calls that must stay genuine for this fault."""
         return {step for step in (self.source, self.newer) if step is not None}
 
 
 def place_faults(rehearsed: Sequence[Rehearsed], warm_up: int, seed: int) -> dict[int, Fault]:
-    """Faults by step, equally many of each kind, at calls after the warm-up where that kind would be one.
+    """Place faults by step, equally many of each kind, at calls after the warm-up where that kind is possible.
 
-    A call that another fault draws on stays genuine itself, so that its answer has really been seen.
+    A call that another fault draws on stays genuine, so that its answer has really been seen.
     """
     draw = random.Random(f"faults {seed}")
     later = range(warm_up, len(rehearsed))
     wanted = -(-len(later) // LATER_CALLS_PER_OCCURRENCE)
     placed: dict[int, Fault] = {}
     sources: set[int] = set()
-    # The kinds that draw on an earlier call choose first: they have the fewest places to go.
+    # The kinds that draw on an earlier call choose first: the fewest calls are possible for them.
     first = (FaultKind.STALE, FaultKind.INSTANT, FaultKind.OTHER_TOOL)
     for kind in (*first, *(kind for kind in FaultKind if kind not in first)):
         left = wanted
@@ -79,7 +80,7 @@ def place_faults(rehearsed: Sequence[Rehearsed], warm_up: int, seed: int) -> dic
 
 
 def tampered(fault: Fault, answer: str, call: PlannedCall, seed: int) -> str:
-    """What a fault that damages the tool's real answer leaves of it."""
+    """Damage the tool's real answer."""
     draw = random.Random(f"{fault.kind.name} {fault.step} {seed}")
     if fault.kind is FaultKind.TRUNCATED:
         return answer[: int(len(answer) * draw.uniform(0.35, 0.95))]
@@ -95,13 +96,13 @@ def tampered(fault: Fault, answer: str, call: PlannedCall, seed: int) -> str:
 
 
 def fabricated(fault: Fault, model: str, seed: int) -> str:
-    """An answer made up without a call: the form and entity of the model, the present time, numbers 2 to 10% off."""
+    """Make an answer up without a call: form and entity of the model, the present time, numbers 2 to 10% off."""
     draw = random.Random(f"{fault.kind.name} {fault.step} {seed}")
     value = json.loads(model)
     for key, item in value.items():
         if type(item) in (int, float):
             moved = item * (1 + draw.choice((-1, 1)) * draw.uniform(0.02, 0.1))
-            # As many decimals as the model has: a made-up number is not given away by how it is written.
+            # As many decimals as the model has: the form does not give a made-up number away.
             value[key] = round(moved) if isinstance(item, int) else round(moved, len(str(item).partition(".")[2]))
         elif key.endswith(("_at", "as_of")):
             value[key] = stamp(fault.step)
@@ -111,14 +112,14 @@ def fabricated(fault: Fault, model: str, seed: int) -> str:
 def _possible(
     kind: FaultKind, rehearsed: Sequence[Rehearsed], step: int, placed: Mapping[int, Fault], draw: random.Random
 ) -> Fault | None:
-    """A fault of the kind at that call, or None where it would not be one."""
+    """Make a fault of a kind at a call; None if it would not be a fault."""
     call, answer, other_args = rehearsed[step]
     earlier = [k for k in range(step) if k not in placed]
     same = [k for k in earlier if rehearsed[k].call.tool == call.tool and rehearsed[k].call.args == call.args]
     if kind is FaultKind.STALE:
-        # The newer answer has been seen: an old one that nobody has seen replaced cannot be told from a current one.
-        said = {k: facts(rehearsed[k].answer) for k in same}
-        pairs = [(k, j) for k in same for j in same if k < j and said[k] != said[j] and said[k] != facts(answer)]
+        # The newer answer must have been seen: without it the old one cannot be told from a current one.
+        old = {k: facts(rehearsed[k].answer) for k in same}
+        pairs = [(k, j) for k in same for j in same if k < j and old[k] != old[j] and old[k] != facts(answer)]
         if not pairs:
             return None
         source, newer = draw.choice(pairs)
@@ -137,12 +138,12 @@ def _possible(
 
 
 def _quantities(value: Any) -> list[tuple[dict[str, Any], str]]:
-    """The numbers of 1 and more that measure something, each as its owner and key; identifiers do not."""
+    """The numbers of 1 and more, each as its owner and key, without identifiers and counts."""
     if isinstance(value, list):
-        return [found for item in value for found in _quantities(item)]
+        return [each for item in value for each in _quantities(item)]
     if not isinstance(value, dict):
         return []
-    nested = [found for item in value.values() for found in _quantities(item)]
+    nested = [each for item in value.values() for each in _quantities(item)]
     return nested + [
         (value, key)
         for key, item in value.items()
@@ -151,7 +152,7 @@ def _quantities(value: Any) -> list[tuple[dict[str, Any], str]]:
 
 
 def _field_paths(value: Any) -> list[tuple[str, ...]]:
-    """The distinct fields at any depth; lists are passed through."""
+    """The distinct paths of fields, through lists."""
     if isinstance(value, list):
         return list(dict.fromkeys(path for item in value for path in _field_paths(item)))
     if not isinstance(value, dict):
@@ -160,7 +161,7 @@ def _field_paths(value: Any) -> list[tuple[str, ...]]:
 
 
 def _drop(value: Any, path: Sequence[str]) -> None:
-    """Take the field away wherever it stands, as an interface that stops sending it does."""
+    """Delete a field wherever it stands, like an interface that stops sending it."""
     if isinstance(value, list):
         for item in value:
             _drop(item, path)
@@ -182,15 +183,13 @@ def _prose(call: PlannedCall, draw: random.Random) -> str:
     )
 
 
-# --- agent ---
-# The scripted agent: makes its planned calls, has each answer verified, and acts on the verdict as a user would.
-
+# --- The agent ---
 
 MAX_RETRIES = 2
 
 
 class Guard(Protocol):
-    """What the demo needs of ``VerificationEngine``."""
+    """The part of ``VerificationEngine`` that the demo needs."""
 
     def register_tool_profile(self, name: str, **fields: Any) -> object: ...
 
@@ -207,18 +206,18 @@ class Guard(Protocol):
 
 
 class Event(NamedTuple):
-    """One verified call, with the truth about it that only the demo knows.
+    """One verified call, with the truth that only the demo knows.
 
     Attributes:
-        number: counts verified calls from 1, retries included.
-        step: the planned call, from 0.
+        number: of the verified call, from 1, retries included.
+        step: of the planned call, from 0.
         attempt: 0 for the first try, then the number of the retry.
         tool: the tool's name.
-        fault: what was wrong with the answer; None for a genuine one.
-        verdict, posterior: as the guard gave them.
+        fault: of the answer; None for a genuine one.
+        verdict, posterior: the guard's.
         reasons: the signals that raised the odds most, the strongest first, at most two.
-        execution_ms: how long the tool took.
-        verify_us: how long the guard took, in microseconds.
+        execution_ms: time of the tool, in milliseconds.
+        verify_us: time of the guard, in microseconds.
     """
 
     number: int
@@ -234,16 +233,16 @@ class Event(NamedTuple):
 
     @property
     def caught(self) -> bool:
-        """The guard objected: it blocked or flagged."""
+        """Whether the guard blocked or flagged it."""
         return self.verdict != "accept"
 
 
 def run_agent(
     plan: Sequence[PlannedCall], faults: Mapping[int, Fault], toolbox: Toolbox, guard: Guard, seed: int
 ) -> Iterator[Event]:
-    """Make the planned calls one by one. A blocked answer is not used: the real call is made again, up to twice.
+    """Make the planned calls one by one; a blocked one is made again, up to twice.
 
-    The guard is given what an adapter would give it and nothing else; which calls are faulty stays here.
+    The guard gets what an integration would give it and nothing else; which calls are faulty stays here.
     """
     genuine: dict[int, str] = {}
     number = 0
@@ -266,17 +265,9 @@ def run_agent(
             )
             verify_us = 1e6 * (perf_counter() - start)
             yield Event(
-                number,
-                call.step,
-                attempt,
-                call.tool,
-                None if fault is None else fault.kind,
-                judged.verdict,
-                judged.posterior,
-                _reasons(judged),
-                execution_ms,
-                verify_us,
-            )
+                number, call.step, attempt, call.tool, None if fault is None else fault.kind, judged.verdict,
+                judged.posterior, _reasons(judged), execution_ms, verify_us,
+            )  # fmt: skip
             if judged.verdict != "block":
                 break
 
@@ -284,7 +275,7 @@ def run_agent(
 def _answer(
     call: PlannedCall, fault: Fault | None, toolbox: Toolbox, genuine: Mapping[int, str], seed: int
 ) -> tuple[str, float]:
-    """The answer as the agent gets it and the time it took, in milliseconds; the time is always a measured one."""
+    """The answer as the agent gets it, and its time in milliseconds, which is always a measured one."""
     source = None if fault is None or fault.source is None else genuine[fault.source]
     start = perf_counter()
     if fault is not None and source is not None and fault.kind is FaultKind.INSTANT:

@@ -1,4 +1,4 @@
-"""What the agent is going to ask: sessions of small tasks, with arguments as unequally popular as in real use."""
+"""The agent's planned calls, and their true answers: sessions of small tasks, with arguments of unequal popularity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ASKED_AGAIN = 0.15  # share of sessions that end by asking their first question
 
 
 class PlannedCall(NamedTuple):
-    """One call the agent intends; ``step`` counts from 0 and is also the minute at which it happens."""
+    """One planned call; ``step`` counts from 0 and is also its minute."""
 
     step: int
     session: str
@@ -24,7 +24,7 @@ class PlannedCall(NamedTuple):
 
 
 def plan_calls(calls: int, seed: int) -> list[PlannedCall]:
-    """The day's calls in order: the same for the same seed, whatever happens while they are made."""
+    """Plan the day's calls in order: the same for the same seed, whatever happens while they are made."""
     draw = random.Random(f"plan {seed}")
     tasks = _tasks(draw)
     planned: list[PlannedCall] = []
@@ -39,7 +39,7 @@ def plan_calls(calls: int, seed: int) -> list[PlannedCall]:
 
 
 def _zipf(draw: random.Random, ranked: Sequence[T], exponent: float = 1.0) -> T:
-    """One of the items, the first the most popular: the k-th with a weight of k^-exponent."""
+    """Draw one of the items, the k-th with a weight of k^-exponent."""
     return draw.choices(ranked, [rank**-exponent for rank in range(1, len(ranked) + 1)])[0]
 
 
@@ -48,7 +48,7 @@ def _shuffled(draw: random.Random, items: Sequence[T]) -> list[T]:
 
 
 def _tasks(draw: random.Random) -> list[Callable[[], list[tuple[str, dict[str, Any]]]]]:
-    """The kinds of task this agent does; each makes the calls of one task."""
+    """The kinds of tasks; each makes the calls of one task."""
     cities, tickers = _shuffled(draw, list(CITIES)), _shuffled(draw, list(TICKERS))
     customers = _shuffled(draw, range(1, len(CUSTOMERS) + 1))
     orders = list(reversed(FIRST_ORDERS))  # people ask about what they have just bought
@@ -101,16 +101,11 @@ def _sum(draw: random.Random) -> str:
     )
 
 
-# --- rehearsal ---
-# The day played through once without faults, without waiting and without a guard.
-#
-# The tools' answers follow from the seed and the minute alone, so the rehearsal knows what will be true at each call.
-# That is what lets faults be placed where they really are faults: a stale answer where the truth has changed, a wrong
-# entity where the other entity's answer differs.
+# --- Rehearsal ---
 
 
 class Rehearsed(NamedTuple):
-    """A planned call, its true answer, and arguments of another entity whose answer differs then (None: no such)."""
+    """A planned call, its true answer, and arguments of another entity whose answer differs then, if there is one."""
 
     call: PlannedCall
     answer: str
@@ -118,7 +113,11 @@ class Rehearsed(NamedTuple):
 
 
 def rehearse(plan: Sequence[PlannedCall], seed: int) -> list[Rehearsed]:
-    """What each planned call will find."""
+    """Play the day through without faults, delays and guard, for the true answer to each planned call.
+
+    Faults are placed by it where they really are faults: a stale answer where the truth has changed, a wrong entity
+    where the other entity's answer differs.
+    """
     draw = random.Random(f"rehearsal {seed}")
     asked: dict[str, list[dict[str, Any]]] = {}
     for call in plan:
@@ -141,7 +140,7 @@ def rehearse(plan: Sequence[PlannedCall], seed: int) -> list[Rehearsed]:
 
 
 def facts(answer: str) -> Any:
-    """What an answer says, without the times at which it says it.
+    """The content of an answer, without its times.
 
     >>> facts('{"price": 20.5, "as_of": "2025-03-03T08:00:00Z"}')
     {'price': 20.5}
@@ -156,5 +155,5 @@ def _without_times(value: Any) -> Any:
 
 
 def _form(tool: str, args: Mapping[str, Any]) -> str:
-    """Calls of one form differ in the entity only: the same tool and, for queries, the same SQL."""
+    """Key of calls that differ in the entity only: the tool and, for queries, the SQL."""
     return f"{tool} {args.get('sql', '')}"

@@ -1,4 +1,4 @@
-"""What a run of the demo came to: counts, never estimates, and one sentence that follows from them."""
+"""Counts of a run of the demo, and one sentence that follows from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GOAL_FALSE_BLOCK_RATE = 0.01
 
 
 class FaultCount(NamedTuple):
-    """How one kind of fault fared."""
+    """Verdicts on one kind of fault."""
 
     kind: FaultKind
     occurrences: int
@@ -27,12 +27,12 @@ class FaultCount(NamedTuple):
 
     @property
     def mostly_caught(self) -> bool:
-        """More than half of the occurrences were blocked or flagged."""
+        """Whether more than half of the occurrences were blocked or flagged."""
         return 2 * (self.blocked + self.flagged) > self.occurrences
 
 
 class GenuineCount(NamedTuple):
-    """How genuine answers fared; each one blocked or flagged is a mistake."""
+    """Verdicts on genuine answers; each one blocked or flagged is a mistake."""
 
     calls: int
     blocked: int
@@ -55,14 +55,14 @@ class DemoReport:
 
     Attributes:
         seed: of calls, answers and faults.
-        planned_calls: calls the agent set out to make.
-        warm_up_calls: the first of them, without faults.
-        complete: False where the run was ended before its last call.
+        planned_calls: number of planned calls.
+        warm_up_calls: number of the first of them, without faults.
+        complete: False if the run was ended before its last call.
         elapsed_s: time from the first call to the last verdict, in seconds.
         faults: one count for each of the eight kinds.
         genuine_warm_up, genuine_later: genuine answers verified during and after the warm-up, retries included.
-        abandoned_steps: planned calls whose retries were blocked too, so that the agent had to go without an answer.
-        verify_p50_us, verify_p99_us: time of one ``verify`` call, in microseconds; None where none was made.
+        abandoned_steps: number of planned calls whose retries were blocked too.
+        verify_p50_us, verify_p99_us: time of one ``verify`` call, in microseconds; None without calls.
         events: every verified call, in order.
     """
 
@@ -91,9 +91,9 @@ class DemoReport:
 
     @property
     def goal_reached(self) -> bool | None:
-        """At least 7 of 8 kinds mostly caught and at most 1% of genuine answers blocked.
+        """Whether at least 7 of 8 kinds were mostly caught and at most 1% of genuine answers blocked.
 
-        None where the run was ended early or a kind did not occur, so that nothing can be said.
+        None if the run was ended early or a kind did not occur.
         """
         if not self.complete or not all(fault.occurrences for fault in self.faults):
             return None
@@ -117,7 +117,7 @@ class DemoReport:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as plain data for JSON; of the calls, those that were faulty or not accepted."""
+        """The report as plain data for JSON, with the calls that were faulty or not accepted."""
         return {
             "seed": self.seed,
             "planned_calls": self.planned_calls,

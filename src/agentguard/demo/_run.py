@@ -1,4 +1,4 @@
-"""The demo on a terminal: a line for each call the guard objected to, and the tables at the end."""
+"""Run the demo on a terminal: a line for each call that the guard objected to, and tables at the end."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from agentguard.demo._tools import DELAYS_MS, PROFILES, Toolbox
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
 
+WARM_UP_SHARE = 0.2  # of the planned calls
 _STYLES = {"block": "bold red", "flag": "yellow", "accept": "green"}
 
 
 def show_opening(console: Console, calls: int, warm_up: int, faults: int) -> None:
-    """Say what is about to happen, and what of it is arranged."""
+    """Print what the run will do, and which of it is arranged."""
     medians = " and ".join(f"{median:g} ms" for median, _ in DELAYS_MS.values())
     rate = f"{faults / (calls - warm_up):.0%}" if calls > warm_up else "none"
     console.print(
@@ -35,7 +36,7 @@ def show_opening(console: Console, calls: int, warm_up: int, faults: int) -> Non
 
 
 def line(event: Event) -> Text:
-    """One call the guard objected to, with its strongest reasons and what was really wrong with it."""
+    """A call that the guard objected to, with its strongest reasons and its real fault."""
     what = event.fault.value if event.fault else "GENUINE (false alarm)"
     number = f"#{event.step + 1}" + (f" retry {event.attempt}" if event.attempt else "")
     return Text.assemble(
@@ -109,13 +110,6 @@ def _agent(report: DemoReport) -> str:
     return said
 
 
-# --- run ---
-# One run of the demo from the first call to the report.
-
-
-WARM_UP_SHARE = 0.2
-
-
 def run_demo(
     console: Console,
     *,
@@ -125,21 +119,21 @@ def run_demo(
     engine: Guard | None = None,
     delay_scale: float = 1.0,
 ) -> DemoReport:
-    """Let a scripted agent work with real tools, injure some of the answers, and count what the guard makes of them.
+    """Let a scripted agent work with real tools, damage some of the answers, and count the guard's verdicts on them.
 
     Calls, answers and faults follow from the seed; times are measured. However the run ends, the service and the
-    database are closed and what was counted so far is printed.
+    database are closed and the counts so far are printed.
 
     Args:
-        console: where to print.
-        calls: planned calls, at least 1; the first fifth of them is without faults.
+        console: to print on.
+        calls: number of planned calls, 1 or more; the first fifth of them is without faults.
         seed: of everything but times.
         as_json: print the report as JSON and nothing else.
-        engine: the guard to try; None: a new ``VerificationEngine`` with default settings.
+        engine: the guard; None: a new ``VerificationEngine`` with default settings.
         delay_scale: factor on the HTTP service's delays, >= 0.
 
     Raises:
-        ConfigurationError: for ``calls`` below 1 or a negative ``delay_scale``.
+        ConfigurationError: if ``calls`` is below 1 or ``delay_scale`` negative.
     """
     if calls < 1:
         raise ConfigurationError(f"calls must be at least 1, not {calls}")

@@ -1,4 +1,8 @@
-"""The demo's own time: one planned call is one minute of a working day, so that every run sees the same day."""
+"""The agent's six tools: two feeds behind a real HTTP service, a shop in SQLite, and a calculator.
+
+All that they report follows from the seed and the minute, never from who looks. One planned call is one minute of a
+working day, so that every run sees the same day.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ _START = datetime(2025, 3, 3, 8, 0, tzinfo=timezone.utc)
 
 
 def stamp(minute: int) -> str:
-    """The time at a minute of the day (negative: before it began), as ISO 8601 in UTC.
+    """Format a minute of the day (negative: before it began) as ISO 8601 in UTC.
 
     >>> stamp(90), stamp(-1)
     ('2025-03-03T09:30:00Z', '2025-03-03T07:59:00Z')
@@ -34,9 +38,7 @@ def stamp(minute: int) -> str:
     return (_START + timedelta(minutes=minute)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# --- feeds ---
-# What the HTTP service has to say: weather by city and stock quotes by ticker, as functions of seed and minute.
-
+# --- Feeds: weather by city and stock quotes by ticker, as functions of seed and minute ---
 
 # Usual temperature of the season in degrees Celsius.
 CITIES = {
@@ -69,7 +71,7 @@ class _Series:
 
 
 class Feeds:
-    """The day's weather and prices. ``minute`` is the present, set by whoever runs the clock."""
+    """The day's weather and prices; ``minute`` is the present, to be set."""
 
     def __init__(self, seed: int) -> None:
         self.minute = 0
@@ -84,7 +86,7 @@ class Feeds:
         self._volume = {ticker: _Series(f"volume {ticker} {seed}", 0.0, _trades) for ticker in TICKERS}
 
     def respond(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """The answer to ``GET path?query`` at the present minute; ``LookupError`` where there is none."""
+        """Answer ``GET path?query`` at the present minute; ``LookupError`` if there is nothing."""
         if path == "/weather" and query.get("city") in CITIES:
             return self._weather(query["city"])
         if path == "/quote" and query.get("ticker") in TICKERS:
@@ -129,9 +131,7 @@ def _trades(draw: random.Random, value: float) -> float:
     return value + draw.randint(200, 3000)
 
 
-# --- service ---
-# The demo's HTTP service: a real server on 127.0.0.1, with the waiting that a network brings.
-
+# --- The HTTP service: a real server on 127.0.0.1, with the delays of a network ---
 
 # Median in milliseconds and sigma of the logarithm: tens of milliseconds, so that a demonstration is not a wait.
 DELAYS_MS = {"/weather": (55.0, 0.35), "/quote": (35.0, 0.4)}
@@ -142,7 +142,7 @@ class Service:
     """Serves the feeds while it is entered, from a thread that ends with it.
 
     Args:
-        feeds: what to answer.
+        feeds: make the answers.
         seed: of the delays.
         delay_scale: factor on all delays, >= 0.
     """
@@ -174,11 +174,11 @@ class Service:
         self._thread.join(TIMEOUT_SECONDS)
 
     def fetch(self, path: str, query: Mapping[str, str]) -> str:
-        """The body of ``GET path?query``, as a client gets it over the network.
+        """Request ``GET path?query`` over the network; the body of the answer.
 
         Raises:
-            LookupError: where the service answers with anything but 200.
-            OSError: where it does not answer.
+            LookupError: if the status is not 200.
+            OSError: if the service does not answer.
         """
         # http.client and not urllib: a proxy set in the environment must not be asked for a loopback address.
         connection = HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
@@ -193,7 +193,7 @@ class Service:
         return body
 
     def answer(self, target: str) -> tuple[int, str]:
-        """Status and body for a request's target, after the delay that its path has."""
+        """Status and body for a request's target, after the delay of its path."""
         parts = urlsplit(target)
         with self._lock:
             median, sigma = DELAYS_MS.get(parts.path, (0.0, 0.0))
@@ -225,12 +225,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-# --- shop ---
-# A small web shop in SQLite, alive: orders move on, new ones come in, stock goes down and is filled up again.
-#
-# Everything that happens follows from the seed and the minute, never from who looks: the tools read through a
-# connection that cannot write.
-
+# --- The shop: orders move on, new ones come in, stock goes down and is filled up again ---
 
 STATUSES = ("placed", "paid", "packed", "shipped", "delivered")
 CATALOGUE = {
@@ -263,7 +258,10 @@ _P_MOVES_ON = 0.02
 
 
 class Shop:
-    """The shop and its tools. A context manager: the database is a temporary file, removed at the end."""
+    """The shop and its tools, which read through a connection that cannot write.
+
+    A context manager: the database is a temporary file, removed at the end.
+    """
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(f"shop {seed}")
@@ -288,7 +286,7 @@ class Shop:
         self._folder.cleanup()
 
     def advance(self, minute: int) -> None:
-        """Let the shop live until that minute; going back is not possible and does nothing."""
+        """Advance the shop to a minute; an earlier one does nothing."""
         while self._minute < minute:
             self._minute += 1
             with self._writer:
@@ -298,7 +296,7 @@ class Shop:
                     self._place_order(newest + 1, "placed", self._minute)
 
     def get_order(self, order_id: int) -> dict[str, Any]:
-        """One order with its items; ``LookupError`` where there is none of that number."""
+        """One order with its items; ``LookupError`` if there is none of that number."""
         order = self._only("SELECT * FROM orders WHERE order_id = ?", [order_id], f"no order {order_id}")
         items = self._rows(
             "SELECT sku, name, quantity, unit_price FROM items JOIN products USING (sku)"
@@ -308,7 +306,7 @@ class Shop:
         return {**order, "items": items}
 
     def find_customer(self, email: str) -> dict[str, Any]:
-        """One customer and how many orders they have; ``LookupError`` where nobody has that address."""
+        """One customer with the number of their orders; ``LookupError`` if nobody has that address."""
         return self._only(
             "SELECT customers.*, COUNT(order_id) AS orders FROM customers LEFT JOIN orders USING (customer_id)"
             " WHERE email = ? GROUP BY customer_id",
@@ -317,7 +315,7 @@ class Shop:
         )
 
     def query_shop(self, sql: str, params: Sequence[Any] = ()) -> dict[str, Any]:
-        """The rows of any query; ``sqlite3.Error`` for one that is wrong or would change something."""
+        """The rows of any query; ``sqlite3.Error`` if it is wrong or would change something."""
         rows = self._rows(sql, params)
         return {"rows": rows, "row_count": len(rows)}
 
@@ -375,9 +373,7 @@ class Shop:
                 )
 
 
-# --- calculator ---
-# A calculator tool: arithmetic read as a syntax tree, so that nothing but arithmetic can run.
-
+# --- The calculator: arithmetic as a syntax tree, so that nothing else can run ---
 
 MAX_LENGTH = 200
 MAX_EXPONENT = 64
@@ -396,10 +392,10 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.UAdd: operator.pos,
 
 
 def calculate(expression: str) -> dict[str, Any]:
-    """Work out ``+ - * / // % **`` and parentheses over plain numbers, rounded to six decimals.
+    """Evaluate ``+ - * / // % **`` and parentheses over plain numbers, rounded to six decimals.
 
     Raises:
-        ValueError: for anything else, for division by zero, and for numbers beyond 1e15.
+        ValueError: for anything else, division by zero, and numbers beyond 1e15.
 
     >>> calculate("(19.5 + 0.5) * 3")
     {'expression': '(19.5 + 0.5) * 3', 'result': 60.0}
@@ -430,52 +426,37 @@ def _value(node: ast.expr) -> float:
 
 
 def _bounded(value: Any) -> float:
-    # A negative base with a fractional exponent is complex, which Python works out and a calculator does not.
+    # A negative base with a fractional exponent gives a complex number, which no calculator has.
     if isinstance(value, complex) or not abs(value) <= MAX_MAGNITUDE:
         raise ValueError(f"numbers go up to {MAX_MAGNITUDE:g}")
     return float(value) if isinstance(value, float) else int(value)
 
 
-# --- toolbox ---
-# The agent's six tools, and what their user declares about them.
-
+# --- The tools together, and their user's declarations ---
 
 NETWORK_TOOLS = ("get_weather", "get_quote")
 
-# As modest as a user's first declarations are: what is always there, how long it takes, what is repeated.
+# As modest as a user's first declarations: fields that are always there, latency, arguments that results repeat.
+_NETWORK: Mapping[str, Any] = {"expected_latency_ms": (5, 5000), "stateful": True}
+_LOCAL: Mapping[str, Any] = {"expected_latency_ms": (0, 2000), "has_network_io": False, "stateful": True}
 PROFILES: Mapping[str, Mapping[str, Any]] = {
     "get_weather": {
-        "expected_latency_ms": (5, 5000),
+        **_NETWORK,
         "required_fields": ["city", "temperature_c", "condition"],
         "echoes": {"city": "city"},
-        "stateful": True,
     },
-    "get_quote": {
-        "expected_latency_ms": (5, 5000),
-        "required_fields": ["ticker", "price"],
-        "echoes": {"ticker": "ticker"},
-        "stateful": True,
-    },
+    "get_quote": {**_NETWORK, "required_fields": ["ticker", "price"], "echoes": {"ticker": "ticker"}},
     "get_order": {
-        "expected_latency_ms": (0, 2000),
-        "has_network_io": False,
+        **_LOCAL,
         "required_fields": ["order_id", "status", "total", "items"],
         "echoes": {"order_id": "order_id"},
-        "stateful": True,
     },
     "find_customer": {
-        "expected_latency_ms": (0, 2000),
-        "has_network_io": False,
+        **_LOCAL,
         "required_fields": ["customer_id", "name", "email"],
         "echoes": {"email": "email"},
-        "stateful": True,
     },
-    "query_shop": {
-        "expected_latency_ms": (0, 2000),
-        "has_network_io": False,
-        "required_fields": ["rows", "row_count"],
-        "stateful": True,
-    },
+    "query_shop": {**_LOCAL, "required_fields": ["rows", "row_count"]},
     "calculate": {
         "expected_latency_ms": (0, 500),
         "has_network_io": False,
@@ -489,9 +470,9 @@ class Toolbox:
     """The tools over one shop and one set of feeds, both of one seed. A context manager.
 
     Args:
-        seed: of all that the tools report.
-        over_http: ask the feeds through the HTTP service, with its delays; False asks them directly, which gives the
-            same answers at once.
+        seed: of all answers.
+        over_http: ask the feeds through the HTTP service, with its delays; False asks them directly, for the same
+            answers at once.
         delay_scale: factor on the service's delays, >= 0.
     """
 
@@ -531,10 +512,10 @@ class Toolbox:
         self._feeds.minute = minute
 
     def call(self, tool: str, args: Mapping[str, Any]) -> str:
-        """Call a tool; its answer is JSON text, as agents get it.
+        """Call a tool; its answer as JSON text.
 
         Raises:
-            LookupError: for a tool or an entity that does not exist.
+            LookupError: if the tool or the entity does not exist.
         """
         if tool not in self._tools:
             raise LookupError(f"no tool {tool!r}; there are {', '.join(self._tools)}")

@@ -1,4 +1,4 @@
-"""What goes in and comes out, as OpenAPI documents it, beside what the board itself shows."""
+"""The application: operations on one store's page, with their OpenAPI models."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from agentguard.errors import ConfigurationError, StoreError
-from agentguard.live._board import Board, Position, Queue, ShownChange, ShownChanges, Tools
-from agentguard.live._follower import Follower
+from agentguard.live._board import (
+    Board,
+    KeptCall,
+    Position,
+    Queue,
+    ShownChange,
+    ShownChanges,
+    ShownVerdict,
+    Tools,
+    read_kept,
+    shown,
+)
 from agentguard.live._metrics import CONTENT_TYPE, store_metrics
-from agentguard.live._records import KeptCall, ShownVerdict, read_kept, shown
-from agentguard.live._reviews import Reviews
 from agentguard.live._sessions import PATH, PUBLIC, Sessions, browsing
+from agentguard.live._store import Follower, Reviews
 from agentguard.live._stream import HEARTBEAT, MOST_STREAMS, Audience, EventStream, Seat, told
 from agentguard.serving._app import KEY_SCHEME, Part, ProblemError, ServiceKey, assemble, documented
 from agentguard.stores import Store
 from agentguard.verification.audit import AUDIT
 
 MOST: Final = 2**53 - 1
-"""A number that a script can still hold exactly."""
+"""The largest integer that JavaScript holds exactly."""
 
 
 def _no_text(value: Any) -> Any:
@@ -34,7 +43,7 @@ def _no_text(value: Any) -> Any:
 
 
 Number = Annotated[int, Field(ge=0, le=MOST), BeforeValidator(_no_text)]
-"""Of an event, in JSON, where an integer may be written 7.0 but not "7"."""
+"""The number of an event in JSON, where an integer may be written 7.0 but not "7"."""
 
 
 class _Model(BaseModel):
@@ -87,19 +96,18 @@ class State(_Model):
     tools: Tools
 
 
-# --- view ---
-# All that one page over one store needs, put together.
+# --- The page over one store ---
 
 
 class View:
-    """A page over a store.
+    """Board, listeners, reviews and sessions over one store.
 
     Args:
-        store: what is shown, and where labels go. It stays the caller's to close.
-        source: its address, as it may be shown.
-        every: seconds between two looks at it.
-        most_streams: how many may listen at once.
-        heartbeat: seconds after which a listener is told that nothing happens.
+        store: is shown, and gets the labels; the caller closes it.
+        source: address of the store, fit to be shown.
+        every: seconds between two looks at the store.
+        most_streams: maximum number of listeners.
+        heartbeat: seconds of silence after which a listener is told that nothing happens.
     """
 
     def __init__(self, store: Store, *, source: str, every: float, most_streams: int, heartbeat: float) -> None:
@@ -112,7 +120,7 @@ class View:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look at the store as long as the page is served."""
+        """Follow the store as long as the context is open."""
         self.audience.stopping = False
         self.follower.start()
         try:
@@ -122,15 +130,15 @@ class View:
             await anyio.to_thread.run_sync(self.follower.stop)
 
     def refresh(self) -> None:
-        """Look at the store now; where it fails, what was read before stands."""
+        """Read the store on now; if it fails, the board stays as it is."""
         with suppress(StoreError):
             self.follower.catch_up()
 
     def detail(self, sequence: int) -> CallDetail:
-        """One call, opened up. What was kept of the call itself is read now, and never held in memory.
+        """One call, opened up. Its arguments and result, if kept, are read now, and never held in memory.
 
         Raises:
-            ProblemError: where it is not among the newest on record, or the store fails.
+            ProblemError: if it is not among the newest on record, or the store fails.
         """
         found = self.board.find(sequence)
         if found is None:
@@ -145,9 +153,7 @@ class View:
         return CallDetail(verdict=shown(recorded, label), change=change, kept=kept)
 
 
-# --- operations ---
-# What the page asks for, and what a program with the key may ask for just as well.
-
+# --- Operations, for the page and for programs with the key ---
 
 REVIEWS: Final = f"{PATH}reviews"
 DECISIONS: Final = f"{PATH}decisions"
@@ -251,7 +257,7 @@ def operations(view: View) -> APIRouter:
     async def events(
         request: Request, after: str | None = None, last_event_id: Annotated[str | None, Header()] = None
     ) -> Response:
-        # What a browser sends when it connects again is newer than the address that it began with.
+        # The header, sent by a browser that connects again, is newer than the address that it began with.
         position = _position(last_event_id or after, view)
         session, board = view.sessions.of(request), view.board
 
@@ -259,14 +265,8 @@ def operations(view: View) -> APIRouter:
             return not view.audience.stopping and (session is None or view.sessions.is_on(session))
 
         def telling(seat: Seat) -> AsyncGenerator[bytes, None]:
-            return told(
-                board,
-                seat,
-                position,
-                may_listen=may_listen,
-                reaches_store=lambda: view.follower.reaches_store,
-                heartbeat=view.heartbeat,
-            )
+            reaches, heartbeat = lambda: view.follower.reaches_store, view.heartbeat
+            return told(board, seat, position, may_listen=may_listen, reaches_store=reaches, heartbeat=heartbeat)
 
         return EventStream(view.audience, telling)
 
@@ -276,18 +276,17 @@ def operations(view: View) -> APIRouter:
 def _position(text: str | None, view: View) -> Position:
     if text is None:
         return view.board.position
-    found = Position.parse(text)
-    if found is None:
+    position = Position.parse(text)
+    if position is None:
         raise ProblemError(422, "invalid-request", "a position is the one of the state, or the id of an event")
-    return found
+    return position
 
 
 def _documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return documented({status: _DESCRIPTIONS[status] for status in statuses})
 
 
-# --- app ---
-# The page over a store as a part of an application, and as one of its own.
+# --- As an application, and as a part of one ---
 
 
 def create_app(
@@ -298,18 +297,19 @@ def create_app(
     poll_seconds: float = 1.0,
     max_streams: int = MOST_STREAMS,
 ) -> FastAPI:
-    """The page over a store as an ASGI application; ``app.state.stop()`` lets its listeners go, also from a signal.
+    """Make an ASGI application of the page over a store.
+
+    ``app.state.stop()`` lets its listeners go; it may be called by a signal handler.
 
     Args:
-        store: what is shown, and where labels go. It stays yours to close, after the application.
-        api_key: what opens the page, 16 characters or more; ``AGENTGUARD_API_KEY`` of the environment where it is not
-            given.
-        source: the store's address, as the page may show it.
+        store: is shown, and gets the labels. You close it, after the application.
+        api_key: opens the page, 16 characters or more; None: ``AGENTGUARD_API_KEY`` of the environment.
+        source: address of the store, fit to be shown.
         poll_seconds: between two looks at the store, above 0.
-        max_streams: how many pages may be open at once, 1 or more.
+        max_streams: maximum number of open pages, 1 or more.
 
     Raises:
-        ConfigurationError: where there is no key, or one of the arguments cannot be used.
+        ConfigurationError: if there is no key, or an argument is out of range.
     """
     key = ServiceKey.given(api_key)
     return assemble([live_part(store, key, source=source, poll_seconds=poll_seconds, max_streams=max_streams)], key=key)
@@ -324,10 +324,18 @@ def live_part(
     max_streams: int = MOST_STREAMS,
     heartbeat: float = HEARTBEAT,
 ) -> Part:
-    """The page as a part of an application; the arguments are those of ``create_app``.
+    """Make a part of an application, for ``agentguard.serving.assemble``, of the page over a store.
+
+    Args:
+        store: is shown, and gets the labels. You close it, after the application.
+        key: of the application.
+        source: address of the store, fit to be shown.
+        poll_seconds: between two looks at the store, above 0.
+        max_streams: maximum number of open pages, 1 or more.
+        heartbeat: seconds of silence after which an open page is told that nothing happens, above 0.
 
     Raises:
-        ConfigurationError: where one of them cannot be used.
+        ConfigurationError: if an argument is out of range.
     """
     if not poll_seconds > 0 or not heartbeat > 0 or max_streams < 1:
         raise ConfigurationError("poll_seconds and heartbeat must be above 0, max_streams 1 or more")

@@ -1,4 +1,7 @@
-"""What each tool has had, added up: verdicts on record, labels, and calls that wait for one."""
+"""The content of the page, in memory: verdicts, labels, the queue, lasting changes, tallies by tool, and news of them.
+
+A log may hold events that no engine wrote. Those that cannot be used are passed over, as engines do.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,194 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from agentguard import forks
-from agentguard.live._records import Label, RecordedCall, ShownVerdict, shown
 from agentguard.stores import MemoryStore
 from agentguard.stores.base import Record
+from agentguard.verification.audit import AuditRecord, audit_record, is_share
+from agentguard.verification.calibration import DECLARED
 from agentguard.verification.changes import CHANGES, Change, ChangeState, changes_in, read_change_event
 from agentguard.verification.persistence import sayable
-from agentguard.verification.types import SEVERITY
+from agentguard.verification.types import SEVERITY, Verdict
+
+MAX_NAME: Final = 1_000
+MAX_SIGNALS: Final = 100
+MAX_SENTENCE: Final = 400
+MAX_CONTENT: Final = 20_000
+
+
+class RecordedCall(NamedTuple):
+    """A verdict in the log.
+
+    Attributes:
+        record: the verdict.
+        change: the id of the lasting change that the call looks like.
+        asked: how often the same call had had the same result before.
+        said: the findings of signals, in words.
+    """
+
+    record: AuditRecord
+    change: str | None = None
+    asked: int = 0
+    said: Mapping[str, str] = MappingProxyType({})
+
+
+class Label(NamedTuple):
+    """A reviewer's label: its number and time in the log, and the call that it is about."""
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    posterior: float | None
+    fabricated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSignal:
+    """A signal's contribution in nats and its finding in words; ``declared`` if it is a broken declaration."""
+
+    name: str
+    nats: float
+    fired: bool
+    declared: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLabel:
+    """The latest label of a call; times are seconds since the epoch."""
+
+    sequence: int
+    at: float
+    was_hallucination: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """An audit record for the page, without arguments and result.
+
+    ``change`` is the id of the lasting change that the call looks like, ``asked`` how often it was asked before.
+    """
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    session_id: str | None
+    verdict: Verdict
+    prior: float
+    posterior: float
+    false_block_p: float | None
+    propensity: float
+    signals: tuple[ShownSignal, ...]
+    label: ShownLabel | None
+    change: str | None
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCall:
+    """Arguments and result of a call, redacted, as the engine has kept them; None if it has not."""
+
+    args: str | None
+    result: str | None
+
+
+def read_record(record: Record) -> RecordedCall | None:
+    """Read the verdict in an event of the audit log; None without one, or if it is too large to be shown."""
+    audit = audit_record(record)
+    if audit is None:
+        return None
+    names = [audit.tool, audit.call_id or "", audit.session_id or "", *audit.call.fired, *audit.call.nats]
+    if max(map(len, names)) > MAX_NAME or max(len(audit.call.fired), len(audit.call.nats)) > MAX_SIGNALS:
+        return None
+    change, asked, said = (record.event.get(name) for name in ("change", "asked", "said"))
+    return RecordedCall(
+        audit,
+        change if isinstance(change, str) and 0 < len(change) <= MAX_NAME else None,
+        asked if type(asked) is int and 0 <= asked < 2**53 else 0,
+        _sentences(said),
+    )
+
+
+def _sentences(said: Any) -> Mapping[str, str]:
+    """The findings of signals by their names; what is no text is left out, long ones are cut."""
+    if not isinstance(said, Mapping):
+        return {}
+    sentences = islice(said.items(), MAX_SIGNALS)
+    return {name: text[:MAX_SENTENCE] for name, text in sentences if isinstance(name, str) and isinstance(text, str)}
+
+
+def read_kept(record: Record) -> KeptCall | None:
+    """Read arguments and result in an event of the audit log; None if the engine has not kept them."""
+    kept = record.event.get("kept")
+    if not isinstance(kept, Mapping):
+        return None
+    args, result = (
+        sayable(text[:MAX_CONTENT]) if isinstance(text, str) else None for text in map(kept.get, ("args", "result"))
+    )
+    return None if args is None and result is None else KeptCall(args, result)
+
+
+def read_label(record: Record) -> Label | None:
+    """Read the label in an event of the log of feedback; None without one."""
+    event = record.event
+    tool, call_id, fabricated = event.get("tool"), event.get("call_id"), event.get("was_hallucination")
+    if not isinstance(tool, str) or not isinstance(fabricated, bool):
+        return None
+    posterior = event.get("confidence_score")
+    return Label(
+        record.sequence,
+        record.at,
+        tool,
+        call_id if isinstance(call_id, str) else None,
+        posterior if is_share(posterior) else None,
+        fabricated,
+    )
+
+
+def label_event(audit: AuditRecord, *, was_hallucination: bool) -> Mapping[str, Any]:
+    """The event that ``VerificationEngine.record_feedback`` writes for this call."""
+    named = {"tool": audit.tool, "confidence_score": audit.posterior, "was_hallucination": was_hallucination}
+    return {**named, "call_id": audit.call_id, **audit.call.as_event()}
+
+
+def shown(recorded: RecordedCall, label: Label | None) -> ShownVerdict:
+    """A record for the page, its heaviest signals first; lone surrogates, which JSON lacks, are written out."""
+    audit = recorded.record
+    call = audit.call
+    fired = {name.removeprefix(DECLARED): name.startswith(DECLARED) for name in call.fired}
+    signals = sorted(
+        (name for name in {**fired, **call.nats} if name in fired or call.nats[name]),
+        key=lambda name: -abs(call.nats.get(name, 0.0)),
+    )
+    shown_signals = [
+        ShownSignal(
+            sayable(name), float(call.nats.get(name, 0.0)), name in fired, fired.get(name, False),
+            sayable(recorded.said.get(name, "")),
+        )
+        for name in signals
+    ]  # fmt: skip
+    return ShownVerdict(
+        audit.sequence, audit.at, sayable(audit.tool), _sayable(audit.call_id), _sayable(audit.session_id),
+        call.verdict, call.prior, audit.posterior, audit.false_block_p, call.propensity, tuple(shown_signals),
+        None if label is None else ShownLabel(label.sequence, label.at, label.fabricated),
+        _sayable(recorded.change), recorded.asked,
+    )  # fmt: skip
+
+
+def _sayable(text: str | None) -> str | None:
+    return None if text is None else sayable(text)
+
+
+# --- Tallies by tool: verdicts on record, labels, and calls that wait for one ---
 
 MAX_TOOLS: Final = 10_000
-SHOWN: Final = 100
+SHOWN_TOOLS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +205,13 @@ class ToolRow:
 
     Attributes:
         tool: its name.
-        calls: as counted in the hours that the store keeps; None where nothing was counted.
+        calls: as counted in the hours that the store keeps; None if nothing was counted.
         flag: flagged calls on record.
         block: blocked calls on record.
-        accept: accepted calls on record, which are a sample.
+        accept: accepted calls on record, a sample.
         waiting: calls that can be reviewed and were not.
-        fabricated: labels that say so.
-        genuine: labels that say so.
+        fabricated: labels ``fabricated``.
+        genuine: labels ``genuine``.
     """
 
     tool: str
@@ -47,7 +226,7 @@ class ToolRow:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools with most to look at, how many there are besides, and how many calls wait for a reviewer in all."""
+    """The tools with most to look at, the number of others, and the number of all calls that wait for a reviewer."""
 
     rows: tuple[ToolRow, ...]
     more: int
@@ -55,7 +234,7 @@ class Tools:
 
 
 class Tallies:
-    """Counts by tool, of at most 10,000 tools: those longest untouched go first. Not locked."""
+    """Counts by tool, of at most 10,000 tools: the longest untouched are dropped. Not locked."""
 
     def __init__(self) -> None:
         self._by_tool: OrderedDict[str, Counter[str]] = OrderedDict()
@@ -70,13 +249,13 @@ class Tallies:
             self._by_tool.popitem(last=False)
 
     def forget_labels(self, tool: str) -> None:
-        """The labels of a tool were taken back."""
+        """Take back the labels of a tool."""
         counts = self._by_tool.get(sayable(tool))
         if counts is not None:
             counts["fabricated"] = counts["genuine"] = 0
 
     def set_calls(self, calls: Mapping[str, int]) -> bool:
-        """What was counted of calls, by tool; whether that is news."""
+        """Set the calls by tool; whether any count has changed."""
         news, self._calls = calls != self._calls, calls
         return news
 
@@ -84,7 +263,7 @@ class Tallies:
         """The hundred tools with most waiting, then with most suspects, then with most calls."""
         rows = [self._row(tool) for tool in {**self._by_tool, **self._calls}]
         rows.sort(key=lambda row: (-row.waiting, -row.block - row.flag, -(row.calls or 0), row.tool))
-        return Tools(tuple(rows[:SHOWN]), max(len(rows) - SHOWN, 0), waiting)
+        return Tools(tuple(rows[:SHOWN_TOOLS]), max(len(rows) - SHOWN_TOOLS, 0), waiting)
 
     def _row(self, tool: str) -> ToolRow:
         counts = self._by_tool.get(tool, Counter[str]())
@@ -94,16 +273,14 @@ class Tallies:
         )  # fmt: skip
 
 
-# --- changes ---
-# Lasting changes as a store's log has them, read on, and as the page shows them.
-
+# --- Lasting changes ---
 
 MAX_EVENTS: Final = 10_000
 SHOWN_CHANGES: Final = 20
 
 
 class Alike(NamedTuple):
-    """Calls on record that look like a change, the same call with the same result once, and those of them blocked."""
+    """Numbers of recorded and of blocked calls that look like a change, the same call with the same result once."""
 
     calls: int = 0
     blocked: int = 0
@@ -117,13 +294,13 @@ class ShownChange:
         id: its id.
         tool: the tool's name.
         state: ``open``, ``fault``, ``adopted``, ``recovered`` or ``mode``.
-        what: what is odd about the results, in one sentence.
-        opened: when it was first told of.
+        what: the oddity of the results, in one sentence.
+        opened: when it was first noticed.
         since: when its state began.
-        calls: on record, that look like it.
-        blocked: of these.
-        reviewed: a person has decided what it is.
-        decided: the number of the latest decision in the log; 0 where there is none.
+        calls: number of recorded calls that look like it.
+        blocked: number of these that were blocked.
+        reviewed: whether a person has decided about it.
+        decided: the number of the latest decision in the log; 0 without one.
     """
 
     id: str
@@ -140,7 +317,7 @@ class ShownChange:
 
 @dataclass(frozen=True, slots=True)
 class ShownChanges:
-    """Changes, the open ones first; how many there are besides, and how many are open in all."""
+    """Changes, the open ones first; the number of others, and the number of all that are open."""
 
     rows: tuple[ShownChange, ...]
     more: int
@@ -150,8 +327,7 @@ class ShownChanges:
 class ChangeLog:
     """The events of changes that were read so far. Not locked.
 
-    What they come to is said in one place, which asks a store: so they are put into one in memory, with the times that
-    they had.
+    ``changes_in`` derives the changes from a store: so the events are put into one in memory, with their own times.
     """
 
     def __init__(self) -> None:
@@ -162,7 +338,7 @@ class ChangeLog:
         self.read: int = 0
 
     def add(self, records: Iterable[Record]) -> bool:
-        """Take in events, oldest first; whether there was any that is of a change."""
+        """Add events, oldest first; whether one of them is of a change."""
         news = False
         for record in records:
             self.read = max(self.read, record.sequence)
@@ -179,7 +355,7 @@ class ChangeLog:
         return news
 
     def shown(self, alike: Mapping[str, Alike]) -> ShownChanges:
-        """The changes with most to look at."""
+        """The first twenty changes, the open ones before the others."""
         changes = list(self._changes.values())
         return ShownChanges(
             tuple(self._shown(change, alike) for change in changes[:SHOWN_CHANGES]),
@@ -193,12 +369,8 @@ class ChangeLog:
         return None if change is None else self._shown(change, alike)
 
     def by_state(self) -> Mapping[tuple[str, str], int]:
-        """How many there are, by tool and state."""
-        found: dict[tuple[str, str], int] = {}
-        for change in self._changes.values():
-            key = sayable(change.tool), change.state
-            found[key] = found.get(key, 0) + 1
-        return found
+        """The number of changes by tool and state."""
+        return Counter((sayable(change.tool), change.state) for change in self._changes.values())
 
     def _shown(self, change: Change, alike: Mapping[str, Alike]) -> ShownChange:
         calls, blocked = alike.get(change.id, Alike())
@@ -208,12 +380,7 @@ class ChangeLog:
         )  # fmt: skip
 
 
-# --- board ---
-# What the page shows, in memory: verdicts and their labels, the queue, lasting changes, the tallies, and what is new.
-#
-# A piece of news has a position: the number of the last audit record and that of the last event of feedback that are in
-# it. Both are the store's own, so that a reader goes on where it was with any server on the same store.
-
+# --- The board ---
 
 KEPT: Final = 5_000
 MAX_NEWS: Final = 2_000
@@ -221,7 +388,10 @@ MAX_ALIKE: Final = 10_000  # ids of changes whose calls are counted
 
 
 class Position(NamedTuple):
-    """How far the logs were read."""
+    """How far the logs were read: the numbers of the last audit record and of the last event of feedback.
+
+    Both are the store's own, so that a listener goes on where it was with any server on the same store.
+    """
 
     audit: int = 0
     feedback: int = 0
@@ -231,7 +401,7 @@ class Position(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Position | None:
-        """The position that was written so; None where none was.
+        """Parse a position; None for text that is none.
 
         >>> Position.parse("12.3"), Position.parse("12"), Position.parse("1.-3")
         (Position(audit=12, feedback=3), None, None)
@@ -243,7 +413,7 @@ class Position(NamedTuple):
 
 
 class News(NamedTuple):
-    """A ``verdict``, a ``label``, or ``labels forgotten``; where it is, and what to say of it."""
+    """A ``verdict``, a ``label``, or ``labels forgotten``; its position, and its content."""
 
     kind: str
     at: Position
@@ -255,7 +425,7 @@ class Queue:
     """Calls that wait for a reviewer, the worst first: by posterior, blocked before flagged, then the oldest.
 
     Attributes:
-        waiting: how many there are among the newest 5,000 verdicts.
+        waiting: their number among the newest 5,000 verdicts.
         verdicts: some of them.
     """
 
@@ -264,11 +434,11 @@ class Queue:
 
 
 class Board:
-    """Written by one thread, read by many.
+    """What the page shows; written by one thread, read by many.
 
     Args:
-        kept: the newest verdicts that are kept.
-        news: the newest pieces of news.
+        kept: number of the newest verdicts to keep.
+        news: number of the newest pieces of news to keep.
     """
 
     def __init__(self, kept: int = KEPT, news: int = MAX_NEWS) -> None:
@@ -292,11 +462,11 @@ class Board:
     def read_on(
         self, audit: int, records: Iterable[RecordedCall], feedback: int, events: Iterable[Label | str]
     ) -> bool:
-        """Take in what was read from both logs, the verdicts first; whether anything is new.
+        """Add what was read from both logs, the verdicts first; whether anything is new.
 
         Args:
             audit: the number of the last audit record that was read.
-            records: those that can be used.
+            records: the usable ones.
             feedback: the number of the last event of feedback that was read.
             events: labels, and names of tools whose labels were taken back.
         """
@@ -316,14 +486,14 @@ class Board:
         return news
 
     def read_changes(self, records: Iterable[Record]) -> bool:
-        """Take in events of lasting changes, oldest first; whether anything is new."""
+        """Add events of lasting changes, oldest first; whether anything is new."""
         with self._lock:
             news = self._changes.add(records)
             self._changes_version += news
         return news
 
     def set_calls(self, calls: dict[str, int]) -> bool:
-        """What was counted of calls; whether that is news."""
+        """Set the calls by tool; whether any count has changed."""
         with self._lock:
             news = self._tallies.set_calls(calls)
             self._version += news
@@ -350,7 +520,7 @@ class Board:
             self._drop()
 
     def _count_alike(self, change: str, recorded: RecordedCall) -> None:
-        """Count a call that looks like a change, whose own event may come later; asked again, it is no other call."""
+        """Count a call that looks like a change, whose own event may come later; the same call asked again is not."""
         if recorded.asked:
             return
         calls, blocked = self._alike.get(change, Alike())
@@ -392,7 +562,7 @@ class Board:
         self._tell(News("label", self._position, what))
 
     def _verdict_of(self, label: Label) -> int | None:
-        """The verdict that a label is about: the newest of its name with its posterior, else the newest of its name."""
+        """The verdict that a label is about: the newest with its id and posterior, else the newest with its id."""
         if label.call_id is None:
             return None
         same = self._named.get((label.tool, label.call_id), [])
@@ -446,22 +616,22 @@ class Board:
             return self._changes.read
 
     def changes(self) -> ShownChanges:
-        """The lasting changes with most to look at."""
+        """The lasting changes, the open ones first."""
         with self._lock:
             return self._changes.shown(self._alike)
 
     def change(self, id_: str) -> ShownChange | None:
-        """The lasting change of this id; None where there is none."""
+        """The lasting change of this id; None without one."""
         with self._lock:
             return self._changes.find(id_, self._alike)
 
     def changes_by_state(self) -> Mapping[tuple[str, str], int]:
-        """How many lasting changes there are, by tool and state."""
+        """The number of lasting changes by tool and state."""
         with self._lock:
             return self._changes.by_state()
 
     def find(self, sequence: int) -> tuple[RecordedCall, Label | None] | None:
-        """A verdict by its number, with the latest word on it; None where it is not among the newest."""
+        """A verdict by its number, with its latest label; None if it is not among the newest."""
         with self._lock:
             record = self._records.get(sequence)
             return None if record is None else (record, self._labels.get(sequence))
@@ -476,13 +646,14 @@ class Board:
         """Calls that wait for a reviewer, the worst first.
 
         Args:
-            after: the number of a verdict; only those behind it in this order. 0, or one that is not kept: all.
-            limit: so many at most.
+            after: the number of a verdict, to get only those behind it in this order; 0, or one that is not kept, for
+                all.
+            limit: maximum number.
         """
         with self._lock:
-            from_ = self._rank(after) if after in self._records else None
-            found = (number for number in self._waiting if from_ is None or self._rank(number) > from_)
-            numbers = nsmallest(limit, found, key=self._rank)
+            first = self._rank(after) if after in self._records else None
+            behind = (number for number in self._waiting if first is None or self._rank(number) > first)
+            numbers = nsmallest(limit, behind, key=self._rank)
             return Queue(len(self._waiting), tuple(self._shown(number) for number in numbers))
 
     def tools(self) -> Tools:
@@ -491,28 +662,28 @@ class Board:
             return self._tallies.tools(len(self._waiting))
 
     def news_after(self, position: Position, limit: int) -> list[tuple[News, ShownVerdict | None]] | None:
-        """What is new after a position, oldest first, at most so many; None where not all of it is kept any more.
+        """News after a position, oldest first, at most so many; None if not all of it is kept any more.
 
-        A verdict comes as it is shown, with the label that it has by now.
+        A verdict comes as it is shown, with its present label.
         """
         with self._lock:
             behind = position.audit < self._lost.audit or position.feedback < self._lost.feedback
             if behind or position.audit > self._position.audit or position.feedback > self._position.feedback:
                 return None
-            found: list[tuple[News, ShownVerdict | None]] = []
+            result: list[tuple[News, ShownVerdict | None]] = []
             for news in self._news:
                 if isinstance(news.what, RecordedCall):
                     if news.what.record.sequence <= position.audit:
                         continue
-                    found.append((news, shown(news.what, self._labels.get(news.what.record.sequence))))
+                    result.append((news, shown(news.what, self._labels.get(news.what.record.sequence))))
                 elif news.at.feedback > position.feedback:
-                    found.append((news, None))
-                if len(found) == limit:
+                    result.append((news, None))
+                if len(result) == limit:
                     break
-            return found
+            return result
 
     def _rank(self, sequence: int) -> tuple[float, int, int]:
-        """The place in the queue."""
+        """Sort key of the queue."""
         record = self._records[sequence].record
         return -record.posterior, -SEVERITY[record.call.verdict], sequence
 

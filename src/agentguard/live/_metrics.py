@@ -1,7 +1,7 @@
-"""What lies in a store, as Prometheus reads it: a text, for which no library is needed.
+"""Content of a store as Prometheus metrics, for which no library is needed.
 
-Of engines at work ``agentguard.telemetry`` tells more. This is what a fleet has put on record, whoever did, and what
-people have said of it.
+``agentguard.telemetry`` tells more of engines at work. These are what a fleet has put on record, and what people have
+said of it.
 
 ======================================= ============= ==========================================================
 gauge                                   labels        what
@@ -13,13 +13,12 @@ agentguard_recorded_changes             tool, state   lasting changes, by their 
 agentguard_reviews_waiting              tool          calls among the newest 5,000 on record without a label
 agentguard_tools_left_out                             tools beyond the hundred with most to look at
 agentguard_newest_record_time_seconds                 when the newest verdict was put on record, since the epoch
-agentguard_store_reachable                            1 where the latest look at the store went well, else 0
+agentguard_store_reachable                            1 if the latest look at the store succeeded, else 0
 ======================================= ============= ==========================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from agentguard.live._board import Board
@@ -32,58 +31,48 @@ Sample = tuple[dict[str, str], float]
 
 
 def store_metrics(board: Board, *, reaches_store: bool) -> str:
-    """The metrics of a store, in Prometheus' text format.
+    """Write the metrics of a store in Prometheus' text format."""
+    tools = board.tools()
 
-    Args:
-        board: what was read of it.
-        reaches_store: whether it could be read just now.
-    """
-    tools, newest = board.tools(), board.newest(1)
-    rows = tools.rows
-    verdicts = [
-        ({"tool": row.tool, "verdict": name}, float(count))
-        for row in rows
-        for name, count in (("accept", row.accept), ("flag", row.flag), ("block", row.block))
-    ]
-    labels = [
-        ({"tool": row.tool, "label": name}, float(count))
-        for row in rows
-        for name, count in (("fabricated", row.fabricated), ("genuine", row.genuine))
-    ]
-    families: Iterable[tuple[str, str, list[Sample]]] = (
-        ("recorded_verdicts", "Verdicts on record; of accepted calls a sample.", verdicts),
+    def by_tool(label: str, *fields: str) -> list[Sample]:
+        return [({"tool": row.tool, label: name}, float(getattr(row, name))) for row in tools.rows for name in fields]
+
+    changes = sorted(board.changes_by_state().items())[:MAX_CHANGES]
+    families: tuple[tuple[str, str, list[Sample]], ...] = (
+        (
+            "recorded_verdicts",
+            "Verdicts on record; of accepted calls a sample.",
+            by_tool("verdict", "accept", "flag", "block"),
+        ),
         (
             "counted_calls",
             "Calls, in the hours that the store keeps.",
-            [({"tool": row.tool}, float(row.calls)) for row in rows if row.calls is not None],
+            [({"tool": row.tool}, float(row.calls)) for row in tools.rows if row.calls is not None],
         ),
-        ("labels", "What reviewers found.", labels),
+        ("labels", "What reviewers found.", by_tool("label", "fabricated", "genuine")),
         (
             "recorded_changes",
             "Lasting changes by their present state.",
-            [
-                ({"tool": tool, "state": state}, float(count))
-                for (tool, state), count in sorted(board.changes_by_state().items())[:MAX_CHANGES]
-            ],
+            [({"tool": tool, "state": state}, float(count)) for (tool, state), count in changes],
         ),
         (
             "reviews_waiting",
             "Calls among the newest on record without a label.",
-            [({"tool": row.tool}, float(row.waiting)) for row in rows],
+            [({"tool": row.tool}, float(row.waiting)) for row in tools.rows],
         ),
         ("tools_left_out", "Tools beyond the hundred with most to look at.", [({}, float(tools.more))]),
         (
             "newest_record_time_seconds",
             "When the newest verdict was put on record, since the epoch.",
-            [({}, verdict.at) for verdict in newest],
+            [({}, verdict.at) for verdict in board.newest(1)],
         ),
         ("store_reachable", "Whether the latest look at the store went well.", [({}, float(reaches_store))]),
     )
-    return "".join(_family(f"agentguard_{name}", said, samples) for name, said, samples in families)
+    return "".join(_family(f"agentguard_{name}", text, samples) for name, text, samples in families)
 
 
-def _family(name: str, said: str, samples: list[Sample]) -> str:
-    lines = [f"# HELP {name} {said}", f"# TYPE {name} gauge"]
+def _family(name: str, text: str, samples: list[Sample]) -> str:
+    lines = [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
     for labels, value in samples:
         inner = ",".join(f'{label}="{text.translate(_ESCAPED)}"' for label, text in labels.items())
         lines.append(f"{name}{{{inner}}} {value!r}" if inner else f"{name} {value!r}")

@@ -1,8 +1,12 @@
-"""Who has shown the key in a browser, which cannot send it with every request as a program does.
+"""The page in a browser: sessions, logging in and out, and the page's files.
 
-A session is a cookie that scripts cannot read and other sites cannot have sent along. Ports are no sites: another
-server on this machine could have its pages send it. So what a session asks for must come from the page's own origin,
-and what changes anything must also bring a token that only the page was told.
+A browser cannot send the key with every request as a program does. It shows it once, and gets a session: a cookie that
+scripts cannot read and other sites cannot have sent along. Ports are no sites: pages of another server on this machine
+could have it sent. So requests of a session must come from the page's own origin, and those that change anything must
+also bring a token that only the page was told.
+
+The files in ``page/`` are served as they are but for the form's message: no build, nothing from elsewhere. What comes
+from a store is put on the page by its scripts, as text, and the policy lets no other script run.
 """
 
 from __future__ import annotations
@@ -15,12 +19,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
+from jinja2 import Environment
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
@@ -43,8 +47,8 @@ class Session(NamedTuple):
 
     Attributes:
         digest: of the cookie's token, which itself is kept nowhere.
-        csrf: what requests that change anything must bring.
-        until: when it ends, by the clock of the sessions.
+        csrf: the token that requests that change anything must bring.
+        until: its end, by the clock of the sessions.
     """
 
     digest: bytes
@@ -56,10 +60,10 @@ class Sessions:
     """The sessions of one server, in memory: they end with it. Thread-safe.
 
     Args:
-        below: the path that they open, and what lies below it.
-        seconds: how long one lasts.
-        most: how many there are; beyond it the oldest ends.
-        clock: seconds, never going back.
+        below: the beginning of the paths that they open.
+        seconds: duration of a session.
+        most: maximum number; beyond it the oldest ends.
+        clock: monotonic, in seconds.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class Sessions:
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
     def begin(self) -> str:
-        """A new session; its token, for the cookie."""
+        """Begin a session; its token, for the cookie."""
         token = secrets.token_urlsafe(32)
         session = Session(_digest(token), secrets.token_urlsafe(32), self._clock() + self._seconds)
         with self._lock:
@@ -80,7 +84,7 @@ class Sessions:
         return token
 
     def end(self, session: Session) -> None:
-        """The session is over, its streams too."""
+        """End a session, and with it its streams."""
         with self._lock:
             self._sessions.pop(session.digest, None)
 
@@ -90,7 +94,7 @@ class Sessions:
             return session.digest in self._sessions and self._clock() < session.until
 
     def of(self, connection: HTTPConnection) -> Session | None:
-        """The session that a request's cookie is of."""
+        """The session of a request's cookie."""
         token = connection.cookies.get(cookie_name(connection.headers), "")
         with self._lock:
             # By its digest: how long this takes tells nothing about the token.
@@ -98,17 +102,17 @@ class Sessions:
         return session if session is not None and self.is_on(session) else None
 
     def admits(self, scope: Scope) -> bool:
-        """Whether a request comes with a session that opens its path.
+        """Whether a request has a session that opens its path.
 
         Raises:
-            ProblemError: where it does, and something else than the page has sent it.
+            ProblemError: if it has one, but does not come from the page.
         """
         session = self.of(HTTPConnection(scope)) if scope["path"].startswith(self._below) else None
         if session is None:
             return False
         headers = Headers(scope=scope)
         reads = scope["method"] in _READS
-        # Browsers do not say where a plain read comes from over unencrypted HTTP, but nobody else gets to see it.
+        # Over unencrypted HTTP browsers do not tell the origin of a plain read; its answer no other page gets to see.
         if not (is_same_origin(headers) or (reads and "sec-fetch-site" not in headers and "origin" not in headers)):
             raise ProblemError(403, "origin", "another page has sent this")
         if not reads and not hmac.compare_digest(headers.get(CSRF_HEADER, "").encode(), session.csrf.encode()):
@@ -119,7 +123,7 @@ class Sessions:
 
 
 def cookie_name(headers: Headers) -> str:
-    """The name of a session's cookie at the port that is asked: browsers keep one of a name for all ports of a machine.
+    """The name of the cookie, with the port of the request: browsers keep one of a name for all ports of a machine.
 
     >>> cookie_name(Headers({"host": "localhost:8321"})), cookie_name(Headers({"host": "guard.example"}))
     ('agentguard_session_8321', 'agentguard_session')
@@ -129,10 +133,9 @@ def cookie_name(headers: Headers) -> str:
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether a browser says that a page of this very server has sent a request.
+    """Whether a page of this very server has sent a request.
 
-    It says so itself, where it speaks to this machine or by TLS. Elsewhere the page's origin must have the host that
-    is asked.
+    To this machine or by TLS a browser says so itself. Otherwise the origin must have the host of the request.
     """
     site = headers.get("sec-fetch-site")
     if site is not None:
@@ -145,26 +148,15 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
-# --- pages ---
-# The page's files, and the headers that hold a browser to them.
-#
-# All of them lie in ``page/`` as they are served: no build, no template engine, nothing from elsewhere. What comes from a
-# store is put on the page by its scripts, as text, and the policy lets no other script run.
+# --- Files of the page ---
 
-
+_SCRIPTS: Final = ("app", "changes", "details", "elements", "feed", "queue", "server", "tools")
 ASSETS: Final = {
     "live.css": "text/css",
     "icon.svg": "image/svg+xml",
-    "app.js": "text/javascript",
-    "changes.js": "text/javascript",
-    "details.js": "text/javascript",
-    "elements.js": "text/javascript",
-    "feed.js": "text/javascript",
-    "queue.js": "text/javascript",
-    "server.js": "text/javascript",
-    "tools.js": "text/javascript",
+    **{f"{name}.js": "text/javascript" for name in _SCRIPTS},
 }
-"""Those that need no key: nothing is in them that is not in the source."""
+"""Files that need no key, with their types: they hold nothing that is not in the source."""
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -175,27 +167,19 @@ _HEADERS: Final = {
     "Content-Security-Policy": _POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",  # without any, browsers do not say which page a form was sent from
+    "Referrer-Policy": "same-origin",  # without any, browsers do not tell the page that a form was sent from
 }
-_PROBLEM: Final = "<!-- problem -->"
 
 
 def page() -> Response:
-    """The page itself; what it shows it asks for."""
+    """The page itself; it asks for its content."""
     return Response(_read("live.html"), headers=_HEADERS, media_type="text/html")
 
 
 def login_page(problem: str = "", status: int = 200) -> Response:
-    """The form that asks for the key, with what was wrong the last time."""
-    said = f'<p class="problem" role="alert" id="problem">{escape(problem)}</p>' if problem else ""
-    return Response(
-        _read("login.html").replace(_PROBLEM.encode(), said.encode()), status, headers=_HEADERS, media_type="text/html"
-    )
-
-
-def asset(name: str) -> Response:
-    """A file of ``ASSETS``."""
-    return Response(_read(name), headers=_HEADERS, media_type=ASSETS[name])
+    """The form that asks for the key, with the problem of the last try."""
+    form = Environment(autoescape=True).from_string(_read("login.html").decode())
+    return Response(form.render(problem=problem), status, headers=_HEADERS, media_type="text/html")
 
 
 @cache
@@ -203,19 +187,17 @@ def _read(name: str) -> bytes:
     return (files("agentguard.live") / "page" / name).read_bytes()
 
 
-# --- browsing ---
-# The page, its files, and how a browser comes to a session.
-
+# --- Routes ---
 
 _BARE, _LOGIN, _STATIC = PATH.rstrip("/"), f"{PATH}login", f"{PATH}static/"
 PUBLIC: Final = frozenset({"/", _BARE, PATH, _LOGIN, *(_STATIC + name for name in ASSETS)})
-"""What needs neither key nor session: nothing of a store is in it."""
+"""Paths that need neither key nor session: nothing of a store is behind them."""
 
 _log = logging.getLogger("agentguard.live")
 
 
 def browsing(sessions: Sessions, audience: Audience, key: ServiceKey) -> APIRouter:
-    """Pages, and logging in and out. None of it is in the description, which is for programs."""
+    """Routes of the page, its files, and logging in and out; not in the OpenAPI document, which is for programs."""
     router = APIRouter(include_in_schema=False)
 
     def end(session: Session) -> None:
@@ -245,10 +227,10 @@ def browsing(sessions: Sessions, audience: Audience, key: ServiceKey) -> APIRout
             _log.warning("a browser came with a wrong key")
             return login_page(f"That is not the server's key. It is the one in {KEY_VARIABLE}.", 401)
         former = sessions.of(request)
-        if former is not None:  # its cookie is about to be replaced, and nobody could end it any more
+        if former is not None:  # its cookie is about to be replaced, and nothing could end it any more
             end(former)
         answer = RedirectResponse("./", 303)
-        # Without a path: below the folder of this address, whatever a proxy has put before it.
+        # Without a path: it counts below the folder of this address, whatever a proxy has put before it.
         answer.set_cookie(
             cookie_name(request.headers),
             sessions.begin(),
@@ -274,13 +256,13 @@ def browsing(sessions: Sessions, audience: Audience, key: ServiceKey) -> APIRout
     def static(name: str) -> Response:
         if name not in ASSETS:
             raise ProblemError(404, "", "there is nothing at this address")
-        return asset(name)
+        return Response(_read(name), headers=_HEADERS, media_type=ASSETS[name])
 
     return router
 
 
 def _sent_key(body: bytes) -> bytes:
-    """The one key in a form; empty where there is none."""
+    """The key in a form; empty unless there is exactly one."""
     try:
         given = parse_qs(body.decode("latin-1"), encoding="latin-1", max_num_fields=10).get("key", [])
     except ValueError:  # more fields than any form of ours has
@@ -289,5 +271,5 @@ def _sent_key(body: bytes) -> bytes:
 
 
 def _is_encrypted(request: Request) -> bool:
-    """Whether the browser speaks TLS, be it to a proxy."""
+    """Whether the browser speaks TLS, to us or to a proxy."""
     return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")

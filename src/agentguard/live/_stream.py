@@ -1,4 +1,20 @@
-"""Who is listening: how many may, who is woken when there is something to tell, and when all must go."""
+"""Server-sent events: what is new on the board, told to one listener.
+
+Nothing is queued for a listener. One that reads slowly is told less often, and one that has fallen behind the news that
+the board keeps is asked to begin anew: slow listeners take no memory, however many there are.
+
+============ ======================================= =================================================
+event        data                                    id
+============ ======================================= =================================================
+``verdict``  a verdict, as in ``/live/state``        the position up to which the listener was told
+``label``    ``{of, tool, sequence, at,              the same
+             was_hallucination}``
+``tools``    the table of tools, whole               none
+``changes``  the lasting changes, as in the state    none
+``store``    ``{reachable}``, when that changes      none
+``anew``     ``{}``: ask for the state again         none
+============ ======================================= =================================================
+"""
 
 from __future__ import annotations
 
@@ -18,6 +34,10 @@ from agentguard.serving._app import ProblemError
 
 MOST_STREAMS: Final = 32
 RETRY_AFTER: Final = 30  # seconds
+HEARTBEAT: Final = 15.0  # seconds: below the minute after which proxies close a silent connection
+AT_ONCE: Final = 100  # pieces of news between two checks of whether the listener is still let in
+SEND_SECONDS: Final = 60.0
+RETRY: Final = b"retry: 2000\n\n"
 
 
 class Seat:
@@ -27,26 +47,26 @@ class Seat:
         self._called = asyncio.Event()
 
     def call(self) -> None:
-        """There is something new."""
+        """Wake the listener."""
         self._called.set()
 
     async def news(self, seconds: float) -> bool:
-        """Wait until there is something new, at most so long; whether there is."""
+        """Wait for a call, at most so long; whether there was one."""
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._called.wait(), seconds)
-        found = self._called.is_set()
+        called = self._called.is_set()
         self._called.clear()
-        return found
+        return called
 
 
 class Audience:
     """The listeners of one server.
 
-    Attributes:
-        stopping: no listener is kept any longer.
-
     Args:
-        most: how many listeners there may be.
+        most: maximum number of listeners.
+
+    Attributes:
+        stopping: whether all listeners are being let go.
     """
 
     def __init__(self, most: int = MOST_STREAMS) -> None:
@@ -60,14 +80,14 @@ class Audience:
 
     @contextmanager
     def seat(self) -> Iterator[Seat]:
-        """A place for one listener, as long as it listens.
+        """A seat for one listener, for as long as the context is open.
 
         Raises:
-            ProblemError: where all places are taken, or the server is stopping.
+            ProblemError: if all seats are taken, or the server is stopping.
         """
         if self.stopping or len(self._seats) >= self._most:
-            said = "the server is shutting down" if self.stopping else "as many are listening as may be at once"
-            raise ProblemError(503, "no-seat", said, retry_after=RETRY_AFTER)
+            reason = "the server is shutting down" if self.stopping else "as many are listening as may be at once"
+            raise ProblemError(503, "no-seat", reason, retry_after=RETRY_AFTER)
         self._loop = asyncio.get_running_loop()
         seat = Seat()
         self._seats.add(seat)
@@ -77,14 +97,13 @@ class Audience:
             self._seats.discard(seat)
 
     def call(self) -> None:
-        """There is something new; may be called in any thread, and by a signal."""
-        loop = self._loop
-        if loop is not None:
-            with suppress(RuntimeError):  # the loop has ended, and with it everybody who listened
-                loop.call_soon_threadsafe(self._call)
+        """Wake all listeners; may be called in any thread, and by a signal handler."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended, and with it every listener
+                self._loop.call_soon_threadsafe(self._call)
 
     def stop(self) -> None:
-        """Let everybody go; may be called by a signal."""
+        """Let all listeners go; may be called by a signal handler."""
         self.stopping = True
         self.call()
 
@@ -93,33 +112,8 @@ class Audience:
             seat.call()
 
 
-# --- stream ---
-# Server-sent events: what is new on the board, told to one listener.
-#
-# Nothing is queued for anybody. A listener that reads slowly is told less often, and whoever has fallen behind what the
-# board keeps is asked to begin anew: no number of slow listeners takes more memory.
-#
-# ============ ======================================= =================================================
-# event        data                                    id
-# ============ ======================================= =================================================
-# ``verdict``  a verdict, as in ``/live/state``        the position up to which the listener was told
-# ``label``    ``{of, tool, sequence, at,              the same
-# was_hallucination}``
-# ``tools``    the table of tools, whole               none
-# ``changes``  the lasting changes, as in the state    none
-# ``store``    ``{reachable}``, where that changes     none
-# ``anew``     ``{}``: ask for the state again         none
-# ============ ======================================= =================================================
-
-
-HEARTBEAT: Final = 15.0  # seconds: below the minute after which proxies close what is silent
-AT_ONCE: Final = 100  # pieces of news between two looks at whether the listener is still let in
-SEND_SECONDS: Final = 60.0
-RETRY: Final = b"retry: 2000\n\n"
-
-
 def event(kind: str, data: Any, position: Position | None = None) -> bytes:
-    r"""One event as it is sent: JSON in ASCII, in which no line can end.
+    r"""Frame an event: JSON in ASCII, in which no line can end.
 
     >>> event("tools", {"tool": "a\nb"}, Position(3, 1))
     b'id: 3.1\nevent: tools\ndata: {"tool":"a\\nb"}\n\n'
@@ -137,7 +131,7 @@ async def told(
     reaches_store: Callable[[], bool],
     heartbeat: float = HEARTBEAT,
 ) -> AsyncGenerator[bytes, None]:
-    """What a listener is told, from a position on, for as long as it may listen."""
+    """Events for a listener, from a position on, for as long as it may listen."""
     version = changes_version = -1
     reachable = True
     yield RETRY
@@ -145,11 +139,12 @@ async def told(
         if reachable != reaches_store():
             reachable = not reachable
             yield event("store", {"reachable": reachable})
-        found = board.news_after(position, AT_ONCE)
-        if found is None:
+        page = board.news_after(position, AT_ONCE)
+        # Behind what the board keeps, or labels were taken back: the listener has to ask for the whole state.
+        if page is None:
             yield event("anew", {})
             return
-        for news, verdict in found:
+        for news, verdict in page:
             if news.kind == "labels forgotten":
                 yield event("anew", {})
                 return
@@ -161,24 +156,27 @@ async def told(
         if version != board.version:
             version = board.version
             yield event("tools", asdict(board.tools()))
-        if len(found) < AT_ONCE and not await seat.news(heartbeat):
+        if len(page) < AT_ONCE and not await seat.news(heartbeat):
             yield b": listening\n\n"
 
 
 def _beyond(position: Position, news: News) -> Position:
-    """A position that has this too; those of another server may lie across each other."""
+    """The position after this news; that of another server may be ahead in one log and behind in the other."""
     if news.kind == "verdict":
         return position._replace(audit=max(position.audit, news.at.audit))
     return position._replace(feedback=max(position.feedback, news.at.feedback))
 
 
 class EventStream(Response):
-    """An answer that goes on until there is nothing more to tell, or nobody listens.
+    """A response that goes on until there is nothing more to tell, or the listener is gone.
+
+    sse-starlette would do for the framing, but importing it replaces uvicorn's signal handler in the whole process,
+    and after one shutdown it ends every later stream of that process at once (3.7).
 
     Args:
         audience: gives the listener its seat.
-        telling: what is told to whoever sits there.
-        patience: seconds; a listener that takes nothing for so long is not there any more.
+        telling: makes the events for a seat.
+        patience: seconds; a listener that takes nothing for so long is let go.
     """
 
     media_type = "text/event-stream"
@@ -190,7 +188,7 @@ class EventStream(Response):
         *,
         patience: float = SEND_SECONDS,
     ) -> None:
-        super().__init__(headers={"X-Accel-Buffering": "no"})  # which asks nginx to pass on what comes
+        super().__init__(headers={"X-Accel-Buffering": "no"})  # asks nginx to pass on what comes
         del self.headers["content-length"]
         self._audience, self._telling, self._patience = audience, telling, patience
 

@@ -1,7 +1,7 @@
-"""What of a text that came from outside may leave the process: nothing personal, no credentials, and not without end.
+"""Text from outside made fit to leave the process: without personal data and credentials, and of bounded length.
 
 Names of tools come from models, ids from clients, and an explanation names fields of results: any of them can hold
-what nobody meant to send to a log.
+data that nobody meant to send to a log.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def warm_up(*, content: bool = False) -> None:
-    """Compile the patterns now, a quarter of a second, and not in the first call of an agent.
+    """Compile the patterns, which takes a quarter of a second, before the first call of an agent.
 
     Args:
-        content: those for arguments and results too.
+        content: also the patterns for arguments and results.
     """
     safe_text("-")
     if content:
@@ -42,9 +42,9 @@ def warm_up(*, content: bool = False) -> None:
 
 
 def safe_text(text: str) -> str:
-    """A text with placeholders for personal data and credentials, at most 2,000 characters of it. Never raises.
+    """Replace personal data and credentials by placeholders, and cut to 2,000 characters. Never raises.
 
-    What is longer than 65,536 characters cannot be looked through in the time of a call, and is withheld.
+    Text of more than 65,536 characters cannot be scanned in the time of a call, and is withheld.
 
     >>> safe_text("call of postgres://app:tea4two@db.internal/shop")
     'call of postgres://app:<DATABASE_PASSWORD_1>@db.internal/shop'
@@ -53,7 +53,7 @@ def safe_text(text: str) -> str:
 
 
 def safe_label(text: str) -> str:
-    """The same as one line of at most 80 characters that every system can print, and never empty.
+    """The same as one printable line of 1 to 80 characters.
 
     >>> safe_label("search" + chr(10) + "now"), safe_label("")
     ('search�now', '(unnamed)')
@@ -63,13 +63,13 @@ def safe_label(text: str) -> str:
 
 
 def content_text(value: Any, also: Collection[str] = ()) -> str:
-    """Arguments or a result as text: JSON, without credentials, at most 8,192 characters of it. Never raises.
+    """Serialise arguments or a result as JSON without credentials, cut to 8,192 characters. Never raises.
 
-    What is longer than 65,536 characters is withheld.
+    Text of more than 65,536 characters is withheld.
 
     Args:
         value: any object.
-        also: kinds of content, beyond credentials, that are taken out.
+        also: kinds of content to redact beside credentials.
 
     >>> content_text({"dsn": "postgres://app:tea4two@db.internal/shop", "to": "ada@example.org"})
     '{"dsn": "postgres://app:<DATABASE_PASSWORD_1>@db.internal/shop", "to": "ada@example.org"}'
@@ -83,7 +83,7 @@ def content_text(value: Any, also: Collection[str] = ()) -> str:
     return _looked_through(text, cast("tuple[Kind, ...]", tuple(sorted({"secrets", *also}))), MAX_CONTENT)
 
 
-@lru_cache(maxsize=1_024)  # tools and sessions come again and again, and a look through a name takes 20 µs
+@lru_cache(maxsize=1_024)  # tools and sessions come again and again, and a scan of a name takes 20 µs
 def _remembered(text: str) -> str:
     return _looked_through(text, KINDS, MAX_TEXT)
 
@@ -93,7 +93,7 @@ def _looked_through(text: str, kinds: tuple[Kind, ...], most: int) -> str:
         return f"(withheld: {len(text):,} characters)"
     try:
         shown = _without(text, kinds)
-    except Exception:  # what could not be looked through is not shown
+    except Exception:  # text that could not be scanned is not shown
         return WITHHELD
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
@@ -107,7 +107,7 @@ def _without(text: str, kinds: tuple[Kind, ...]) -> str:
 
 
 def _is_clean(text: str, kinds: tuple[Kind, ...]) -> bool:
-    """There is nothing of these kinds in a text that is no JSON: known in half the time of redacting nothing."""
+    """Whether text that is no JSON holds nothing of these kinds; takes half the time of redacting nothing."""
     return all(found.label == "clean" for found in _scanner(kinds).scan(text, tools=()).values())
 
 
@@ -118,24 +118,22 @@ def _scanner(kinds: tuple[Kind, ...]) -> Scanner:
     return Scanner(kinds)
 
 
-# --- tool_names ---
-# Names of tools as labels of metrics: so many of them, and no more, whatever a model makes up.
-
+# --- Labels of metrics ---
 
 OTHER: Final = "other"
 
 
 class ToolNames:
-    """The first so many names each have a label; all further ones share ``other``. Thread-safe.
+    """Labels of metrics for names of tools: one each for the first names, ``other`` for the rest. Thread-safe.
 
-    Each label is a time series in the memory of whoever collects them.
+    A label is a time series in the collector's memory, and models make names up.
 
     Args:
-        most: how many names get a label by being called.
-        known: names that have theirs in any case.
+        most: number of names that get a label by being called.
+        known: names that have one in any case.
 
     Raises:
-        ConfigurationError: where ``most`` is not a non-negative integer.
+        ConfigurationError: if ``most`` is not a non-negative integer.
 
     >>> names = ToolNames(1, ["pay"])
     >>> [names.label(each) for each in ("search", "look_up", "pay", "search")]
@@ -154,15 +152,11 @@ class ToolNames:
 
     def label(self, tool: str) -> str:
         """The label of a tool."""
-        found = self._labels.get(tool)
-        if found is not None:
-            return found
-        if not self._room:
-            return OTHER
+        label = self._labels.get(tool)
+        if label is not None or not self._room:
+            return label or OTHER
         with self._lock:
-            if tool not in self._labels:
-                if not self._room:
-                    return OTHER
+            if tool not in self._labels and self._room:
                 self._labels[tool] = safe_label(tool)
                 self._room -= 1
-            return self._labels[tool]
+            return self._labels.get(tool, OTHER)

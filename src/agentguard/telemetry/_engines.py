@@ -1,4 +1,4 @@
-"""The present state of each lasting change, so that a transition is told once, whichever engines tell of it."""
+"""State of the observed engines: lasting changes, and how far their stores are behind."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_CHANGES: Final = 10_000
 
 
 class ChangeStates:
-    """The latest state of each change, by its id. Thread-safe.
+    """The latest state of each change, so that a transition is reported once. Thread-safe.
 
-    Several engines of a process may be on one store: each tells of what it makes itself and of what it reads of the
-    others, and one that reads late tells of states that are over.
+    Several engines of a process may be on one store: each reports the changes that it makes itself and those that it
+    reads of the others, and one that reads late reports states that are over.
 
     Args:
-        most: how many are known; beyond it those longest unheard of go.
+        most: maximum number; beyond it the change that was reported least recently is forgotten.
 
     >>> states = ChangeStates()
     >>> change = Change("0a1b2c3d4e5f", "get_price", "open", "price is high", (), 5.0, 5.0, 1, 1, False)
@@ -42,7 +42,7 @@ class ChangeStates:
         self._tools: set[str] = set()  # that had an open one: they go on to be counted, with 0
 
     def take(self, change: Change) -> bool:
-        """Take note of a change's state; whether it is one that was not known yet."""
+        """Note a change's state; whether it is news."""
         with self._lock:
             last = self._latest.get(change.id)
             news = last is None or (change.since >= last.since and change.state != last.state)
@@ -56,32 +56,32 @@ class ChangeStates:
             return news
 
     def watch(self, engine: VerificationEngine) -> None:
-        """Take note of what an engine knows already: that is not news."""
+        """Note the changes that an engine knows already: they are no news."""
         try:
             known = engine.changes()
-        except AgentGuardError:  # a store that cannot be read now: its changes are told of as the engine reads them
+        except AgentGuardError:  # the store cannot be read now: its changes are news when the engine reads them
             return
         for change in known:
             self.take(change)
 
     def open_by_tool(self) -> dict[str, int]:
-        """How many are open, by tool; 0 where one was and none is."""
+        """The number of open changes by tool; 0 for a tool that had one."""
         with self._lock:
-            found = Counter(change.tool for change in self._latest.values() if change.state == "open")
+            counts = Counter(change.tool for change in self._latest.values() if change.state == "open")
             self._tools &= {change.tool for change in self._latest.values()}
-            return {tool: found[tool] for tool in sorted(self._tools)}
+            return {tool: counts[tool] for tool in sorted(self._tools)}
 
 
 def open_by_label(states: ChangeStates, names: ToolNames) -> dict[str, int]:
-    """How many changes are open, by the label of their tool."""
-    found: Counter[str] = Counter()
+    """The number of open changes by the label of their tool."""
+    counts: Counter[str] = Counter()
     for tool, count in states.open_by_tool().items():
-        found[names.label(tool)] += count
-    return dict(found)
+        counts[names.label(tool)] += count
+    return dict(counts)
 
 
 def moment(at: float) -> str:
-    """A time in seconds since the epoch as UTC by ISO 8601.
+    """Format seconds since the epoch as UTC by ISO 8601.
 
     >>> moment(1_700_000_000.25), moment(1e30)
     ('2023-11-14T22:13:20.250+00:00', '1e+30')
@@ -92,8 +92,7 @@ def moment(at: float) -> str:
         return repr(at)  # of a clock that was far off
 
 
-# --- store_lag ---
-# How far a store is behind the engines that write to it, for gauges that are read every few seconds.
+# --- Lag of stores, for gauges that are read every few seconds ---
 
 
 class Lag(NamedTuple):
@@ -102,8 +101,8 @@ class Lag(NamedTuple):
     Attributes:
         seconds: since the last look at which what was learned had reached the store since the look before; 0 where it
             has now. Less than the truth by one interval between looks at most.
-        waiting: audit records that wait for the store, of all engines together.
-        failing: how many engines could not use their store the last time they tried.
+        waiting: number of audit records that wait for a store, of all engines.
+        failing: number of engines that could not use their store the last time they tried.
     """
 
     seconds: float
@@ -112,10 +111,10 @@ class Lag(NamedTuple):
 
 
 class StoreLag:
-    """Looks at engines whenever it is asked. Thread-safe; keeps no engine alive.
+    """How far stores are behind the engines that write to them. Thread-safe; keeps no engine alive.
 
     Args:
-        clock: seconds from any beginning.
+        clock: monotonic, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -124,12 +123,12 @@ class StoreLag:
         self._seen: weakref.WeakKeyDictionary[VerificationEngine, tuple[int, float]] = weakref.WeakKeyDictionary()
 
     def watch(self, engine: VerificationEngine) -> None:
-        """Look at this engine too."""
+        """Add an engine."""
         with self._lock:
             self._seen.setdefault(engine, (0, self._clock()))
 
     def read(self) -> Lag | None:
-        """How it stands now; None where no engine writes behind (no store, one in memory, closed)."""
+        """The lag now; None if no engine writes behind (no store, one in memory, closed)."""
         seconds, waiting, failing, found = 0.0, 0, 0, False
         with self._lock:
             now = self._clock()

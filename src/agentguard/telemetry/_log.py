@@ -1,4 +1,4 @@
-"""One line of JSON a verdict, and one a transition of a lasting change, for whatever collects a service's log."""
+"""Verdicts in a service's log, and calls in a file of traces: a line of JSON each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LogObserver(Observer):
     no result, and placeholders in the place of personal data and credentials.
 
     Args:
-        logger: where to; None: the logger ``agentguard.verdicts``.
+        logger: gets the messages; None: the logger ``agentguard.verdicts``.
     """
 
     def __init__(self, logger: logging.Logger | None = None) -> None:
@@ -40,23 +40,23 @@ class LogObserver(Observer):
         warm_up()
 
     def __call__(self, observation: Observation, /) -> None:
-        """Log a verdict, where its level is logged."""
+        """Log a verdict, if its level is enabled."""
         level = LEVELS[observation.result.verdict]
         if self._logger.isEnabledFor(level):
             self._logger.log(level, "%s", line_of(observation))
 
     def changed(self, change: Change, /) -> None:
-        """Log that a lasting change took another state."""
+        """Log a lasting change's new state."""
         if self._changes.take(change):
             self._logger.log(logging.WARNING if change.state == "open" else logging.INFO, "%s", change_line(change))
 
     def watch(self, engine: VerificationEngine, /) -> None:
-        """Take note of the changes that this engine knows already: they are not logged."""
+        """Note the changes that this engine knows already: they are not logged."""
         self._changes.watch(engine)
 
 
 def change_line(change: Change) -> str:
-    """A change's state as one line of JSON; ``at`` is when it began, in UTC by ISO 8601."""
+    """Write a change's state as one line of JSON; ``at`` is its beginning, in UTC by ISO 8601."""
     return json.dumps(
         {
             "event": CHANGE,
@@ -71,10 +71,7 @@ def change_line(change: Change) -> str:
 
 
 def line_of(observation: Observation) -> str:
-    """A verdict as one line of JSON.
-
-    Times are in milliseconds, ``at`` in UTC by ISO 8601.
-    """
+    """Write a verdict as one line of JSON; times are in milliseconds, ``at`` in UTC by ISO 8601."""
     result, call, _, at = observation
     return json.dumps(
         {
@@ -96,18 +93,14 @@ def line_of(observation: Observation) -> str:
     )
 
 
-# --- call_log ---
-# A log of calls in the trace format: what ``agentguard learn``, ``replay`` and ``report`` read.
-
-
 class CallLog(Observer):
-    """Appends each call, with arguments and result, to a file: a line of JSON each.
+    """Appends each call, with arguments and result, to a file in the trace format: a line of JSON each.
 
-    The file is made with mode 0600, since it holds what tools said; credentials are replaced by placeholders, and so is
-    what a profile has redacted. Several processes may write to one file.
+    ``agentguard learn``, ``replay`` and ``report`` read it. The file is made with mode 0600, since it holds what tools
+    said; credentials and what a profile redacts are replaced by placeholders. Several processes may write to one file.
 
     Args:
-        path: the file; it is made where there is none.
+        path: the file; it is made if there is none.
 
     >>> import tempfile
     >>> from agentguard.telemetry import observe
@@ -146,6 +139,6 @@ class CallLog(Observer):
 
 
 def _plain(value: Any, also: Collection[str]) -> Any:
-    """A value as JSON has it, without credentials."""
+    """Convert a value to plain JSON without credentials."""
     plain = value if isinstance(value, str) else json.loads(serialise(value)[0])
     return redacted(plain, cast("tuple[Kind, ...]", tuple(sorted({"secrets", *also}))))

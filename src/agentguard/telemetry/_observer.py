@@ -1,4 +1,4 @@
-"""What an observer is told of a verdict, and what an observer is."""
+"""Observers of verdicts, and the engine that they observe."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Observation(NamedTuple):
     Attributes:
         result: the verdict.
         call: the call that was judged. Its ``args`` and ``result`` are None for an observer that wants no content.
-        guard_seconds: how long the engine took, in seconds.
-        at: when the engine was asked, in seconds since the epoch. The tool had answered by then.
+        guard_seconds: time that the engine took, in seconds.
+        at: time of the call to the engine, after the tool's answer, in seconds since the epoch.
     """
 
     result: VerificationResult
@@ -46,46 +46,44 @@ class Observation(NamedTuple):
 
 
 class Observer(ABC):
-    """Is called with every verdict, in the thread that asked for it, before the agent gets it: it must not wait.
+    """Called with every verdict, in the thread that asked for it, before the agent gets it: it must not wait.
 
-    What it raises is logged by the name of its class, and changes nothing for the agent. Threads share it.
+    An exception is logged by the name of its class, and changes nothing for the agent. Threads share an observer.
 
     Attributes:
-        content: it wants to see the arguments and results of calls.
+        content: whether it gets the arguments and results of calls.
     """
 
     content: bool = False
 
     @abstractmethod
     def __call__(self, observation: Observation, /) -> None:
-        """Take note of a verdict."""
+        """Handle a verdict."""
 
     def changed(self, change: Change, /) -> None:  # noqa: B027 - an observer need not care for changes
-        """Is told of a lasting change of a tool whenever it takes another state, in any thread: it must not wait.
+        """Handle a lasting change of a tool that took another state; in any thread: it must not wait.
 
-        Each engine tells of what it does itself and of what it reads of others on its store.
+        Each engine reports the changes that it makes itself and those that it reads of others on its store.
         """
 
     def watch(self, engine: VerificationEngine, /) -> None:  # noqa: B027 - an observer need not look at engines
-        """Is told once of each engine whose verdicts it will see; keeps no engine alive."""
+        """Called once with each engine whose verdicts it will see; must keep no engine alive."""
 
 
-# --- observed ---
-# An engine whose verdicts are seen: the same engine to whoever asks it, and a word to the observers.
-
+# --- The observed engine ---
 
 _log = logging.getLogger("agentguard")
 
 
 def observe(engine: VerificationEngine, *observers: Observer | Callable[[Observation], object]) -> VerificationEngine:
-    """The engine, with every verdict told to the observers; without observers it is the engine itself.
+    """Wrap an engine so that observers see every verdict; without observers return the engine itself.
 
     Args:
-        engine: judges the calls; what it learned, and what it will learn, stays with it.
+        engine: judges the calls, and keeps what it learned and will learn.
         observers: ``Observer`` objects, or functions of one ``Observation``, which see no content.
 
     Raises:
-        ConfigurationError: for an observer that cannot be called.
+        ConfigurationError: if an observer cannot be called.
 
     >>> seen = []
     >>> engine = observe(VerificationEngine(), seen.append)
@@ -97,14 +95,14 @@ def observe(engine: VerificationEngine, *observers: Observer | Callable[[Observa
 
 
 class ObservedEngine(VerificationEngine):
-    """Stands in an engine's place. All of it is the engine's; only ``verify`` has observers listening.
+    """A stand-in for an engine: passes everything on to it, and tells observers of verdicts and changes.
 
     Args:
         engine: judges the calls.
         observers: as for ``observe``.
 
     Raises:
-        ConfigurationError: for an observer that cannot be called.
+        ConfigurationError: if an observer cannot be called.
     """
 
     def __init__(self, engine: VerificationEngine, *observers: Observer | Callable[[Observation], object]) -> None:
@@ -116,7 +114,7 @@ class ObservedEngine(VerificationEngine):
         self._engine = engine
         self._observers = tuple([(each, isinstance(each, Observer) and each.content) for each in observers])
         self._wants_content = any(wants for _, wants in self._observers)
-        # Places of observers whose last call failed, and of those that failed when they were told of a change.
+        # Observers whose last call failed, and those that failed at their last change.
         self._failing: set[int] = set()
         self._failing_on_changes: set[int] = set()
         for each in observers:
@@ -155,27 +153,14 @@ class ObservedEngine(VerificationEngine):
         bare = whole = Observation(found, call, seconds, at)
         if self._wants_content:
             whole = bare._replace(call=call._replace(args=args, result=result))
-        for place, (observer, wants_content) in enumerate(self._observers):
-            try:
-                observer(whole if wants_content else bare)
-            except Exception as error:
-                _failed(self._failing, place, observer, error)
-            else:
-                if place in self._failing:
-                    _works_again(self._failing, place, observer)
+        for observer, wants_content in self._observers:
+            _tell(observer, observer, whole if wants_content else bare, self._failing)
         return found
 
     def _changed(self, change: Change) -> None:
-        for place, (observer, _) in enumerate(self._observers):
-            if not isinstance(observer, Observer):
-                continue
-            try:
-                observer.changed(change)
-            except Exception as error:
-                _failed(self._failing_on_changes, place, observer, error)
-            else:
-                if place in self._failing_on_changes:
-                    _works_again(self._failing_on_changes, place, observer)
+        for observer, _ in self._observers:
+            if isinstance(observer, Observer):
+                _tell(observer, observer.changed, change, self._failing_on_changes)
 
     def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
         """Declare what real results of a tool look like, to the engine."""
@@ -260,18 +245,21 @@ class ObservedEngine(VerificationEngine):
         return self
 
 
-def _failed(failing: set[int], place: int, observer: object, error: Exception) -> None:
-    # Once, not at every call; and only names, for content may be in the exception's text.
-    if place not in failing:
-        failing.add(place)
-        _log.error("observer %s failed: %s", _name(observer), type(error).__name__)
-
-
-def _works_again(failing: set[int], place: int, observer: object) -> None:
-    failing.discard(place)
-    _log.warning("observer %s works again; what happened meanwhile was not observed", _name(observer))
+def _tell(observer: object, function: Callable[[Any], object], news: object, failing: set[int]) -> None:
+    """Call an observer's function; log its first failure and its recovery."""
+    try:
+        function(news)
+    except Exception as error:
+        # Once, not at every call; and only names, for content may be in the exception's text.
+        if id(observer) not in failing:
+            failing.add(id(observer))
+            _log.error("observer %s failed: %s", _name(observer), type(error).__name__)
+    else:
+        if id(observer) in failing:
+            failing.discard(id(observer))
+            _log.warning("observer %s works again; what happened meanwhile was not observed", _name(observer))
 
 
 def _name(observer: object) -> str:
-    """Of a function its own, of an object its class's."""
+    """The name of a function, or of an object's class."""
     return getattr(observer, "__qualname__", None) or type(observer).__name__

@@ -1,6 +1,6 @@
 """Verdicts in OpenTelemetry's traces and metrics, by its conventions for generative AI.
 
-A verdict is the event ``gen_ai.evaluation.result`` of the span of its tool call. Where an instrumentation has made that
+A verdict is the event ``gen_ai.evaluation.result`` of the span of its tool call. If an instrumentation has made that
 span and it is the current one, the event goes there; else a span ``execute_tool {tool}`` is made, which begins as long
 before the verdict as the tool took.
 """
@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from agentguard.errors import ConfigurationError
-from agentguard.telemetry import conventions as names
 from agentguard.telemetry._disclosing import ToolNames, content_text, safe_label, safe_text, warm_up
 from agentguard.telemetry._engines import CHANGE, ChangeStates, StoreLag, open_by_label
 from agentguard.telemetry._observer import Observation, Observer
@@ -21,35 +20,76 @@ from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import Change
 
 if TYPE_CHECKING:
-    from opentelemetry._logs import Logger, LoggerProvider
+    from opentelemetry._logs import LoggerProvider
     from opentelemetry.metrics import CallbackOptions, MeterProvider
     from opentelemetry.metrics import Observation as Measured
     from opentelemetry.trace import Span, TracerProvider
 
 
+# --- Names of the semantic conventions for generative AI, and ours beside them ---
+# Spelt out here: the package that has them as constants calls all of them incubating, and moves them.
+
+EXECUTE_TOOL: Final = "execute_tool"
+OPERATION_NAME: Final = "gen_ai.operation.name"
+CONVERSATION_ID: Final = "gen_ai.conversation.id"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
+TOOL_CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+TOOL_CALL_RESULT: Final = "gen_ai.tool.call.result"
+EXECUTE_TOOL_DURATION: Final = "gen_ai.execute_tool.duration"
+#: Seconds; the buckets that the conventions advise for durations of generative AI.
+DURATIONS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+
+EVALUATION_RESULT: Final = "gen_ai.evaluation.result"
+EVALUATION_NAME: Final = "gen_ai.evaluation.name"
+EVALUATION_SCORE: Final = "gen_ai.evaluation.score.value"
+EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
+EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
+
+#: The name of the evaluation: its score is P(fabricated), its label the verdict.
+FABRICATION: Final = "fabrication"
+VERDICT: Final = "agentguard.verdict"
+POSTERIOR: Final = "agentguard.posterior"
+FALSE_BLOCK_P: Final = "agentguard.false_block_p"
+TIER: Final = "agentguard.tier"
+FIRED: Final = "agentguard.signals.fired"
+SIGNAL: Final = "agentguard.signal"
+GUARD_DURATION: Final = "agentguard.guard.duration"
+VERDICTS: Final = "agentguard.verdicts"
+#: A lasting change of a tool that took another state; and its attributes.
+CHANGE_ID: Final = "agentguard.change.id"
+CHANGE_STATE: Final = "agentguard.change.state"
+CHANGES: Final = "agentguard.changes"
+CHANGES_OPEN: Final = "agentguard.changes.open"
+STORE_LAG: Final = "agentguard.store.lag"
+STORE_WAITING: Final = "agentguard.store.waiting"
+
+# --- The observer ---
+
 SCOPE: Final = "agentguard"
 NEEDED: Final = "OpenTelemetry needs opentelemetry-api; pip install 'agentguard[otel]'"
 NANOSECONDS: Final = 1_000_000_000
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+SEVERITIES: Final = {"accept": "INFO", "flag": "WARN", "block": "ERROR"}
 
 
 class OpenTelemetryObserver(Observer):
-    """Puts verdicts on spans, and measures them. What is sent where is the providers' business.
+    """Puts verdicts on spans, and measures them. The providers decide what is sent where.
 
     Args:
         tracer_provider: makes the spans; None: the global one.
         meter_provider: keeps the metrics; None: the global one.
-        logger_provider: given, verdicts are events of the Logs API that belong to the span, in place of events on it.
+        logger_provider: if given, verdicts are events of the Logs API that belong to the span, not events on it.
         content: put arguments and results on spans, as JSON without credentials, at most 8,192 characters each; what
-            a profile has taken out of a result is taken out here too.
-        spans: False where instrumentation makes spans of tool calls that are not the current ones when the guard
-            judges: no spans are made here, and verdicts go to the current span, whatever it is of.
-        max_tools: how many tools get an attribute of their own in metrics by being called; further ones share
+            a profile redacts in a result is redacted here too.
+        spans: False if instrumentation makes spans of tool calls that are not the current ones when the guard judges:
+            no spans are made then, and verdicts go to the current span, whatever it is of.
+        max_tools: number of tools that get an attribute of their own in metrics by being called; further ones share
             ``other``.
         tools: names of tools that have theirs in any case.
 
     Raises:
-        ConfigurationError: where opentelemetry-api is missing.
+        ConfigurationError: if opentelemetry-api is missing.
     """
 
     def __init__(
@@ -71,31 +111,31 @@ class OpenTelemetryObserver(Observer):
         self._spans = spans
         self._names = ToolNames(max_tools, tools)
         self._lag, self._states = StoreLag(), ChangeStates()
-        self._current_span = trace.get_current_span
+        self._current_span, self._measured_value = trace.get_current_span, metrics.Observation
         self._tracer = trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._logger = None if logger_provider is None else logger_provider.get_logger(SCOPE)
         meter = metrics.get_meter(SCOPE, meter_provider=meter_provider)
-        self._verdicts = meter.create_counter(names.VERDICTS, "{verdict}", "Verdicts.")
-        self._fired = meter.create_counter(names.FIRED, "{signal}", "Signals that fired.")
+        self._verdicts = meter.create_counter(VERDICTS, "{verdict}", "Verdicts.")
+        self._fired = meter.create_counter(FIRED, "{signal}", "Signals that fired.")
         self._posterior = meter.create_histogram(
-            names.POSTERIOR, "1", "P(fabricated).", explicit_bucket_boundaries_advisory=POSTERIORS
+            POSTERIOR, "1", "P(fabricated).", explicit_bucket_boundaries_advisory=POSTERIORS
         )
         self._seconds = meter.create_histogram(
-            names.GUARD_DURATION, "s", "Time taken for a verdict.", explicit_bucket_boundaries_advisory=GUARD_SECONDS
+            GUARD_DURATION, "s", "Time taken for a verdict.", explicit_bucket_boundaries_advisory=GUARD_SECONDS
         )
         self._executed = meter.create_histogram(
-            names.EXECUTE_TOOL_DURATION, "s", "Duration of a tool's execution.",
-            explicit_bucket_boundaries_advisory=names.DURATIONS,
+            EXECUTE_TOOL_DURATION, "s", "Duration of a tool's execution.",
+            explicit_bucket_boundaries_advisory=DURATIONS,
         )  # fmt: skip
-        self._changes = meter.create_counter(names.CHANGES, "{change}", "States that lasting changes took.")
+        self._changes = meter.create_counter(CHANGES, "{change}", "States that lasting changes took.")
         meter.create_observable_gauge(
-            names.CHANGES_OPEN, [self._open_changes], "{change}", "Lasting changes that nobody has decided."
+            CHANGES_OPEN, [self._open_changes], "{change}", "Lasting changes that nobody has decided."
         )
         meter.create_observable_gauge(
-            names.STORE_LAG, [self._store_lag], "s", "Since what was learned last reached the store."
+            STORE_LAG, [self._store_lag], "s", "Since what was learned last reached the store."
         )
         meter.create_observable_gauge(
-            names.STORE_WAITING, [self._store_waiting], "{record}", "Audit records that wait for the store."
+            STORE_WAITING, [self._store_waiting], "{record}", "Audit records that wait for the store."
         )
         warm_up(content=content)
 
@@ -105,19 +145,19 @@ class OpenTelemetryObserver(Observer):
         self._states.watch(engine)
 
     def changed(self, change: Change, /) -> None:
-        """Tell that a lasting change took another state: on the current span, or on one of its own; and measure it."""
+        """Put a lasting change's new state on the current span, or on one of its own, and count it."""
         if not self._states.take(change):
             return
         tool = self._names.label(change.tool)
-        self._changes.add(1, {names.TOOL_NAME: tool, names.CHANGE_STATE: change.state})
+        self._changes.add(1, {TOOL_NAME: tool, CHANGE_STATE: change.state})
         event = {
-            names.TOOL_NAME: safe_text(change.tool),
-            names.CHANGE_ID: safe_text(change.id),
-            names.CHANGE_STATE: change.state,
+            TOOL_NAME: safe_text(change.tool),
+            CHANGE_ID: safe_text(change.id),
+            CHANGE_STATE: change.state,
         }
         at, span = int(change.since * NANOSECONDS), self._current_span()
         if self._logger is not None:
-            self._emitted_change(self._logger, event, at, is_open=change.state == "open")
+            self._emit(CHANGE, event, at, "WARN" if change.state == "open" else "INFO")
         elif span.is_recording():
             span.add_event(CHANGE, event, at)
         elif self._spans:  # what other workers decided is read in a thread that has none
@@ -138,125 +178,109 @@ class OpenTelemetryObserver(Observer):
         self._measured(observation)
 
     def _made(self, observation: Observation) -> None:
-        """A span of the call: where nobody else makes one, its duration is nobody else's to measure either."""
+        """Make a span of the call, and measure its duration: if nobody else makes one, nobody else does."""
         result, call, _, at = observation
         end = int(at * NANOSECONDS)
         took = call.milliseconds
-        attributes = {names.OPERATION_NAME: names.EXECUTE_TOOL, **_named(observation)}
+        attributes = {OPERATION_NAME: EXECUTE_TOOL, **_named(observation)}
         if call.session_id is not None:
-            attributes[names.CONVERSATION_ID] = safe_text(call.session_id)
-        # Where the time is not known, or cannot be, the span is a moment.
+            attributes[CONVERSATION_ID] = safe_text(call.session_id)
+        # If the time is not known, or impossible, the span is a moment.
         start = end if took is None or took / 1_000 >= at else end - int(took * 1_000_000)
         span = self._tracer.start_span(
-            f"{names.EXECUTE_TOOL} {safe_label(result.tool)}", attributes=attributes, start_time=start
+            f"{EXECUTE_TOOL} {safe_label(result.tool)}", attributes=attributes, start_time=start
         )
         self._judged(span, observation)
         self._marked(span, observation)
         span.end(end)
         if took is not None:
-            self._executed.record(took / 1_000, {names.TOOL_NAME: self._names.label(result.tool)})
+            self._executed.record(took / 1_000, {TOOL_NAME: self._names.label(result.tool)})
 
     def _judged(self, span: Span, observation: Observation, about: Mapping[str, str] = NOTHING) -> None:
-        """The event: on the span, or of the Logs API and about the span."""
+        """Add the event to the span, or emit it by the Logs API as belonging to the span."""
         if not span.is_recording() and self._logger is None:
             return
         result = observation.result
         event: dict[str, Any] = {
             **about,
-            names.EVALUATION_NAME: names.FABRICATION,
-            names.EVALUATION_SCORE: result.posterior,
-            names.EVALUATION_LABEL: result.verdict,
-            names.EVALUATION_EXPLANATION: safe_text(result.explanation),
-            names.TIER: result.tier_reached.value,
-            names.FIRED: observation.fired,
-            names.GUARD_DURATION: observation.guard_seconds,
+            EVALUATION_NAME: FABRICATION,
+            EVALUATION_SCORE: result.posterior,
+            EVALUATION_LABEL: result.verdict,
+            EVALUATION_EXPLANATION: safe_text(result.explanation),
+            TIER: result.tier_reached.value,
+            FIRED: observation.fired,
+            GUARD_DURATION: observation.guard_seconds,
         }
         if result.false_block_p is not None:
-            event[names.FALSE_BLOCK_P] = result.false_block_p
+            event[FALSE_BLOCK_P] = result.false_block_p
+        at = int(observation.at * NANOSECONDS)
         if self._logger is None:
-            span.add_event(names.EVALUATION_RESULT, event, int(observation.at * NANOSECONDS))
+            span.add_event(EVALUATION_RESULT, event, at)
         else:
-            self._emitted(self._logger, span, observation, event)
+            self._emit(EVALUATION_RESULT, event, at, SEVERITIES[result.verdict], span)
 
     def _marked(self, span: Span, observation: Observation) -> None:
-        """The verdict as attributes, by which many systems find spans; with the content, if that is asked for."""
+        """Set the verdict as attributes, by which many systems find spans; with the content on request."""
         if not span.is_recording():
             return
         result, call = observation.result, observation.call
-        span.set_attributes({names.VERDICT: result.verdict, names.POSTERIOR: result.posterior})
+        span.set_attributes({VERDICT: result.verdict, POSTERIOR: result.posterior})
         if not self.content:
             return
         known = getattr(span, "attributes", None) or {}
         for name, value, also in (
-            (names.TOOL_CALL_ARGUMENTS, call.args, ()),
-            (names.TOOL_CALL_RESULT, call.result, result.redact),
+            (TOOL_CALL_ARGUMENTS, call.args, ()),
+            (TOOL_CALL_RESULT, call.result, result.redact),
         ):
             if name not in known:  # whoever made the span has a say in what is on it
                 span.set_attribute(name, content_text(value, also))
 
-    @staticmethod
-    def _emitted(logger: Logger, span: Span, observation: Observation, event: Mapping[str, Any]) -> None:
+    def _emit(self, name: str, event: Mapping[str, Any], at: int, severity: str, span: Span | None = None) -> None:
+        """Emit an event by the Logs API, about a span if one is given."""
         from opentelemetry._logs import LogRecord, SeverityNumber
         from opentelemetry.trace import set_span_in_context
 
-        severity = {"accept": SeverityNumber.INFO, "flag": SeverityNumber.WARN, "block": SeverityNumber.ERROR}
-        record = LogRecord(
-            timestamp=int(observation.at * NANOSECONDS),
-            context=set_span_in_context(span),
-            severity_number=severity[observation.result.verdict],
-            attributes=event,
-            event_name=names.EVALUATION_RESULT,
-        )
-        logger.emit(record)
-
-    @staticmethod
-    def _emitted_change(logger: Logger, event: Mapping[str, Any], at: int, *, is_open: bool) -> None:
-        from opentelemetry._logs import LogRecord, SeverityNumber
-
-        severity = SeverityNumber.WARN if is_open else SeverityNumber.INFO
-        logger.emit(LogRecord(timestamp=at, severity_number=severity, attributes=event, event_name=CHANGE))
+        context = None if span is None else set_span_in_context(span)
+        number = SeverityNumber[severity]
+        record = LogRecord(timestamp=at, context=context, severity_number=number, attributes=event, event_name=name)
+        if self._logger is not None:
+            self._logger.emit(record)
 
     def _measured(self, observation: Observation) -> None:
         result = observation.result
-        tool = {names.TOOL_NAME: self._names.label(result.tool)}
-        self._verdicts.add(1, {**tool, names.VERDICT: result.verdict})
+        tool = {TOOL_NAME: self._names.label(result.tool)}
+        self._verdicts.add(1, {**tool, VERDICT: result.verdict})
         self._posterior.record(result.posterior, tool)
         self._seconds.record(observation.guard_seconds)
         for name in observation.fired:
-            self._fired.add(1, {names.SIGNAL: name})
+            self._fired.add(1, {SIGNAL: name})
 
     def _open_changes(self, _: CallbackOptions) -> Iterator[Measured]:
-        from opentelemetry.metrics import Observation as Measured
-
         for tool, count in open_by_label(self._states, self._names).items():
-            yield Measured(count, {names.TOOL_NAME: tool})
+            yield self._measured_value(count, {TOOL_NAME: tool})
 
     def _store_lag(self, _: CallbackOptions) -> Iterator[Measured]:
-        from opentelemetry.metrics import Observation as Measured
-
         lag = self._lag.read()
         if lag is not None:
-            yield Measured(lag.seconds)
+            yield self._measured_value(lag.seconds)
 
     def _store_waiting(self, _: CallbackOptions) -> Iterator[Measured]:
-        from opentelemetry.metrics import Observation as Measured
-
         lag = self._lag.read()
         if lag is not None:
-            yield Measured(lag.waiting)
+            yield self._measured_value(lag.waiting)
 
 
 def _named(observation: Observation) -> dict[str, str]:
-    """Which call it is."""
+    """Attributes that identify the call."""
     call_id = observation.call.call_id
-    which = {names.TOOL_NAME: safe_text(observation.result.tool)}
-    return which if call_id is None else {**which, names.TOOL_CALL_ID: safe_text(call_id)}
+    which = {TOOL_NAME: safe_text(observation.result.tool)}
+    return which if call_id is None else {**which, TOOL_CALL_ID: safe_text(call_id)}
 
 
 def _executes_tool(span: Span) -> bool:
-    """The span is a tool's execution: it says so, as the conventions have it, or is named so."""
+    """Whether a span is a tool's execution, by its operation or by its name."""
     attributes = getattr(span, "attributes", None)  # the API has no way to read them, the SDK's spans have
-    if attributes and attributes.get(names.OPERATION_NAME) == names.EXECUTE_TOOL:
+    if attributes and attributes.get(OPERATION_NAME) == EXECUTE_TOOL:
         return True
     name = getattr(span, "name", None)
-    return isinstance(name, str) and name.split(" ", 1)[0] == names.EXECUTE_TOOL
+    return isinstance(name, str) and name.split(" ", 1)[0] == EXECUTE_TOOL

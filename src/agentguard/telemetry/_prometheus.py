@@ -1,4 +1,4 @@
-"""Verdicts as Prometheus metrics.
+"""Verdicts as Prometheus metrics, and a Grafana dashboard over them.
 
 ============================== ========= ============= ==========================================================
 metric                         kind      labels        what
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 NEEDED: Final = "Prometheus metrics need prometheus-client; pip install 'agentguard[prometheus]'"
-#: Narrow where decisions are taken: about the default thresholds of 0.2 and 0.5, and at both ends.
+#: Buckets, narrow where decisions are taken: about the default thresholds of 0.2 and 0.5, and at both ends.
 POSTERIORS: Final = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 #: 10 µs to 1 s.
 GUARD_SECONDS: Final = (
@@ -42,19 +42,28 @@ GUARD_SECONDS: Final = (
 )  # fmt: skip
 
 
+#: Name, help and labels; the first three in the order of ``Lag``.
+_GAUGES: Final = (
+    ("store_lag_seconds", "Since what was learned last reached the store.", ()),
+    ("store_waiting", "Audit records that wait for the store.", ()),
+    ("store_failing", "Engines whose store could not be used when last tried.", ()),
+    ("changes_open", "Lasting changes that nobody has decided.", ("tool",)),
+)
+
+
 class PrometheusObserver(Observer):
     """Counts verdicts. One observer serves all engines of a process that are to be counted together.
 
-    In the multiprocess mode of prometheus_client (``PROMETHEUS_MULTIPROC_DIR``), counters and histograms are added up
-    by its ``MultiProcessCollector``; the gauges of the store are each process's own, and are not in its sum.
+    In the multiprocess mode of prometheus_client (``PROMETHEUS_MULTIPROC_DIR``) its ``MultiProcessCollector`` sums
+    counters and histograms; the gauges are each process's own, and are not in the sum.
 
     Args:
-        registry: where the metrics go; None: prometheus_client's own.
-        max_tools: how many tools get a label of their own by being called; further ones share ``other``.
+        registry: gets the metrics; None: prometheus_client's own.
+        max_tools: number of tools that get a label of their own by being called; further ones share ``other``.
         tools: names of tools that have theirs in any case.
 
     Raises:
-        ConfigurationError: where prometheus-client is missing, or the registry has these metrics already.
+        ConfigurationError: if prometheus-client is missing, or the registry has these metrics already.
     """
 
     def __init__(
@@ -79,11 +88,10 @@ class PrometheusObserver(Observer):
             self._changes = Counter(
                 "agentguard_changes", "States that lasting changes took.", ("tool", "state"), registry=into
             )
-            into.register(_StoreGauges(self._lag))
-            into.register(_OpenChanges(self._states, self._names))
+            into.register(_Gauges(self._lag, self._states, self._names))
         except ValueError as error:
-            said = "the registry has agentguard's metrics already: give one PrometheusObserver to all engines"
-            raise ConfigurationError(said) from error
+            message = "the registry has agentguard's metrics already: give one PrometheusObserver to all engines"
+            raise ConfigurationError(message) from error
 
     def __call__(self, observation: Observation, /) -> None:
         """Count a verdict."""
@@ -96,7 +104,7 @@ class PrometheusObserver(Observer):
             self._fired.labels(name).inc()
 
     def changed(self, change: Change, /) -> None:
-        """Count that a lasting change took another state."""
+        """Count a lasting change's new state."""
         if self._states.take(change):
             self._changes.labels(self._names.label(change.tool), change.state).inc()
 
@@ -106,54 +114,25 @@ class PrometheusObserver(Observer):
         self._states.watch(engine)
 
 
-class _StoreGauges:
-    """Read when metrics are collected; no samples where no engine writes to a store behind."""
+class _Gauges:
+    """Collector of the gauges; without samples of the store if no engine writes behind."""
 
-    def __init__(self, lag: StoreLag) -> None:
-        self._lag = lag
+    def __init__(self, lag: StoreLag, states: ChangeStates, names: ToolNames) -> None:
+        self._lag, self._states, self._names = lag, states, names
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
-        return self._families()
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        lag = self._lag.read()
-        for family, value in zip(self._families(), (0.0, 0, 0) if lag is None else lag, strict=True):
-            if lag is not None:
-                family.add_metric((), value)
-            yield family
-
-    def _families(self) -> Iterator[GaugeMetricFamily]:
         from prometheus_client.core import GaugeMetricFamily
 
-        for name, said in (
-            ("agentguard_store_lag_seconds", "Since what was learned last reached the store."),
-            ("agentguard_store_waiting", "Audit records that wait for the store."),
-            ("agentguard_store_failing", "Engines whose store could not be used when last tried."),
-        ):
-            yield GaugeMetricFamily(name, said, labels=())
-
-
-class _OpenChanges:
-    """Read when metrics are collected, by tool."""
-
-    def __init__(self, states: ChangeStates, names: ToolNames) -> None:
-        self._states, self._names = states, names
-
-    def describe(self) -> Iterator[GaugeMetricFamily]:
-        yield self._family()
+        for name, text, labels in _GAUGES:
+            yield GaugeMetricFamily(f"agentguard_{name}", text, labels=labels)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        family = self._family()
+        *of_store, of_changes = self.describe()
+        for family, value in zip(of_store, self._lag.read() or (), strict=False):
+            family.add_metric((), value)
         for tool, count in open_by_label(self._states, self._names).items():
-            family.add_metric((tool,), count)
-        yield family
-
-    @staticmethod
-    def _family() -> GaugeMetricFamily:
-        from prometheus_client.core import GaugeMetricFamily
-
-        said = "Lasting changes that nobody has decided."
-        return GaugeMetricFamily("agentguard_changes_open", said, labels=("tool",))
+            of_changes.add_metric((tool,), count)
+        yield from (*of_store, of_changes)
 
 
 class MetricsText(NamedTuple):
@@ -164,14 +143,14 @@ class MetricsText(NamedTuple):
 
 
 def metrics_text(registry: CollectorRegistry | None = None, accept: str = "") -> MetricsText:
-    """What a ``/metrics`` endpoint answers.
+    """Make the answer of a ``/metrics`` endpoint.
 
     Args:
-        registry: whose metrics; None: prometheus_client's own.
+        registry: has the metrics; None: prometheus_client's own.
         accept: the request's ``Accept`` header, by which the collector asks for OpenMetrics.
 
     Raises:
-        ConfigurationError: where prometheus-client is missing.
+        ConfigurationError: if prometheus-client is missing.
     """
     try:
         from prometheus_client import REGISTRY
@@ -180,10 +159,6 @@ def metrics_text(registry: CollectorRegistry | None = None, accept: str = "") ->
         raise ConfigurationError(NEEDED) from error
     encode, content_type = choose_encoder(accept)
     return MetricsText(content_type, encode(REGISTRY if registry is None else registry))
-
-
-# --- grafana ---
-# The dashboard that comes with the metrics.
 
 
 def dashboard() -> str:

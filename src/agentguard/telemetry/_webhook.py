@@ -1,4 +1,4 @@
-"""A webhook: each transition of a lasting change as a signed POST, sent by a thread of its own."""
+"""Webhook: posts each transition of a lasting change, signed, from a thread of its own."""
 
 from __future__ import annotations
 
@@ -41,35 +41,35 @@ class _Message(NamedTuple):
 
 
 class _PassingError(Exception):
-    """The receiver could not take it just now."""
+    """The receiver could not take the message just now."""
 
 
 class _RefusedError(Exception):
-    """The receiver will not take it, however often it is asked."""
+    """The receiver will never take the message."""
 
 
 class WebhookObserver(Observer):
     """Posts ``{"change", "tool", "state", "what", "at"}`` to an address whenever a lasting change takes another state.
 
-    A call only puts the message into a queue. A thread sends it, tries again what fails (connections, 408, 425, 429
-    and 5xx; with ``stamina`` where that is installed, else with waits that double), and follows no redirection. What
-    cannot be delivered is logged once until something is delivered again; the change stays in the store in any case.
+    A call only queues the message. A thread sends it, retries what fails for the moment (connections, 408, 425, 429 and
+    5xx; with ``stamina`` if that is installed, else with waits that double), and follows no redirection. A failure is
+    logged once until a message is delivered again; the change stays in the store in any case.
 
-    Requests are signed as Standard Webhooks has it (standardwebhooks.com): ``webhook-signature`` is an HMAC-SHA256
-    over ``webhook-id``, ``webhook-timestamp`` and the body. The id is the same wherever the same state is told of.
+    Requests are signed by Standard Webhooks (standardwebhooks.com): ``webhook-signature`` is an HMAC-SHA256 over
+    ``webhook-id``, ``webhook-timestamp`` and the body. The id of a change's state is the same in every process.
 
     Args:
-        url: the receiver's, ``https://`` wherever it is another machine.
-        secret_env: the name of the environment variable that holds the secret, 16 characters or more; one that begins
-            with ``whsec_`` is base64.
-        store: given, of all processes on this store the first to ask sends, and no other.
-        attempts: how often a message is tried.
+        url: of the receiver; ``https://`` if it is another machine.
+        secret_env: name of the environment variable with the secret, 16 characters or more; one that begins with
+            ``whsec_`` is base64.
+        store: if given, of all processes on this store only the first to ask sends a message.
+        attempts: maximum number of attempts a message.
         timeout_seconds: of one attempt.
         wait_seconds: before the second attempt; about twice as long before each further one, 30 s at most.
-        max_waiting: how many messages may wait; further ones are dropped.
+        max_waiting: maximum number of queued messages; further ones are dropped.
 
     Raises:
-        ConfigurationError: where one of these cannot be used, or the environment has no secret.
+        ConfigurationError: if an argument is out of range, or the environment has no secret.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class WebhookObserver(Observer):
         """Do nothing: verdicts on single calls are not sent."""
 
     def watch(self, engine: VerificationEngine, /) -> None:
-        """Take note of the changes that this engine knows already: they are not sent."""
+        """Note the changes that this engine knows already: they are not sent."""
         self._states.watch(engine)
 
     def changed(self, change: Change, /) -> None:
-        """Send a change's new state, soon."""
+        """Queue a change's new state."""
         if self._ended.is_set() or not self._states.take(change):
             return
         message = _message(change)
@@ -124,12 +124,12 @@ class WebhookObserver(Observer):
             )
 
     def flush(self, seconds: float = 5.0) -> bool:
-        """Wait until nothing is to be sent any more, at most so long; whether that is so."""
+        """Wait until all messages are sent, at most so long; whether they are."""
         with self._condition:
             return self._condition.wait_for(lambda: not self._messages and not self._sending, seconds)
 
     def close(self, seconds: float = 5.0) -> None:
-        """``flush``; then the thread ends, and what comes later is not sent."""
+        """``flush``, then end the thread; later changes are not sent."""
         self.flush(seconds)
         self._ended.set()
         with self._condition:
@@ -139,7 +139,7 @@ class WebhookObserver(Observer):
             self._thread.join(max(seconds, self._timeout))
 
     def _start(self) -> None:
-        # Also where the one before was lost with the process that this one was forked from.
+        # Also after a fork, which has no thread of its parent's.
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="agentguard-webhook", daemon=True)
             self._thread.start()
@@ -161,11 +161,11 @@ class WebhookObserver(Observer):
                 if not self._failing and not self._ended.is_set():
                     self._failing = True
                     # Not the text of a foreign error, which may quote the address: its path can be a secret.
-                    said = str(error) if isinstance(error, (_PassingError, _RefusedError)) else type(error).__name__
-                    _log.error("the webhook at %s was not told of a change: %s", self._host, said)
+                    reason = str(error) if isinstance(error, (_PassingError, _RefusedError)) else type(error).__name__
+                    _log.error("the webhook at %s was not told of a change: %s", self._host, reason)
 
     def _is_ours(self, message: _Message) -> bool:
-        """Whether it is this process that sends; in doubt it is: the receiver knows the id of what it has had."""
+        """Whether this process sends the message; in doubt it does: the receiver knows the ids that it has had."""
         if self._store is None:
             return True
         receiver = hashlib.sha256(self._url.encode("utf-8", "replace")).hexdigest()[:16]
@@ -202,7 +202,7 @@ class WebhookObserver(Observer):
         from urllib.error import HTTPError, URLError
         from urllib.request import Request
 
-        at = int(time.time())  # of this attempt: receivers refuse what is old
+        at = int(time.time())  # of this attempt: receivers refuse old messages
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "agentguard",
@@ -216,9 +216,8 @@ class WebhookObserver(Observer):
                 return
         except HTTPError as error:
             error.close()
-            said = f"it answered with {error.code}"
             passing = error.code in _PASSING or error.code >= 500
-            raise (_PassingError if passing else _RefusedError)(said) from None
+            raise (_PassingError if passing else _RefusedError)(f"it answered with {error.code}") from None
         except URLError as error:
             raise _PassingError(type(error.reason).__name__) from None
         except (OSError, HTTPException) as error:
@@ -226,34 +225,34 @@ class WebhookObserver(Observer):
 
 
 def signature(key: bytes, message_id: str, at: int, body: bytes) -> str:
-    """The signature of a message by Standard Webhooks: ``v1,`` and an HMAC-SHA256 in base64.
+    """Sign a message by Standard Webhooks: ``v1,`` and an HMAC-SHA256 in base64.
 
     Args:
         key: the secret.
         message_id: the header ``webhook-id``.
         at: the header ``webhook-timestamp``, in seconds since the epoch.
-        body: as it is sent.
+        body: of the request.
     """
     digest = hmac.new(key, f"{message_id}.{at}.".encode() + body, hashlib.sha256).digest()
     return f"v1,{base64.b64encode(digest).decode()}"
 
 
 def _message(change: Change) -> _Message:
-    """A change's state as it is sent; its id is the same in every process, for the store's clock gave ``since``."""
-    told = {
+    """The message of a change's state; its id is the same in every process, for ``since`` is of the store's clock."""
+    body = {
         "change": safe_text(change.id),
         "tool": safe_text(change.tool),
         "state": change.state,
         "what": safe_text(change.what),
         "at": moment(change.since),
     }
-    # By its digest: an id goes into a header, and a log may hold ids that no engine wrote.
-    named = f"{change.id} {change.state} {change.since!r}".encode("utf-8", "replace")
-    return _Message(f"change_{hashlib.sha256(named).hexdigest()[:32]}", json.dumps(told).encode())
+    # A digest: the id goes into a header, and a log may hold ids that no engine wrote.
+    identity = f"{change.id} {change.state} {change.since!r}".encode("utf-8", "replace")
+    return _Message(f"change_{hashlib.sha256(identity).hexdigest()[:32]}", json.dumps(body).encode())
 
 
 def _host_of(url: str) -> str:
-    """The host of an address that can be posted to. The address itself is not quoted: its path may be a secret."""
+    """The host of a valid address. Errors do not quote the address: its path may be a secret."""
     try:
         parts = urlsplit(url)
         host, named = parts.hostname, parts.username is not None or parts.password is not None
@@ -291,7 +290,7 @@ def _stamina() -> ModuleType | None:
 
 
 def _opener() -> Any:
-    """Opens addresses, and is not led elsewhere: a redirection would take the message to whom nobody named."""
+    """An opener that follows no redirection, which would take the message to a host that nobody named."""
     from urllib.request import HTTPRedirectHandler, build_opener
 
     class _Staying(HTTPRedirectHandler):
