@@ -22,7 +22,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -166,9 +165,7 @@ class Service:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(TIMEOUT_SECONDS)
@@ -278,9 +275,7 @@ class Shop:
     def __enter__(self) -> Shop:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._reader.close()
         self._writer.close()
         self._folder.cleanup()
@@ -440,22 +435,14 @@ NETWORK_TOOLS = ("get_weather", "get_quote")
 _NETWORK: Mapping[str, Any] = {"expected_latency_ms": (5, 5000), "stateful": True}
 _LOCAL: Mapping[str, Any] = {"expected_latency_ms": (0, 2000), "has_network_io": False, "stateful": True}
 PROFILES: Mapping[str, Mapping[str, Any]] = {
-    "get_weather": {
-        **_NETWORK,
-        "required_fields": ["city", "temperature_c", "condition"],
-        "echoes": {"city": "city"},
-    },
+    "get_weather": {**_NETWORK, "required_fields": ["city", "temperature_c", "condition"], "echoes": {"city": "city"}},
     "get_quote": {**_NETWORK, "required_fields": ["ticker", "price"], "echoes": {"ticker": "ticker"}},
     "get_order": {
         **_LOCAL,
         "required_fields": ["order_id", "status", "total", "items"],
         "echoes": {"order_id": "order_id"},
     },
-    "find_customer": {
-        **_LOCAL,
-        "required_fields": ["customer_id", "name", "email"],
-        "echoes": {"email": "email"},
-    },
+    "find_customer": {**_LOCAL, "required_fields": ["customer_id", "name", "email"], "echoes": {"email": "email"}},
     "query_shop": {**_LOCAL, "required_fields": ["rows", "row_count"]},
     "calculate": {
         "expected_latency_ms": (0, 500),
@@ -501,9 +488,7 @@ class Toolbox:
         }
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._open.close()
 
     def advance(self, minute: int) -> None:

@@ -51,7 +51,8 @@ class Element(NamedTuple):
         inner = "".join(escape(clean(each), quote=False) if type(each) is str else str(each) for each in self.children)
         return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
 
-    __html__ = __str__  # tells a template that it is escaped already
+    def __html__(self) -> str:  # tells a template that it is escaped already
+        return str(self)
 
 
 Nodes: TypeAlias = "Element | str | Iterable[Element] | None"

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from agentguard.admin.portrait import Kind, Portrait
 from agentguard.report._charts import (
     ROUNDING,
     Cell,
-    Element,
-    Figure,
     Table,
     control_chart,
     histogram,
@@ -29,7 +27,7 @@ from agentguard.report._charts import (
     waterfall,
 )
 from agentguard.report._records import Drifted, ReportData, ToolReport, WorstCall, log_odds
-from agentguard.report._text import clean, cut, many, ms, nats, number, of_unit, p_of, percent
+from agentguard.report._text import clean, cut, many, ms, nats, number, of_unit, p_of, percent, utc
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -44,55 +42,12 @@ FEW_LABELS: Final = 20
 BAD_ERROR: Final = 0.05
 
 Sentence = list["Cell | str"]
-Facts = list[tuple[str, str]]
-
-
-class CallView(NamedTuple):
-    """One of the worst calls as the page has it."""
-
-    call: WorstCall
-    place: str
-    facts: Facts
-    waterfall: Element
-    sum: Table
-
-
-class LearnedView(NamedTuple):
-    """What was learned of a tool in one mode; ``unreadable`` says why there is nothing."""
-
-    title: str
-    unreadable: str
-    facts: Facts
-    fields: list[Table]
-
-
-class ToolView(NamedTuple):
-    """The section of one tool."""
-
-    tool: ToolReport
-    charts: list[Figure]
-    histogram: Figure | None
-    drifted: Table | None
-    learned: list[LearnedView]
 
 
 def html_of(report: ReportData) -> str:
     """Render the page. The same report makes the same page, to the byte."""
-    ids = count(1)
-    return _template().render(
-        report=report,
-        policy=policy(),
-        sheet=style_sheet(),
-        findings=[*_open_changes(report), *_verdicts(report), *_missed(report), *_drift(report), *_trust(report)],
-        changes=_changes(report),
-        timeline=timeline(ids, report.timeline),
-        labels=_labels(report),
-        histogram=histogram(ids, report.histogram, report.accept_below, report.block_at, of="all calls"),
-        reliability=None if report.reliability is None else reliability_diagram(ids, report.reliability),
-        worst=[_call(ids, call, report) for call in report.worst],
-        tools_table=_tools_table(report),
-        tools=[_tool(ids, tool, report) for tool in report.tools],
-    )
+    findings = [*_open_changes(report), *_verdicts(report), *_missed(report), *_drift(report), *_trust(report)]
+    return _template().render(report=report, findings=findings, ids=count(1), policy=policy(), sheet=style_sheet())
 
 
 @cache
@@ -112,11 +67,15 @@ def policy() -> str:
 def _template() -> Template:
     from jinja2 import Environment, StrictUndefined  # 20 ms, for who renders a page
 
-    filters: dict[str, Callable[..., Any]] = {"cut": cut, "many": many, "p": p_of, "percent": percent}
+    drawn = (control_chart, histogram, reliability_diagram, timeline, waterfall)
+    tables = (changes_table, labels_table, sum_table, tools_table, drift_table, fields_table)
     environment = Environment(
         autoescape=True, finalize=_cleaned, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    environment.filters.update(filters, count=lambda x: f"{x:,}")
+    environment.globals.update(
+        {each.__name__: each for each in (*drawn, *tables, call_facts, learned_facts)}, KINDS=KINDS
+    )
+    environment.filters.update(cut=cut, many=many, p=p_of, percent=percent, count=lambda x: f"{x:,}")
     return environment.from_string(files("agentguard.report").joinpath("page.html").read_text(encoding="utf-8"))
 
 
@@ -133,7 +92,7 @@ def _open_changes(report: ReportData) -> Iterator[Sentence]:
     if changes:
         first = changes[0]
         text = f"{many(len(changes), 'change')} {'is' if len(changes) == 1 else 'are'} open"
-        since = f" since {first.since}." if first.since else "."
+        since = f" since {utc(first.since)}." if utc(first.since) else "."
         name, what = Cell(cut(first.tool, NAME), "code"), Cell(cut(first.what, WHAT))
         yield [Cell(text, "", "changes"), ": ", name, ", ", what, since]
 
@@ -199,15 +158,14 @@ def _trust(report: ReportData) -> Iterator[Sentence]:
         yield [f"Posteriors are off by {percent(found.error)} on average over {many(found.labels, 'label')}."]
 
 
-# --- All calls ---
+# --- Tables and facts ---
 
 
-def _changes(report: ReportData) -> Table | None:
-    if not report.changes:
-        return None
+def changes_table(report: ReportData) -> Table:
+    """Lasting changes."""
     rows = [
         (
-            Cell(cut(change.tool, NAME), "code"), Cell(cut(change.what, WHAT)), change.state, change.since,
+            Cell(cut(change.tool, NAME), "code"), Cell(cut(change.what, WHAT)), change.state, utc(change.since),
             f"{change.calls:,}", f"{change.blocked:,}", "a reviewer" if change.reviewed else "nobody",
             Cell(cut(change.id, NAME), "code"),
         )
@@ -218,31 +176,29 @@ def _changes(report: ReportData) -> Table | None:
     return Table("Lasting changes", columns, rows, ("tool", "what", "state", "since", "decided by", "id"), more)
 
 
-def _labels(report: ReportData) -> Table | None:
-    if not report.labels:
-        return None
+def labels_table(report: ReportData) -> Table:
+    """Verdicts by label."""
     rows = [(Cell(cut(name, 60)), *(f"{x:,}" for x in (counts.calls, *counts))) for name, counts in report.labels]
-    columns = ("label", "calls", "accepted", "flagged", "blocked")
-    return Table("Verdicts by label", columns, rows, ("label",))
+    return Table("Verdicts by label", ("label", "calls", "accepted", "flagged", "blocked"), rows, ("label",))
 
 
-def _call(ids: Iterator[int], call: WorstCall, report: ReportData) -> CallView:
-    """A disclosure: the verdict in one line, and below it the sum that it rests on."""
-    place = f"{'call' if report.kind == 'calls' else 'record'} {call.number:,}"
+def call_facts(call: WorstCall) -> Iterator[tuple[str, str]]:
+    """Names and texts beside the sum of one of the worst calls."""
     facts = [("call id", call.call_id), ("session", call.session_id), ("label", call.label)]
     if call.false_block_p is not None:
         share = percent(call.false_block_p)
         facts.append(("false alarms", f"{share} of this tool's genuine calls score at least as high"))
     facts.append(("adding nothing", ", ".join(call.silent)))
+    return (fact for fact in facts if fact[1])
+
+
+def sum_table(call: WorstCall, name: str) -> Table:
+    """The sum that a verdict rests on; without findings, which the record in a store may not have."""
     columns: tuple[str, ...] = ("signal", "nats", "sum", "P so far", "what it found")
     rows = list(_sum_rows(call))
-    if not any(step.detail for step in call.steps):  # the record in a store may have none
+    if not any(step.detail for step in call.steps):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return CallView(
-        call, place, [(name, text) for name, text in facts if text],
-        waterfall(ids, call, report.accept_below, report.block_at),
-        Table(f"The sum behind {place}", columns, rows, ("signal", "what it found")),
-    )  # fmt: skip
+    return Table(f"The sum behind {name}", columns, rows, ("signal", "what it found"))
 
 
 def _sum_rows(call: WorstCall) -> Iterator[tuple[Cell | str, ...]]:
@@ -257,10 +213,8 @@ def _sum_rows(call: WorstCall) -> Iterator[tuple[Cell | str, ...]]:
     yield Cell("posterior", "strong"), "", total, Cell(p_of(call.posterior), "strong"), ""
 
 
-# --- Tools ---
-
-
-def _tools_table(report: ReportData) -> Table:
+def tools_table(report: ReportData) -> Table:
+    """All tools that are shown, each with a link to its section."""
     rows = [
         (
             Cell(cut(tool.name, NAME), href=f"tool-{k}"),
@@ -271,47 +225,31 @@ def _tools_table(report: ReportData) -> Table:
         for k, tool in enumerate(report.tools, 1)
     ]
     columns = ("tool", "calls", "accepted", "flagged", "blocked", "mean P", "drifts")
-    more = report.more_tools
-    left = f"and {many(more, 'more tool')}, with fewer flagged or blocked calls" if more else ""
-    return Table("Tools", columns, rows, ("tool", "drifts"), left)
+    left = report.more_tools
+    more = f"and {many(left, 'more tool')}, with fewer flagged or blocked calls" if left else ""
+    return Table("Tools", columns, rows, ("tool", "drifts"), more)
 
 
-def _tool(ids: Iterator[int], tool: ToolReport, report: ReportData) -> ToolView:
-    name = cut(tool.name, NAME)
-    charts = [control_chart(ids, chart, tool.name) for chart in tool.charts]
-    called = any(tool.histogram.weights)
+def drift_table(tool: ToolReport) -> Table:
+    """The numbers of a tool that have drifted."""
     columns = ("number", "learned", "lately", "sigma", "alarms", "first at", "of its limit now")
-    rows = [_drift_row(drifted) for drifted in tool.drifted]
-    return ToolView(
-        tool, charts,
-        histogram(ids, tool.histogram, report.accept_below, report.block_at, of=name) if called else None,
-        Table(f"What drifted of {name}", columns, rows) if rows else None,
-        [_learned(mode, found, name, several=len(tool.learned) > 1) for mode, found in tool.learned.items()],
-    )  # fmt: skip
+    return Table(f"What drifted of {cut(tool.name, NAME)}", columns, [_drift_row(drifted) for drifted in tool.drifted])
 
 
 def _drift_row(drifted: Drifted) -> tuple[Cell | str, ...]:
-    learned, lately = (None if x is None else of_unit(x, drifted.unit) for x in (drifted.learned, drifted.lately))
     cells = (
-        learned,
-        lately,
+        None if drifted.learned is None else of_unit(drifted.learned, drifted.unit),
+        None if drifted.lately is None else of_unit(drifted.lately, drifted.unit),
         None if drifted.sigmas is None else number(round(drifted.sigmas, 1)),
         None if drifted.alarms is None else f"{drifted.alarms:,}",
         None if drifted.first is None else f"value {drifted.first:,}",
         None if drifted.now is None else percent(drifted.now),
     )
-    return Cell(cut(drifted.what, NAME)), *("–" if cell is None else cell for cell in cells)
+    return Cell(cut(drifted.what, NAME)), *(cell or "–" for cell in cells)
 
 
-def _learned(mode: str, found: Portrait | str, name: str, *, several: bool) -> LearnedView:
-    title = f"What was learned ({mode})" if several else "What was learned"
-    if isinstance(found, str):
-        return LearnedView(title, found, [], [])
-    tables = [_fields(kind, name) for kind in found.kinds[:KINDS] if kind.fields]
-    return LearnedView(title, "", list(_learned_facts(found)), tables)
-
-
-def _learned_facts(found: Portrait) -> Iterator[tuple[str, str]]:
+def learned_facts(found: Portrait) -> Iterator[tuple[str, str]]:
+    """What was learned of a tool, but for the fields of its results."""
     yield "from", many(found.results, "result")
     yield "sets of arguments", f"{found.argument_sets:,}"
     if found.errors is not None:
@@ -333,11 +271,12 @@ def _learned_facts(found: Portrait) -> Iterator[tuple[str, str]]:
         yield "would be odd", "; ".join(broken[:RELATIONS])
 
 
-def _fields(kind: Kind, name: str) -> Table:
+def fields_table(kind: Kind, tool: str) -> Table:
+    """The fields of one kind of a tool's results."""
     rows = [
         (Cell(cut(field.path, NAME) or "(the value)", "code"), field.type, percent(field.share))
         for field in kind.fields[:FIELDS]
     ]
     left = len(kind.fields) - FIELDS
     more = f"and {many(left, 'more field')}" if left > 0 else ""
-    return Table(f"Fields of {kind.kind} results of {name}", ("path", "type", "in"), rows, ("path", "type"), more)
+    return Table(f"Fields of {kind.kind} results of {tool}", ("path", "type", "in"), rows, ("path", "type"), more)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from agentguard.admin.portrait import Portrait
+from agentguard.verification.changes import Change
 from agentguard.verification.types import Verdict, VerdictCounts
 
 Scale = Literal["log", "signed log"]
@@ -218,28 +219,6 @@ class WorstCall(NamedTuple):
     content: Content | None
 
 
-class ChangeRow(NamedTuple):
-    """A lasting change of a tool.
-
-    Attributes:
-        what: the oddity of the results, in words.
-        state: as in ``verification.changes``.
-        since: when its state began, as text.
-        calls: number of recorded calls that look like it; the same call with the same result counts once.
-        blocked: number of these that were blocked.
-        reviewed: whether a person has decided about it.
-    """
-
-    id: str
-    tool: str
-    what: str
-    state: str
-    since: str
-    calls: int
-    blocked: int
-    reviewed: bool
-
-
 class Drifted(NamedTuple):
     """A number of a tool that has drifted.
 
@@ -324,5 +303,5 @@ class ReportData:
     tools: tuple[ToolReport, ...]
     more_tools: int
     notes: tuple[str, ...]
-    changes: tuple[ChangeRow, ...] = ()
+    changes: tuple[Change, ...] = ()
     more_changes: int = 0

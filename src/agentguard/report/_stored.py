@@ -17,7 +17,6 @@ from agentguard.admin.portrait import Portrait, portrait, restored
 from agentguard.errors import DataError
 from agentguard.report._builder import LEAST_MS, MAX_DETAIL, MAX_NAME, tool_rank
 from agentguard.report._records import (
-    ChangeRow,
     Chart,
     Drifted,
     Reliability,
@@ -123,7 +122,7 @@ def report_of_store(
         posteriors.histogram(), _reliability(reviewed), kept.calls(),
         tuple(_tool(store, name, each, tools.get(name)) for name, each in ranked[:most_tools]),
         max(len(ranked) - most_tools, 0), tuple(_notes(known)),
-        tuple(map(_change, changes[:MAX_CHANGES])), max(len(changes) - MAX_CHANGES, 0),
+        tuple(map(_cut, changes[:MAX_CHANGES])), max(len(changes) - MAX_CHANGES, 0),
     )  # fmt: skip
 
 
@@ -136,11 +135,8 @@ def _records(store: Store) -> Iterator[tuple[AuditRecord, Mapping[str, str]]]:
             yield record, {x: y[:MAX_DETAIL] for x, y in words if isinstance(x, str) and isinstance(y, str)}
 
 
-def _change(change: Change) -> ChangeRow:
-    return ChangeRow(
-        change.id[:MAX_NAME], change.tool[:MAX_NAME], change.what[:MAX_DETAIL], change.state, utc(change.since),
-        change.calls, change.blocked, change.reviewed,
-    )  # fmt: skip
+def _cut(change: Change) -> Change:
+    return change._replace(id=change.id[:MAX_NAME], tool=change.tool[:MAX_NAME], what=change.what[:MAX_DETAIL])
 
 
 def _opened(

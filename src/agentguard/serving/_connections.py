@@ -52,11 +52,7 @@ class Connections:
     """
 
     def __init__(
-        self,
-        most: int | None = None,
-        *,
-        header_seconds: float = HEADER_SECONDS,
-        write_seconds: float = WRITE_SECONDS,
+        self, most: int | None = None, *, header_seconds: float = HEADER_SECONDS, write_seconds: float = WRITE_SECONDS
     ) -> None:
         self.most = most_connections() if most is None else most
         if self.most < 1 or not header_seconds > 0.0 or not write_seconds > 0.0:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import wraps
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentguard.errors import ConfigurationError
-from agentguard.verification import Feedback, Settings, ToolCall, ToolProfile, VerificationEngine, VerificationResult
+from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
 from agentguard.verification.canonical import as_name
 from agentguard.verification.changes import Change
 
 if TYPE_CHECKING:
-    from agentguard.verification.persistence import Backlog
+    pass
 
 
 class Observation(NamedTuple):
@@ -162,87 +163,25 @@ class ObservedEngine(VerificationEngine):
             if isinstance(observer, Observer):
                 _tell(observer, observer.changed, change, self._failing_on_changes)
 
-    def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
-        """Declare what real results of a tool look like, to the engine."""
-        return self._engine.register_tool_profile(name, **fields)
-
-    def unregister(self, name: str) -> ToolProfile:
-        """Take back a profile from the engine."""
-        return self._engine.unregister(name)
-
-    def profile_of(self, tool: str) -> ToolProfile:
-        """The profile that the engine holds a tool to."""
-        return self._engine.profile_of(tool)
-
-    def record_feedback(
-        self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
-    ) -> Feedback:
-        """Tell the engine what a reviewed call really was."""
-        return self._engine.record_feedback(tool, confidence_score, was_hallucination, call_id)
-
-    def trust(self, tool: str, n: int) -> None:
-        """Declare the next ``n`` calls of a tool known-good, to the engine."""
-        self._engine.trust(tool, n)
-
-    def calibrate(
-        self,
-        tool: str | None = None,
-        *,
-        prior: float | None = None,
-        accept_below: float | None = None,
-        block_at: float | None = None,
-        max_false_block_rate: float | None = None,
-        likelihood_ratios: Mapping[str, float] | None = None,
-    ) -> ObservedEngine:
-        """Change the engine's thresholds; returns this one, with its observers."""
-        self._engine.calibrate(
-            tool,
-            prior=prior,
-            accept_below=accept_below,
-            block_at=block_at,
-            max_false_block_rate=max_false_block_rate,
-            likelihood_ratios=likelihood_ratios,
-        )
-        return self
-
-    def thresholds(self, tool: str | None = None) -> Settings:
-        """The settings in force in the engine for a tool, or for all."""
-        return self._engine.thresholds(tool)
-
-    def reset(self, tool: str, *, labels: bool = False) -> None:
-        """Have the engine forget what it learned of a tool."""
-        self._engine.reset(tool, labels=labels)
-
-    def on_change(self, callback: Callable[[Change], object]) -> None:
-        """Have the engine call back whenever a lasting change takes another state."""
-        self._engine.on_change(callback)
-
-    def changes(self, tool: str | None = None) -> list[Change]:
-        """The lasting changes that the engine knows of."""
-        return self._engine.changes(tool)
-
-    def adopt(self, change: Change | str) -> Change:
-        """Tell the engine that a change is genuine."""
-        return self._engine.adopt(change)
-
-    def reject(self, change: Change | str) -> Change:
-        """Tell the engine that a change is a fault."""
-        return self._engine.reject(change)
-
-    def backlog(self) -> Backlog | None:
-        """How far the engine's store is behind."""
-        return self._engine.backlog()
-
-    def flush(self) -> None:
-        """Hand over to the engine's store what was learned since the last time."""
-        self._engine.flush()
-
-    def close(self) -> None:
-        """``flush``, and end the engine's thread that does so."""
-        self._engine.close()
-
     def __enter__(self) -> ObservedEngine:
         return self
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    """A method that calls the engine's of the same name; in place of that engine it returns the observed one."""
+
+    @wraps(getattr(VerificationEngine, name))
+    def method(self: ObservedEngine, *args: Any, **options: Any) -> Any:
+        result = getattr(self._engine, name)(*args, **options)
+        return self if result is self._engine else result
+
+    return method
+
+
+# Everything public but ``verify``, so that no method of the engine is forgotten here.
+for _method, _value in vars(VerificationEngine).items():
+    if not _method.startswith("_") and callable(_value) and _method not in vars(ObservedEngine):
+        setattr(ObservedEngine, _method, _forwarded(_method))
 
 
 def _tell(observer: object, function: Callable[[Any], object], news: object, failing: set[int]) -> None:

@@ -150,11 +150,7 @@ class OpenTelemetryObserver(Observer):
             return
         tool = self._names.label(change.tool)
         self._changes.add(1, {TOOL_NAME: tool, CHANGE_STATE: change.state})
-        event = {
-            TOOL_NAME: safe_text(change.tool),
-            CHANGE_ID: safe_text(change.id),
-            CHANGE_STATE: change.state,
-        }
+        event = {TOOL_NAME: safe_text(change.tool), CHANGE_ID: safe_text(change.id), CHANGE_STATE: change.state}
         at, span = int(change.since * NANOSECONDS), self._current_span()
         if self._logger is not None:
             self._emit(CHANGE, event, at, "WARN" if change.state == "open" else "INFO")
@@ -228,10 +224,7 @@ class OpenTelemetryObserver(Observer):
         if not self.content:
             return
         known = getattr(span, "attributes", None) or {}
-        for name, value, also in (
-            (TOOL_CALL_ARGUMENTS, call.args, ()),
-            (TOOL_CALL_RESULT, call.result, result.redact),
-        ):
+        for name, value, also in ((TOOL_CALL_ARGUMENTS, call.args, ()), (TOOL_CALL_RESULT, call.result, result.redact)):
             if name not in known:  # whoever made the span has a say in what is on it
                 span.set_attribute(name, content_text(value, also))
 
