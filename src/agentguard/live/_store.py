@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Final, Literal
 
 from agentguard import forks
@@ -15,7 +16,6 @@ from agentguard.errors import DataError, StoreError
 from agentguard.live._board import (
     Board,
     Label,
-    RecordedCall,
     ShownChange,
     ShownVerdict,
     label_event,
@@ -158,32 +158,29 @@ class Follower:
         # In this order: the record of a call whose label is found here, if it has one, is found below.
         feedback = self._store.events(FEEDBACK, after=at.feedback)
         audit = self._store.events(AUDIT, after=at.audit)
-        last, records = at.audit, list[RecordedCall]()
         # Changes before the calls that look like them: no call is shown with a change that is not.
         news = self._board.read_changes(list(self._store.events(CHANGES, after=self._board.changes_read)))
-        for record in audit:
-            last = record.sequence
-            recorded = read_record(record)
-            if recorded is not None:
-                records.append(recorded)
-            if len(records) == PAGE:
-                news |= self._board.read_on(last, records, 0, ())
-                records = []
-        news |= self._board.read_on(last, records, 0, ())
-        last, events = at.feedback, list[Label | str]()
-        for record in feedback:
-            last = record.sequence
-            events += _event(record)
-            if len(events) >= PAGE:
-                news |= self._board.read_on(0, (), last, events)
-                events = []
-        return self._board.read_on(0, (), last, events) or news
+        for page in _pages(audit):
+            calls = [call for call in map(read_record, page) if call is not None]
+            news |= self._board.read_on(page[-1].sequence, calls, 0, ())
+        for page in _pages(feedback):
+            events = [event for record in page for event in _event(record)]
+            news |= self._board.read_on(0, (), page[-1].sequence, events)
+        return news
 
     def _read_counts(self) -> bool:
         return self._board.set_calls(self._counts.read())
 
 
+def _pages(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Records in lists of bounded length."""
+    left = iter(records)
+    while page := list(islice(left, PAGE)):
+        yield page
+
+
 def _event(record: Record) -> list[Label | str]:
+    """The label in an event of feedback, or the tool whose labels it takes back."""
     if "reset" in record.event:
         return [str(record.event["reset"])] if record.event.get("labels") else []
     label = read_label(record)

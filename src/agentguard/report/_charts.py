@@ -109,6 +109,9 @@ class Cell(NamedTuple):
     href: str = ""
 
 
+Row: TypeAlias = "tuple[Cell | str, ...]"
+
+
 class Table(NamedTuple):
     """A table.
 
@@ -122,7 +125,7 @@ class Table(NamedTuple):
 
     name: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
+    rows: Sequence[Row]
     words: Sequence[str] = ()
     more: str = ""
 

@@ -19,6 +19,7 @@ from agentguard.admin.portrait import Kind, Portrait
 from agentguard.report._charts import (
     ROUNDING,
     Cell,
+    Row,
     Table,
     control_chart,
     histogram,
@@ -178,7 +179,9 @@ def changes_table(report: ReportData) -> Table:
 
 def labels_table(report: ReportData) -> Table:
     """Verdicts by label."""
-    rows = [(Cell(cut(name, 60)), *(f"{x:,}" for x in (counts.calls, *counts))) for name, counts in report.labels]
+    rows: list[Row] = [
+        (Cell(cut(name, 60)), *(f"{x:,}" for x in (counts.calls, *counts))) for name, counts in report.labels
+    ]
     return Table("Verdicts by label", ("label", "calls", "accepted", "flagged", "blocked"), rows, ("label",))
 
 
@@ -201,7 +204,7 @@ def sum_table(call: WorstCall, name: str) -> Table:
     return Table(f"The sum behind {name}", columns, rows, ("signal", "what it found"))
 
 
-def _sum_rows(call: WorstCall) -> Iterator[tuple[Cell | str, ...]]:
+def _sum_rows(call: WorstCall) -> Iterator[Row]:
     yield "prior", "", nats(log_odds(call.prior)), p_of(call.prior), ""
     for step in call.steps:
         p_value = "" if step.p_value is None else f" (p {p_of(step.p_value)})"
@@ -215,7 +218,7 @@ def _sum_rows(call: WorstCall) -> Iterator[tuple[Cell | str, ...]]:
 
 def tools_table(report: ReportData) -> Table:
     """All tools that are shown, each with a link to its section."""
-    rows = [
+    rows: list[Row] = [
         (
             Cell(cut(tool.name, NAME), href=f"tool-{k}"),
             *(f"{x:,}" for x in (tool.counts.calls, *tool.counts)),
@@ -236,7 +239,7 @@ def drift_table(tool: ToolReport) -> Table:
     return Table(f"What drifted of {cut(tool.name, NAME)}", columns, [_drift_row(drifted) for drifted in tool.drifted])
 
 
-def _drift_row(drifted: Drifted) -> tuple[Cell | str, ...]:
+def _drift_row(drifted: Drifted) -> Row:
     cells = (
         None if drifted.learned is None else of_unit(drifted.learned, drifted.unit),
         None if drifted.lately is None else of_unit(drifted.lately, drifted.unit),
@@ -273,7 +276,7 @@ def learned_facts(found: Portrait) -> Iterator[tuple[str, str]]:
 
 def fields_table(kind: Kind, tool: str) -> Table:
     """The fields of one kind of a tool's results."""
-    rows = [
+    rows: list[Row] = [
         (Cell(cut(field.path, NAME) or "(the value)", "code"), field.type, percent(field.share))
         for field in kind.fields[:FIELDS]
     ]
