@@ -101,13 +101,13 @@ def _agent(report: DemoReport) -> str:
     faulty, blocked, flagged, missed = (
         sum(getattr(fault, name) for fault in report.faults) for name in ("occurrences", "blocked", "flagged", "missed")
     )
-    said = (
+    words = (
         f"Of {faulty} faulty answers the agent refused {blocked} and asked again, used {flagged} with a warning and "
         f"believed {missed}."
     )
     if report.abandoned_steps:
-        said += f" {report.abandoned_steps} calls were given up after {MAX_RETRIES} retries."
-    return said
+        words += f" {report.abandoned_steps} calls were given up after {MAX_RETRIES} retries."
+    return words
 
 
 def run_demo(

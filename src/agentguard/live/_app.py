@@ -140,10 +140,10 @@ class View:
         Raises:
             ProblemError: if it is not among the newest on record, or the store fails.
         """
-        found = self.board.find(sequence)
-        if found is None:
+        entry = self.board.find(sequence)
+        if entry is None:
             raise ProblemError(404, "no-such-verdict", "this verdict is not among the newest on record")
-        recorded, label = found
+        recorded, label = entry
         try:
             record = next(iter(self._store.events(AUDIT, after=sequence - 1)), None)
         except StoreError:
@@ -235,8 +235,8 @@ def operations(view: View) -> APIRouter:
         summary="Say what a lasting change is; engines on the store act on it with their next flush",
         responses=_documented(400, 401, 403, 404, 409, 413, 415, 422, 503),
     )
-    def decide(said: Decision) -> ShownChange:
-        return view.reviews.decide(said.id, said.state, corrects=said.corrects)
+    def decide(decision: Decision) -> ShownChange:
+        return view.reviews.decide(decision.id, decision.state, corrects=decision.corrects)
 
     @router.post(
         REVIEWS,
@@ -244,8 +244,8 @@ def operations(view: View) -> APIRouter:
         summary="Say what a call was; engines on the store learn of it with their next flush",
         responses=_documented(400, 401, 403, 404, 409, 413, 415, 422, 503),
     )
-    def review(said: Review) -> ShownVerdict:
-        return view.reviews.review(said.sequence, was_hallucination=said.was_hallucination, corrects=said.corrects)
+    def review(given: Review) -> ShownVerdict:
+        return view.reviews.review(given.sequence, was_hallucination=given.was_hallucination, corrects=given.corrects)
 
     @router.get("/metrics", include_in_schema=False)
     def metrics() -> Response:

@@ -220,10 +220,10 @@ class Reviews:
             ProblemError: if there is no such call, somebody else was first, or the store fails.
         """
         with self._writing("a label"):
-            found = self._board.find(sequence)
-            if found is None:
+            entry = self._board.find(sequence)
+            if entry is None:
                 raise ProblemError(404, "no-such-verdict", "this verdict is not among the newest on record")
-            recorded, label = found
+            recorded, label = entry
             record = recorded.record
             if record.call_id is None:
                 raise ProblemError(409, "nameless", "this call has no id, by which anybody could find out what it was")
@@ -238,7 +238,7 @@ class Reviews:
             given = Label(number, time.time(), record.tool, record.call_id, record.posterior, was_hallucination)
             with suppress(StoreError):  # the label is written; the follower reports the store, and reads it later
                 self._follower.catch_up()
-                label = (self._board.find(sequence) or found)[1]
+                label = (self._board.find(sequence) or entry)[1]
             return shown(recorded, label if label is not None and label.sequence == number else given)
 
     def decide(self, id_: str, state: Literal["fault", "adopted"], *, corrects: int = 0) -> ShownChange:
@@ -253,12 +253,12 @@ class Reviews:
             ProblemError: if there is no such change, somebody else was first, or the store fails.
         """
         with self._writing("a decision"):
-            found = self._board.change(id_)
-            if found is None:
+            known = self._board.change(id_)
+            if known is None:
                 raise ProblemError(404, "no-such-change", "there is no such change on record")
-            if found.decided == corrects and found.reviewed and found.state == state:
-                return found
-            if corrects != found.decided:
+            if known.decided == corrects and known.reviewed and known.state == state:
+                return known
+            if corrects != known.decided:
                 raise ProblemError(409, "decided", "somebody has decided this meanwhile")
             claim = DECISION, f"{id_} {corrects}"
             self._claim(claim, "decided", "somebody is deciding this at another server")
@@ -269,8 +269,8 @@ class Reviews:
             self._held.discard(claim)
             with suppress(StoreError):  # it is written; the follower reports the store, and reads it later
                 self._follower.catch_up()
-                return self._board.change(id_) or found
-            return replace(found, state=change.state, reviewed=True)
+                return self._board.change(id_) or known
+            return replace(known, state=change.state, reviewed=True)
 
     @contextmanager
     def _writing(self, what: str) -> Iterator[None]:

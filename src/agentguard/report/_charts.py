@@ -474,9 +474,9 @@ LEAST_BAR: Final = 3.0  # pixels of a flagged or blocked call among thousands
 TIMELINE_ROWS: Final = 24
 
 
-def timeline(ids: Iterator[int], found: Timeline) -> Figure:
+def timeline(ids: Iterator[int], verdicts: Timeline) -> Figure:
     """Calls as pale bars; blocked ones at their foot, flagged ones above those."""
-    slots = found.slots
+    slots = verdicts.slots
     most = max((slot.counts.calls for slot in slots), default=0) or 1
     width = WIDTH / max(len(slots), 1)
     inset = min(width * 0.1, 2.0)
@@ -502,10 +502,10 @@ def timeline(ids: Iterator[int], found: Timeline) -> Figure:
         worst = max(slots, key=lambda slot: (slot.counts.suspects, -slot.first))
         if worst.counts.suspects:
             share = f"{worst.counts.suspects:,} of {worst.counts.calls:,}"
-            words += f" Most of these at {_slot_name(found, worst)}: {share}."
-    by_call = found.unit == "call"
+            words += f" Most of these at {_slot_name(verdicts, worst)}: {share}."
+    by_call = verdicts.unit == "call"
     ends = [f"call {at:,}" if by_call else when(at) for at in (slots[0].first, slots[-1].last)] if slots else []
-    unit = f", {many(slots[0].last - slots[0].first + 1, found.unit)} a bar" if slots else ""
+    unit = f", {many(slots[0].last - slots[0].first + 1, verdicts.unit)} a bar" if slots else ""
     picture = _plot(
         ids, "Timeline of verdicts", words, [*bars["calls"], *bars["flag"], *bars["block"]], height=TIMELINE_HEIGHT,
         left=[Label(TIMELINE_TOP + 4.0, short(most)), Label(TIMELINE_HEIGHT - 1.0, "0")],
@@ -513,7 +513,7 @@ def timeline(ids: Iterator[int], found: Timeline) -> Figure:
     )  # fmt: skip
     rows = [
         (
-            _slot_name(found, Slot(group[0].first, group[-1].last, group[0].counts)),
+            _slot_name(verdicts, Slot(group[0].first, group[-1].last, group[0].counts)),
             *(f"{sum(slot.counts[k] for slot in group):,}" for k in range(3)),
         )
         for group in _groups(slots, TIMELINE_ROWS)
@@ -529,8 +529,8 @@ def timeline(ids: Iterator[int], found: Timeline) -> Figure:
     return Figure("timeline", "Timeline", note, picture, Table("Verdicts in their order", columns, rows), keys)
 
 
-def _slot_name(found: Timeline, slot: Slot) -> str:
-    if found.unit == "hour":
+def _slot_name(verdicts: Timeline, slot: Slot) -> str:
+    if verdicts.unit == "hour":
         return when(slot.first)
     return f"calls {slot.first:,} to {slot.last:,}" if slot.last > slot.first else f"call {slot.first:,}"
 
@@ -543,15 +543,15 @@ LEAST_HEIGHT: Final = 2.0  # pixels of a bar that is not empty
 INSET: Final = 2.0
 
 
-def histogram(ids: Iterator[int], found: Histogram, accept_below: float, block_at: float, *, of: str) -> Figure:
+def histogram(ids: Iterator[int], posteriors: Histogram, accept_below: float, block_at: float, *, of: str) -> Figure:
     """Posteriors, calls on a logarithmic scale: one suspect among thousands is seen."""
-    bins, most, total = len(found.weights), max(found.weights, default=0.0), math.fsum(found.weights)
+    bins, most, total = len(posteriors.weights), max(posteriors.weights, default=0.0), math.fsum(posteriors.weights)
     bars = [
         h(
             "rect", class_="bar", x=k * WIDTH / bins + INSET, y=HISTOGRAM_HEIGHT - height,
             width=WIDTH / bins - 2 * INSET, height=height,
         )
-        for k, weight in enumerate(found.weights)
+        for k, weight in enumerate(posteriors.weights)
         if (height := _bar_height(weight, most)) > 0.0
     ]  # fmt: skip
     thresholds = rungs((WIDTH * x, 0.0, float(HISTOGRAM_HEIGHT)) for x in (accept_below, block_at))
@@ -559,7 +559,7 @@ def histogram(ids: Iterator[int], found: Histogram, accept_below: float, block_a
     marks = marks[:: -(-len(marks) // 4) or 1]
 
     def within(low: float, high: float) -> float:
-        return math.fsum(weight for k, weight in enumerate(found.weights) if low - 1e-9 <= k / bins < high - 1e-9)
+        return math.fsum(weight for k, weight in enumerate(posteriors.weights) if low - 1e-9 <= k / bins < high - 1e-9)
 
     words = (
         f"{many(total, 'call')}: {within(0.0, accept_below):,.0f} below {accept_below:g}, "
@@ -574,7 +574,9 @@ def histogram(ids: Iterator[int], found: Histogram, accept_below: float, block_a
         below=[*below, Label(100.0, "1")],
     )  # fmt: skip
     rows = [
-        (f"{k / bins:.2f}–{(k + 1) / bins:.2f}", f"{weight:,.0f}") for k, weight in enumerate(found.weights) if weight
+        (f"{k / bins:.2f}–{(k + 1) / bins:.2f}", f"{weight:,.0f}")
+        for k, weight in enumerate(posteriors.weights)
+        if weight
     ]
     numbers = Table(f"Posteriors of {of}", ("posterior", "calls"), rows)
     return Figure("histogram", "Posteriors", f"P(fabricated) of {of}, calls on a logarithmic scale", picture, numbers)
@@ -597,14 +599,14 @@ _X = Axis(0.0, 1.0, SQUARE_LEFT, SQUARE_LEFT + SQUARE)
 _Y = Axis(0.0, 1.0, SQUARE_TOP + SQUARE, SQUARE_TOP)
 
 
-def reliability_diagram(ids: Iterator[int], found: Reliability) -> Figure:
+def reliability_diagram(ids: Iterator[int], calibration: Reliability) -> Figure:
     """On the diagonal a posterior means what it says; bars are 95% intervals."""
     words = (
-        f"{many(found.labels, 'label')}, {found.fabricated:,} of fabricated calls. Calibration error "
-        f"{found.error:.3f}, Brier score {found.brier:.3f}."
+        f"{many(calibration.labels, 'label')}, {calibration.fabricated:,} of fabricated calls. Calibration error "
+        f"{calibration.error:.3f}, Brier score {calibration.brier:.3f}."
     )
     picture = _picture(
-        ids, "Reliability diagram", words, _reliability_body(found),
+        ids, "Reliability diagram", words, _reliability_body(calibration),
         (SQUARE_LEFT + SQUARE + 10.0, SQUARE_TOP + SQUARE + SQUARE_BELOW), class_="fixed square",
     )  # fmt: skip
     rows = [
@@ -612,13 +614,13 @@ def reliability_diagram(ids: Iterator[int], found: Reliability) -> Figure:
             f"{bin.low:.1f}–{bin.high:.1f}", f"{bin.labels:,}", f"{bin.predicted:.3f}", f"{bin.observed:.3f}",
             f"{bin.lower:.3f}–{bin.upper:.3f}",
         )
-        for bin in found.bins
+        for bin in calibration.bins
     ]  # fmt: skip
     columns = ("posterior", "labels", "mean posterior", "share fabricated", "95% interval")
     return Figure("reliability", "Reliability", words, picture, Table("Reliability by posterior", columns, rows))
 
 
-def _reliability_body(found: Reliability) -> Iterator[Element]:
+def _reliability_body(calibration: Reliability) -> Iterator[Element]:
     left, top, bottom, right = SQUARE_LEFT, SQUARE_TOP, SQUARE_TOP + SQUARE, SQUARE_LEFT + SQUARE
     yield h("rect", class_="frame", x=left, y=top, width=SQUARE, height=SQUARE)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -630,7 +632,7 @@ def _reliability_body(found: Reliability) -> Iterator[Element]:
     yield h("path", class_="ideal", d=f"M{left:.1f} {bottom:.1f}L{right:.1f} {top:.1f}")
     yield h("text", "posterior P(fabricated)", x=left + SQUARE / 2.0, y=bottom + 34.0, text_anchor="middle")
     yield h("text", "share fabricated", class_="quiet", x=left + 8.0, y=top + 16.0)
-    for bin in found.bins:
+    for bin in calibration.bins:
         x = _X.at(bin.predicted)
         yield h("path", class_="reach", d=f"M{x:.1f} {_Y.at(bin.lower):.1f}V{_Y.at(bin.upper):.1f}")
         yield h("circle", class_="share", cx=x, cy=_Y.at(bin.observed), r=4)

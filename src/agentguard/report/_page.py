@@ -150,13 +150,15 @@ def _drift_words(drifted: Drifted) -> str:
 
 
 def _trust(report: ReportData) -> Iterator[Sentence]:
-    found = report.reliability
-    if found is None:
+    calibration = report.reliability
+    if calibration is None:
         yield ["No label says what a call really was: whether the posteriors mean what they say is not known."]
-    elif found.labels < FEW_LABELS:
-        yield [f"{many(found.labels, 'label')} are too few to say whether the posteriors mean what they say."]
-    elif found.error > BAD_ERROR:
-        yield [f"Posteriors are off by {percent(found.error)} on average over {many(found.labels, 'label')}."]
+    elif calibration.labels < FEW_LABELS:
+        yield [f"{many(calibration.labels, 'label')} are too few to say whether the posteriors mean what they say."]
+    elif calibration.error > BAD_ERROR:
+        yield [
+            f"Posteriors are off by {percent(calibration.error)} on average over {many(calibration.labels, 'label')}."
+        ]
 
 
 # --- Tables and facts ---
@@ -251,23 +253,23 @@ def _drift_row(drifted: Drifted) -> Row:
     return Cell(cut(drifted.what, NAME)), *(cell or "–" for cell in cells)
 
 
-def learned_facts(found: Portrait) -> Iterator[tuple[str, str]]:
+def learned_facts(learned: Portrait) -> Iterator[tuple[str, str]]:
     """What was learned of a tool, but for the fields of its results."""
-    yield "from", many(found.results, "result")
-    yield "sets of arguments", f"{found.argument_sets:,}"
-    if found.errors is not None:
-        yield "errors", f"{percent(found.errors)} of the latest calls"
-    if found.latency_ms:
-        yield "latency", ", ".join(f"{percent(share)} up to {ms(x)}" for share, x in found.latency_ms.items())
-    for kind in found.kinds[:KINDS]:
+    yield "from", many(learned.results, "result")
+    yield "sets of arguments", f"{learned.argument_sets:,}"
+    if learned.errors is not None:
+        yield "errors", f"{percent(learned.errors)} of the latest calls"
+    if learned.latency_ms:
+        yield "latency", ", ".join(f"{percent(share)} up to {ms(x)}" for share, x in learned.latency_ms.items())
+    for kind in learned.kinds[:KINDS]:
         sizes = "".join(f", {percent(share)} up to {number(round(x))} B" for share, x in kind.sizes.items())
         words = f", {kind.words:,} words known" if kind.words else ""
         yield f"results: {kind.kind}", f"{kind.results:,}{sizes}{words}"
-    if len(found.kinds) > KINDS:
-        yield "other kinds of results", f"{len(found.kinds) - KINDS:,}"
+    if len(learned.kinds) > KINDS:
+        yield "other kinds of results", f"{len(learned.kinds) - KINDS:,}"
     broken = [
         f"{cut(relation.broken, 120)} (in {relation.tried - relation.held:,} of {relation.tried:,} calls)"
-        for relation in found.relations
+        for relation in learned.relations
         if relation.nats > 0.0
     ]
     if broken:

@@ -103,7 +103,7 @@ def report_of_store(
     kept, tools = Worst(worst), dict[str, _Tool]()
     posteriors, hours = Posteriors(), _hours_of(known)
     changes = changes_in(store)
-    for number, (record, said) in enumerate(_records(store), 1):
+    for number, (record, findings) in enumerate(_records(store), 1):
         verdict, weight = record.call.verdict, min(1.0 / record.call.propensity, MOST_WEIGHT)
         tool = tools.setdefault(sayable(record.tool), _Tool())
         tool.verdicts[SEVERITY[verdict]] += weight
@@ -111,7 +111,7 @@ def report_of_store(
         posteriors.push(record.posterior, weight)
         if verdict != "accept":
             hours.setdefault(int(record.at // HOUR), [0, 0, 0])[SEVERITY[verdict]] += 1
-        kept.push(verdict, record.posterior, number, lambda: _opened(record, said, number, words))  # noqa: B023 - at once
+        kept.push(verdict, record.posterior, number, lambda: _opened(record, findings, number, words))  # noqa: B023 - at once
     counted = {tool.tool: tool.counted.calls for tool in known.tools}
     counts = {name: _counts(tools.get(name), counted.get(name, 0)) for name in {*counted, *tools}}
     ranked = sorted(counts.items(), key=lambda item: tool_rank(*item))
@@ -129,9 +129,9 @@ def report_of_store(
 def _records(store: Store) -> Iterator[tuple[AuditRecord, Mapping[str, str]]]:
     """The recorded verdicts, each with its signals' findings in words."""
     for event in store.events(AUDIT):
-        record, said = audit_record(event), event.event.get("said")
+        record, findings = audit_record(event), event.event.get("said")
         if record is not None:
-            words = said.items() if isinstance(said, Mapping) else ()
+            words = findings.items() if isinstance(findings, Mapping) else ()
             yield record, {x: y[:MAX_DETAIL] for x, y in words if isinstance(x, str) and isinstance(y, str)}
 
 
@@ -140,12 +140,12 @@ def _cut(change: Change) -> Change:
 
 
 def _opened(
-    record: AuditRecord, said: Mapping[str, str], number: int, words: Mapping[tuple[str, str], str]
+    record: AuditRecord, findings: Mapping[str, str], number: int, words: Mapping[tuple[str, str], str]
 ) -> WorstCall:
     call, call_id = record.call, record.call_id or ""
     nats = {name[:MAX_NAME]: added for name, added in islice(call.nats.items(), MAX_SIGNALS)}
     steps, remainder = steps_of(call.prior, record.posterior, nats, {})
-    steps = tuple(step._replace(detail=said.get(step.signal, "")) for step in steps)
+    steps = tuple(step._replace(detail=findings.get(step.signal, "")) for step in steps)
     moved = "; ".join(f"{step.signal} {step.nats:+.2f}" for step in sorted(steps, key=lambda step: -abs(step.nats))[:2])
     verdict = f"{call.verdict}: P(fabricated) {record.posterior:.3f}, prior {call.prior:.3f}"
     return WorstCall(
