@@ -199,6 +199,34 @@ def test_text_in_a_record_cannot_leave_its_picture(shop: ReportData) -> None:
     assert Counter(tag for tag, _ in page.elements)["svg"] == Counter(tag for tag, _ in before.elements)["svg"]
 
 
+class Markup(str):
+    """Text that calls itself markup, as template engines have it."""
+
+    def __html__(self) -> str:
+        return self
+
+
+def test_text_that_calls_itself_markup_is_escaped(shop: ReportData) -> None:
+    planted = Markup("<script>window.ran=1</script>")
+    tools = tuple(
+        tool._replace(
+            name=planted, notes=(planted,), charts=tuple(c._replace(name=planted, unit="") for c in tool.charts)
+        )
+        for tool in shop.tools
+    )
+    worst = tuple(
+        call._replace(tool=planted, place=planted, explanation=planted, silent=(planted,)) for call in shop.worst
+    )
+    report = replace(
+        shop, title=planted, source=planted, mode=planted, made=planted, version=planted, notes=(planted,),
+        labels=((planted, VerdictCounts(1, 1, 1)),), tools=tools, worst=worst,
+    )  # fmt: skip
+    text = html_of(report)
+
+    assert_is_ours(Page(text))
+    assert "<script" not in text
+
+
 def test_a_report_of_nothing_is_a_page() -> None:
     page = Page(html_of(ReportBuilder().data(title="", source="")))
 

@@ -48,7 +48,9 @@ class Element(NamedTuple):
 
     def __str__(self) -> str:
         attributes = "".join(f' {name}="{escape(clean(value))}"' for name, value in self.attributes)
-        inner = "".join(escape(clean(each), quote=False) if type(each) is str else str(each) for each in self.children)
+        inner = "".join(
+            escape(clean(each), quote=False) if isinstance(each, str) else str(each) for each in self.children
+        )
         return f"<{self.tag}{attributes}>{inner}</{self.tag}>"
 
     def __html__(self) -> str:  # tells a template that it is escaped already

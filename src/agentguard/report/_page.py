@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -47,6 +48,7 @@ Sentence = list["Cell | str"]
 
 def html_of(report: ReportData) -> str:
     """Render the page. The same report makes the same page, to the byte."""
+    report = _plain(report)
     findings = [*_open_changes(report), *_verdicts(report), *_missed(report), *_drift(report), *_trust(report)]
     return _template().render(report=report, findings=findings, ids=count(1), policy=policy(), sheet=style_sheet())
 
@@ -80,8 +82,21 @@ def _template() -> Template:
     return environment.from_string(files("agentguard.report").joinpath("page.html").read_text(encoding="utf-8"))
 
 
+def _plain(value: Any) -> Any:
+    """Copy a report with nothing but plain strings: a subclass may call itself markup, and would not be escaped."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, tuple):
+        return type(value)(*map(_plain, value)) if hasattr(value, "_fields") else tuple(map(_plain, value))
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(each) for name, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)})
+    return value
+
+
 def _cleaned(value: Any) -> Any:
-    """Clean text; what is markup already is ours."""
+    """Clean text; markup at this point is the template's own."""
     return clean(value) if type(value) is str else value
 
 
