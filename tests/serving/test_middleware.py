@@ -1,4 +1,4 @@
-"""What the door does with bodies that never end, and with what it lets out."""
+"""The middleware: bodies that never end, and what is let out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Messages = list[dict[str, Any]]
 
 
 class Inside:
-    """An application behind the door, and the bodies that came to it."""
+    """An application behind the middleware, and the bodies that came to it."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -30,7 +30,7 @@ class Inside:
 async def knock(messages: Messages, path: str = "/open", **options: Any) -> tuple[Inside, Messages]:
     """Send messages, then nothing more; what came to the application, and what was answered."""
     inside, answered, left = Inside(), list[dict[str, Any]](), list(messages)
-    door = Middleware(
+    middleware = Middleware(
         inside, key=ServiceKey(KEY), max_body_bytes=100, public=frozenset({"/open"}), json_at=frozenset(), **options
     )
 
@@ -42,7 +42,7 @@ async def knock(messages: Messages, path: str = "/open", **options: Any) -> tupl
     async def send(message: dict[str, Any]) -> None:
         answered.append(message)
 
-    await door({"type": "http", "method": "POST", "path": path, "headers": []}, receive, send)
+    await middleware({"type": "http", "method": "POST", "path": path, "headers": []}, receive, send)
     return inside, answered
 
 
