@@ -22,7 +22,7 @@ from statistics import fmean, median
 from typing import Final
 
 from agentguard.report._records import Chart, Drifted, Limits, Point, Scale, on_scale
-from agentguard.verification.charts import western_electric
+from agentguard.verification.statistics import western_electric
 
 BASELINE: Final = 100
 HELD: Final = 200  # values after which limits are set in any case
