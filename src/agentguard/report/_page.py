@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 NAME: Final = 80  # characters of a name
-WHAT: Final = 300
+WHAT: Final = 300  # characters of a change in words
 FIELDS: Final = 24
 KINDS: Final = 4
 RELATIONS: Final = 10
 DRIFTING: Final = 3  # tools that are named among the findings
-FEW_LABELS: Final = 20
-BAD_ERROR: Final = 0.05
+FEW_LABELS: Final = 20  # judgement, as the next one
+BAD_ERROR: Final = 0.05  # expected calibration error worth a sentence
 
 Sentence = list["Cell | str"]
 
