@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 from agentguard.report import ReportBuilder, html_of
-from agentguard.report.elements import ATTRIBUTES, TAGS, VOID
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall
 from fuzz import grammar, objects
@@ -17,7 +16,17 @@ from fuzz.trial import Trial, encodable, require
 
 __all__ = ["HARNESSES"]
 
-OUR_TAGS, OUR_ATTRIBUTES = ({name.lower() for name in names} for names in (TAGS, ATTRIBUTES))
+#: What the page is made of, in small letters: nothing that runs or loads, and no address.
+OUR_TAGS = frozenset(
+    "a bdi body caption code dd details div dl dt figcaption figure footer h1 h2 h3 h4 head header html li main meta "
+    "p pre section small span strong style summary table tbody td th thead title tr ul "
+    "svg desc path rect text circle".split()
+)
+OUR_ATTRIBUTES = frozenset(
+    "aria-hidden aria-label aria-labelledby charset class content cx cy d data-label height href http-equiv id lang "
+    "name open preserveaspectratio r role rx scope tabindex text-anchor viewbox width x y".split()
+)
+VOID = frozenset({"meta"})
 
 
 class _Page(HTMLParser):

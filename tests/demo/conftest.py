@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from agentguard.demo.faults import place_faults
-from agentguard.demo.plan import plan_calls
-from agentguard.demo.rehearsal import rehearse
+from agentguard.demo._agent import place_faults
+from agentguard.demo._plan import plan_calls, rehearse
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from rich.console import Console
 
-from agentguard.demo.toolbox import Toolbox
+from agentguard.demo._tools import Toolbox
 from agentguard.errors import ConfigurationError
 from agentguard.integrations import _demo
 from agentguard.integrations._demo import MORNING, PLAN, AgentDemoReport, ScriptedModel, Stage, run_agent_demo

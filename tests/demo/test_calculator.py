@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.demo.calculator import calculate
+from agentguard.demo._tools import calculate
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.demo.clock import stamp
-from agentguard.demo.faults import Fault, FaultKind, fabricated, place_faults, tampered
-from agentguard.demo.plan import PlannedCall, plan_calls
-from agentguard.demo.rehearsal import facts, rehearse
+from agentguard.demo._agent import Fault, FaultKind, fabricated, place_faults, tampered
+from agentguard.demo._plan import PlannedCall, facts, plan_calls, rehearse
+from agentguard.demo._tools import stamp
 
 NETWORK = {"get_weather", "get_quote"}
 CALL = PlannedCall(3, "session-1", "get_order", {"order_id": 1001})

@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from agentguard.demo.feeds import CITIES, TICKERS, Feeds
-from agentguard.demo.service import Service
+from agentguard.demo._tools import CITIES, TICKERS, Feeds, Service
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ def test_a_proxy_in_the_environment_is_not_asked(service, monkeypatch):
 
 def test_delays_are_log_normal_around_their_median(feeds, monkeypatch):
     asked = []
-    monkeypatch.setattr("agentguard.demo.service.time.sleep", asked.append)
+    monkeypatch.setattr("agentguard.demo._tools.time.sleep", asked.append)
     service = Service(feeds, seed=7, delay_scale=2)
     for _ in range(400):
         service.answer("/weather?city=Lima")

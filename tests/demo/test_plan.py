@@ -2,9 +2,8 @@ from collections import Counter
 
 import pytest
 
-from agentguard.demo.plan import plan_calls
-from agentguard.demo.rehearsal import facts, rehearse
-from agentguard.demo.toolbox import PROFILES, Toolbox
+from agentguard.demo._plan import facts, plan_calls, rehearse
+from agentguard.demo._tools import PROFILES, Toolbox
 from agentguard.verification import ToolProfile
 
 

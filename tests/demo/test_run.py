@@ -10,12 +10,10 @@ import pytest
 from rich.console import Console
 
 from agentguard.demo import DemoReport, run_demo
-from agentguard.demo.agent import Event, run_agent
-from agentguard.demo.faults import FaultKind
-from agentguard.demo.plan import plan_calls
-from agentguard.demo.rehearsal import rehearse
-from agentguard.demo.screen import line
-from agentguard.demo.toolbox import PROFILES, Toolbox
+from agentguard.demo._agent import Event, FaultKind, run_agent
+from agentguard.demo._plan import plan_calls, rehearse
+from agentguard.demo._run import line
+from agentguard.demo._tools import PROFILES, Toolbox
 from agentguard.errors import ConfigurationError
 
 from .guards import Always, Interrupted, Oracle, verdict_of

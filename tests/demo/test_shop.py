@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentguard.demo.shop import CATALOGUE, CUSTOMERS, FIRST_ORDERS, STATUSES, Shop
+from agentguard.demo._tools import CATALOGUE, CUSTOMERS, FIRST_ORDERS, STATUSES, Shop
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from agentguard.live import live_part
-from agentguard.serving.app import assemble
-from agentguard.serving.key import ServiceKey
+from agentguard.serving._app import ServiceKey, assemble
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine, VerificationResult
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from agentguard.errors import StoreError
-from agentguard.live.board import Board
-from agentguard.live.calls import CallCounts
-from agentguard.live.follower import Follower
+from agentguard.live._board import Board
+from agentguard.live._store import CallCounts, Follower
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.stores._base import Delta, Record
 from agentguard.verification.census import field

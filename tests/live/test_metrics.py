@@ -11,6 +11,9 @@ from agentguard.live.board import Board
 from agentguard.live.metrics import store_metrics
 from agentguard.live.records import RecordedCall
 from agentguard.stores._base import Record
+from agentguard.live._board import Board, RecordedCall
+from agentguard.live._metrics import store_metrics
+from agentguard.stores.base import Record
 from agentguard.verification.audit import AuditRecord, Judged
 from agentguard.verification.changes import change_event
 

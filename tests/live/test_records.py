@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.live.records import KeptCall, label_event, read_kept, read_label, read_record, shown
+from agentguard.live._board import KeptCall, label_event, read_kept, read_label, read_record, shown
 from agentguard.stores import MemoryStore
 from agentguard.stores._base import Record
 from agentguard.verification import VerificationEngine

@@ -10,10 +10,8 @@ import pytest
 from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 
-from agentguard.live.browsing import PUBLIC
-from agentguard.live.pages import ASSETS
-from agentguard.live.sessions import COOKIE, Sessions
-from agentguard.serving.problems import ProblemError
+from agentguard.live._sessions import ASSETS, COOKIE, PUBLIC, Sessions
+from agentguard.serving._app import ProblemError
 
 HERE = "http://testserver"
 SAME = {"Sec-Fetch-Site": "same-origin", "Origin": HERE}

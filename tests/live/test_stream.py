@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from agentguard.errors import StoreError
-from agentguard.live.audience import Audience, Seat
-from agentguard.live.stream import EventStream, event
-from agentguard.serving.problems import ProblemError
+from agentguard.live._stream import Audience, EventStream, Seat, event
+from agentguard.serving._app import ProblemError
 from agentguard.stores import MemoryStore
 from agentguard.stores._base import Record
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentguard.report import ReportBuilder, ReportData, report_of_store
-from agentguard.report.stored_tool import kept_of
+from agentguard.report._stored import kept_of
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import change_event

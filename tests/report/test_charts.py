@@ -5,18 +5,33 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report.control_chart import EDGE, control_chart
-from agentguard.report.control_chart import HEIGHT as CONTROL_HEIGHT
-from agentguard.report.elements import Element
-from agentguard.report.figure import Ids
-from agentguard.report.histogram import HEIGHT, LEAST_HEIGHT, TOP, histogram
-from agentguard.report.records import (
+from agentguard.report._charts import (
+    CONTROL_EDGE,
+    CONTROL_HEIGHT,
+    HISTOGRAM_HEIGHT,
+    HISTOGRAM_TOP,
+    LEAST_HEIGHT,
+    ROW,
+    WATERFALL_EDGE,
+    WATERFALL_WIDTH,
+    Axis,
+    Element,
+    Figure,
+    control_chart,
+    histogram,
+    reliability_diagram,
+    spread,
+    ticks,
+    timeline,
+    waterfall,
+)
+from agentguard.report._records import (
     Bin,
     Chart,
     Histogram,
@@ -28,17 +43,13 @@ from agentguard.report.records import (
     Timeline,
     WorstCall,
     log_odds,
-)  # fmt: skip
-from agentguard.report.reliability_diagram import reliability_diagram
-from agentguard.report.scales import Axis, spread, ticks
-from agentguard.report.timeline import timeline
-from agentguard.report.waterfall import EDGE as MARGIN
-from agentguard.report.waterfall import ROW, WIDTH, waterfall
+)
 from agentguard.verification.types import VerdictCounts
 
 
-def parts(element: Element, tag: str, kind: str | None = None) -> list[dict[str, str]]:
-    found = [one for one in walk(element) if one.tag == tag]
+def parts(drawn: Figure | Element, tag: str, kind: str | None = None) -> list[dict[str, str]]:
+    """Attributes of the elements of a picture, in their order."""
+    found = [one for one in walk(drawn.picture if isinstance(drawn, Figure) else drawn) if one.tag == tag]
     return [dict(one.attributes) for one in found if kind is None or dict(one.attributes).get("class") == kind]
 
 
@@ -49,8 +60,11 @@ def walk(element: Element) -> Iterator[Element]:
             yield from walk(child)
 
 
-def text_of(element: Element) -> str:
-    return "".join(child if isinstance(child, str) else text_of(child) for child in element.children if child)  # type: ignore[arg-type]  # a style sheet is in no picture
+def text_of(drawn: Figure | Element) -> str:
+    """Caption, note, legend and all text of the picture."""
+    if isinstance(drawn, Figure):
+        return " ".join((drawn.caption, drawn.note, text_of(drawn.picture), *(key.text for key in drawn.keys)))
+    return "".join(child if isinstance(child, str) else text_of(child) for child in drawn.children)
 
 
 def points_of(path: str) -> list[tuple[float, float]]:
@@ -71,9 +85,9 @@ def test_values_limits_and_alarms_stand_where_they_belong() -> None:
     middle = (low + high) / 2
     sigma = (high - low) / 12.0
     chart = individuals([low, middle, middle, high], Limits(middle, sigma, 100), {4: (1,), 3: (2, 4)})
-    picture = control_chart(Ids(), chart, "search")
+    picture = control_chart(count(1), chart, "search")
 
-    bottom, top = CONTROL_HEIGHT - EDGE, EDGE
+    bottom, top = CONTROL_HEIGHT - CONTROL_EDGE, CONTROL_EDGE
     assert (bottom, top) == (156.0, 14.0)
     (values,) = parts(picture, "path", "value")
     # Value k of 4 stands in the middle of the k-th quarter of 1000.
@@ -96,7 +110,7 @@ def test_merged_points_are_a_range_and_the_farthest_value_is_marked() -> None:
         "total", "", "signed log", Limits(0.0, 1.0, 100),
         (Point(1, 2, -5.0, -1.0, 3.0, (1,), 0), Point(3, 2, 0.0, 2.5, 5.0, (1,), 0)), 4, 2, 0, 0, None, None,
     )  # fmt: skip
-    picture = control_chart(Ids(), chart, "t")
+    picture = control_chart(count(1), chart, "t")
 
     assert parts(picture, "path", "range")[0]["d"] == "M250 156V42.4M750 85V14"
     assert points_of(parts(picture, "path", "beyond")[0]["d"]) == [(250.0, 156.0), (750.0, 14.0)]
@@ -106,7 +120,7 @@ def test_merged_points_are_a_range_and_the_farthest_value_is_marked() -> None:
 def test_what_is_far_off_stands_at_the_edge_and_the_rest_keeps_its_room() -> None:
     points = tuple(Point(k, 1, x, x, x, (1,) if x > 3.0 else (), 0) for k, x in enumerate([0.0, -3.0, 3.0, 20.0], 1))
     chart = Chart("total", "", "signed log", Limits(0.0, 1.0, 100), points, 4, 1, 0, 0, None, None)
-    picture = control_chart(Ids(), chart, "t")
+    picture = control_chart(count(1), chart, "t")
 
     # The axis runs from -3 to 8 sigma: 142 pixels for eleven.
     assert points_of(parts(picture, "path", "beyond")[0]["d"]) == [(875.0, 14.0)]
@@ -117,13 +131,13 @@ def test_what_is_far_off_stands_at_the_edge_and_the_rest_keeps_its_room() -> Non
 
 def test_limits_are_named_in_the_numbers_own_unit() -> None:
     chart = individuals([5.0] * 9, Limits(math.log(200.0), math.log(2.0) / 3.0, 42), {})
-    said = text_of(control_chart(Ids(), chart, "search"))
+    said = text_of(control_chart(count(1), chart, "search"))
 
     assert "centre 200 ms, limits 100 ms to 400 ms, by 42 values of accepted calls" in said
 
 
 def test_a_chart_without_spread_or_limits_is_drawn() -> None:
-    picture = control_chart(Ids(), individuals([3.0] * 4, None, {}), "search")
+    picture = control_chart(count(1), individuals([3.0] * 4, None, {}), "search")
 
     assert not parts(picture, "rect", "within")
     assert [y for _, y in points_of(parts(picture, "path", "value")[0]["d"])] == [85.0] * 4
@@ -132,7 +146,7 @@ def test_a_chart_without_spread_or_limits_is_drawn() -> None:
 @given(st.lists(st.floats(-700.0, 700.0), min_size=1, max_size=30), st.floats(-700.0, 700.0), st.floats(1e-6, 50.0))
 def test_every_mark_lies_within_its_picture(values: list[float], centre: float, sigma: float) -> None:
     chart = individuals(values, Limits(centre, sigma, 8), dict.fromkeys(range(1, 31, 3), (1, 2)))
-    picture = control_chart(Ids(), chart, "t")
+    picture = control_chart(count(1), chart, "t")
 
     for path in parts(picture, "path"):
         if "nan" in path["d"] or "inf" in path["d"]:
@@ -148,15 +162,19 @@ def test_every_mark_lies_within_its_picture(values: list[float], centre: float, 
 def test_bars_are_logarithmic_and_the_highest_fills_the_picture() -> None:
     weights = [0.0] * 20
     weights[0], weights[3], weights[19] = 999.0, 9.0, 0.001
-    picture = histogram(Ids(), Histogram(tuple(weights)), 0.2, 0.5, of="all calls")
+    picture = histogram(count(1), Histogram(tuple(weights)), 0.2, 0.5, of="all calls")
     bars = parts(picture, "rect", "bar")
 
     assert [float(bar["x"]) for bar in bars] == [2.0, 152.0, 952.0]
     heights = [float(bar["height"]) for bar in bars]
     # log 10 is a third of log 1000.
-    assert heights == [HEIGHT - TOP, pytest.approx((HEIGHT - TOP) / 3, abs=0.06), LEAST_HEIGHT]
-    assert all(float(bar["y"]) + float(bar["height"]) == pytest.approx(HEIGHT, abs=0.11) for bar in bars)
-    assert parts(picture, "path", "threshold")[0]["d"] == f"M200 0V{HEIGHT}M500 0V{HEIGHT}"
+    assert heights == [
+        HISTOGRAM_HEIGHT - HISTOGRAM_TOP,
+        pytest.approx((HISTOGRAM_HEIGHT - HISTOGRAM_TOP) / 3, abs=0.06),
+        LEAST_HEIGHT,
+    ]
+    assert all(float(bar["y"]) + float(bar["height"]) == pytest.approx(HISTOGRAM_HEIGHT, abs=0.11) for bar in bars)
+    assert parts(picture, "path", "threshold")[0]["d"] == f"M200 0V{HISTOGRAM_HEIGHT}M500 0V{HISTOGRAM_HEIGHT}"
 
 
 # --- Timeline ---
@@ -164,7 +182,7 @@ def test_bars_are_logarithmic_and_the_highest_fills_the_picture() -> None:
 
 def test_suspects_stand_at_the_foot_of_their_calls() -> None:
     slots = (Slot(1, 100, VerdictCounts(57, 38, 19)), Slot(101, 102, VerdictCounts(1, 0, 1)))
-    picture = timeline(Ids(), Timeline("call", slots))
+    picture = timeline(count(1), Timeline("call", slots))
 
     calls = [(float(bar["x"]), float(bar["y"]), float(bar["height"])) for bar in parts(picture, "rect", "calls")]
     # 114 calls fill the 114 pixels below the top: a pixel a call, and three at least for a suspect.
@@ -177,7 +195,7 @@ def test_suspects_stand_at_the_foot_of_their_calls() -> None:
 
 
 def test_a_timeline_of_nothing_is_drawn() -> None:
-    assert not parts(timeline(Ids(), Timeline("hour", ())), "rect")
+    assert not parts(timeline(count(1), Timeline("hour", ())), "rect")
 
 
 # --- Reliability ---
@@ -185,7 +203,7 @@ def test_a_timeline_of_nothing_is_drawn() -> None:
 
 def test_shares_stand_against_posteriors() -> None:
     found = Reliability(20, 5, 0.05, 0.1, (Bin(0.2, 0.3, 20, 0.25, 0.4, 0.2, 0.6),))
-    picture = reliability_diagram(Ids(), found)
+    picture = reliability_diagram(count(1), found)
 
     (share,) = parts(picture, "circle", "share")
     # The square begins at 46 and 8 and has sides of 250.
@@ -201,14 +219,14 @@ def test_bars_stand_from_sum_to_sum() -> None:
     # Prior 1 to 4; times 16: 4 to 1. The axis runs from -ln 4 to ln 4, over 328 pixels from 6 on.
     steps = (Step("echo_mismatch", math.log(16.0), math.log(4.0), "", None),)
     call = WorstCall(1, "", "t", "", "", "block", 0.2, 0.8, None, steps, 0.0, (), "", "", None)
-    picture = waterfall(Ids(), call, 0.2, 0.5)
+    picture = waterfall(count(1), call, 0.2, 0.5)
 
     def bars(kind: str) -> list[tuple[float, float, float]]:
         return [(float(bar["x"]), float(bar["y"]), float(bar["width"])) for bar in parts(picture, "rect", kind)]
 
-    middle, half = WIDTH / 2, (WIDTH - 2 * MARGIN) / 2
-    assert bars("end") == [(MARGIN, 17.0, half), (middle, 2 * ROW + 17.0, half)]
-    assert bars("against") == [(MARGIN, ROW + 17.0, 2 * half)]
+    middle, half = WATERFALL_WIDTH / 2, (WATERFALL_WIDTH - 2 * WATERFALL_EDGE) / 2
+    assert bars("end") == [(WATERFALL_EDGE, 17.0, half), (middle, 2 * ROW + 17.0, half)]
+    assert bars("against") == [(WATERFALL_EDGE, ROW + 17.0, 2 * half)]
     assert bars("for") == []
     said = text_of(picture)
     assert "prior 0.200 −1.39; echo_mismatch +2.77; posterior 0.800 +1.39" in said
@@ -217,11 +235,11 @@ def test_bars_stand_from_sum_to_sum() -> None:
 def test_what_speaks_for_the_call_goes_to_the_left() -> None:
     steps = (Step("a", 2.0, 2.0, "", None), Step("b", -3.0, -1.0, "", None))
     call = WorstCall(1, "", "t", "", "", "flag", 0.5, 1 / (1 + math.e), None, steps, 0.0, (), "", "", None)
-    (bar,) = parts(waterfall(Ids(), call, 0.2, 0.5), "rect", "for")
+    (bar,) = parts(waterfall(count(1), call, 0.2, 0.5), "rect", "for")
     low = log_odds(0.2)
-    scale = (WIDTH - 2 * MARGIN) / (2.0 - low)
+    scale = (WATERFALL_WIDTH - 2 * WATERFALL_EDGE) / (2.0 - low)
 
-    assert float(bar["x"]) == pytest.approx(MARGIN + (-1.0 - low) * scale, abs=0.06)
+    assert float(bar["x"]) == pytest.approx(WATERFALL_EDGE + (-1.0 - low) * scale, abs=0.06)
     assert float(bar["width"]) == pytest.approx(3.0 * scale, abs=0.06)
 
 
@@ -229,7 +247,7 @@ def test_what_speaks_for_the_call_goes_to_the_left() -> None:
 def test_no_posterior_breaks_the_picture(posterior: float) -> None:
     call = WorstCall(1, "", "t", "", "", "flag", 0.5, posterior, None, (), 0.0, (), "", "", None)
 
-    assert "nan" not in str(waterfall(Ids(), call, 0.2, 1.0))
+    assert "nan" not in str(waterfall(count(1), call, 0.2, 1.0))
 
 
 # --- Scales ---

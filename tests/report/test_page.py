@@ -10,15 +10,17 @@ from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
+from fuzz.targets.report import OUR_ATTRIBUTES, OUR_TAGS, VOID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentguard.report import ReportBuilder, ReportData, html_of
-from agentguard.report.elements import ATTRIBUTES, TAGS, VOID
-from agentguard.report.records import WorstCall
-from agentguard.report.style import SHEET
+from agentguard.report._page import style_sheet
+from agentguard.report._records import WorstCall
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall, VerdictCounts
+
+SHEET = style_sheet()
 
 
 class Page(HTMLParser):
@@ -55,12 +57,9 @@ class Page(HTMLParser):
         return "".join(text for tag, text in self.texts if tag in within)
 
 
-LOWER = {name.lower() for name in ATTRIBUTES}
-
-
 def assert_is_ours(page: Page) -> None:
-    assert {tag.lower() for tag, _ in page.elements} <= {tag.lower() for tag in TAGS}
-    assert {name for _, attributes in page.elements for name in attributes} <= LOWER
+    assert {tag for tag, _ in page.elements} <= OUR_TAGS
+    assert {name for _, attributes in page.elements for name in attributes} <= OUR_ATTRIBUTES
     assert sum(tag == "style" for tag, _ in page.elements) == 1
     for href in page.attributes("href"):
         assert re.fullmatch(r"#[a-z0-9-]+", href), href
@@ -198,6 +197,34 @@ def test_text_in_a_record_cannot_leave_its_picture(shop: ReportData) -> None:
 
     assert_is_ours(page)
     assert Counter(tag for tag, _ in page.elements)["svg"] == Counter(tag for tag, _ in before.elements)["svg"]
+
+
+class Markup(str):
+    """Text that calls itself markup, as template engines have it."""
+
+    def __html__(self) -> str:
+        return self
+
+
+def test_text_that_calls_itself_markup_is_escaped(shop: ReportData) -> None:
+    planted = Markup("<script>window.ran=1</script>")
+    tools = tuple(
+        tool._replace(
+            name=planted, notes=(planted,), charts=tuple(c._replace(name=planted, unit="") for c in tool.charts)
+        )
+        for tool in shop.tools
+    )
+    worst = tuple(
+        call._replace(tool=planted, place=planted, explanation=planted, silent=(planted,)) for call in shop.worst
+    )
+    report = replace(
+        shop, title=planted, source=planted, mode=planted, made=planted, version=planted, notes=(planted,),
+        labels=((planted, VerdictCounts(1, 1, 1)),), tools=tools, worst=worst,
+    )  # fmt: skip
+    text = html_of(report)
+
+    assert_is_ours(Page(text))
+    assert "<script" not in text
 
 
 def test_a_report_of_nothing_is_a_page() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report.series import BASELINE, HELD, LATELY, POINTS, Series, limits_of
+from agentguard.report._series import BASELINE, HELD, LATELY, POINTS, Series, limits_of
 from agentguard.verification.statistics import western_electric
 
 LEVELS = [10.0, 11.0, 10.0, 9.0]  # neighbours differ by 1, always

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentguard.report import ReportData, ReviewedCall, html_of, report_of_store
-from agentguard.report.records import ChangeRow, log_odds
-from agentguard.report.waterfall import bars_of
+from agentguard.report._charts import bars_of
+from agentguard.report._records import log_odds
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import change_event
@@ -155,11 +155,12 @@ def test_nothing_is_written_to_the_store() -> None:
 def test_lasting_changes_are_told_with_who_decided_them(changed: ReportData) -> None:
     open_, over, ended = changed.changes
 
-    assert open_ == ChangeRow(
-        "aaaa", "get_price", "price is about × 1,000 its usual level", "open", "2026-01-01 00:00:00 UTC", 3, 3, False
-    )
-    assert (over.id, over.state, over.since, over.reviewed) == ("cccc", "recovered", "2026-01-01 00:00:04 UTC", False)
-    assert (ended.id, ended.state, ended.since, ended.reviewed) == ("bbbb", "adopted", "2026-01-01 00:00:03 UTC", True)
+    begin = 1_767_225_600.0  # 2026-01-01 00:00:00 UTC
+    what = "price is about × 1,000 its usual level"
+    assert (open_.id, open_.tool, open_.what, open_.state, open_.since) == ("aaaa", "get_price", what, "open", begin)
+    assert (open_.calls, open_.blocked, open_.reviewed) == (3, 3, False)
+    assert (over.id, over.state, over.since, over.reviewed) == ("cccc", "recovered", begin + 4, False)
+    assert (ended.id, ended.state, ended.since, ended.reviewed) == ("bbbb", "adopted", begin + 3, True)
     assert changed.more_changes == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report.tallies import SLOTS, LabelTally, Posteriors, Timing, by_hour
+from agentguard.report._tallies import SLOTS, LabelTally, Posteriors, Timing, by_hour
 from agentguard.verification.types import Verdict, VerdictCounts
 
 VERDICTS: tuple[Verdict, ...] = ("accept", "flag", "block")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report.records import ReportData, WorstCall, log_odds
-from agentguard.report.waterfall import bars_of
-from agentguard.report.worst import Worst, steps_of
+from agentguard.report._charts import bars_of
+from agentguard.report._records import ReportData, WorstCall, log_odds
+from agentguard.report._tallies import Worst, steps_of
 from agentguard.verification.types import Verdict
 
 

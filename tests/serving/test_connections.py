@@ -18,7 +18,7 @@ import pytest
 import uvicorn
 
 from agentguard.errors import ConfigurationError
-from agentguard.serving.connections import ACCEPTED_AT_ONCE, Connections, most_connections
+from agentguard.serving._connections import ACCEPTED_AT_ONCE, Connections, most_connections
 
 GET = b"GET /%s HTTP/1.1\r\nHost: here\r\n\r\n"
 HALF = GET[:20]

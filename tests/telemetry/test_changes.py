@@ -27,7 +27,7 @@ from agentguard.telemetry import (
     PrometheusObserver,
     observe,
 )
-from agentguard.telemetry.changes import ChangeStates
+from agentguard.telemetry._engines import ChangeStates
 from agentguard.verification import VerificationEngine
 from agentguard.verification.changes import Change
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.telemetry.disclosing import content_text, safe_label, safe_text
+from agentguard.telemetry._disclosing import content_text, safe_label, safe_text
 
 DSN = "postgres://app:tea4two@db.internal/shop"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.telemetry import LogObserver, Observation, observe
-from agentguard.telemetry.log import line_of
+from agentguard.telemetry._log import line_of
 from agentguard.verification import VerificationEngine
 
 Observed = Callable[..., Observation]

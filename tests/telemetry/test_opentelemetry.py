@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind
 
 from agentguard.telemetry import Observation, OpenTelemetryObserver, observe
-from agentguard.telemetry import conventions as names
+from agentguard.telemetry import _opentelemetry as names
 from agentguard.verification import VerificationEngine
 
 Observed = Callable[..., Observation]

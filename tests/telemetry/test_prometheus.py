@@ -149,6 +149,6 @@ def test_without_a_registry_it_is_the_one_of_the_process() -> None:
 def test_the_module_describes_each_metric_and_no_other(registry: CollectorRegistry) -> None:
     PrometheusObserver(registry)
     exported = {f"{family.name}_total" if family.type == "counter" else family.name for family in registry.collect()}
-    from agentguard.telemetry import prometheus
+    from agentguard.telemetry import _prometheus as prometheus
 
     assert set(re.findall(r"^(agentguard_\w+)", prometheus.__doc__ or "", re.MULTILINE)) == exported

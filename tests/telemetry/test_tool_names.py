@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.telemetry.tool_names import ToolNames
+from agentguard.telemetry._disclosing import ToolNames
 
 
 @given(st.lists(st.text(st.characters()), max_size=30), st.integers(0, 5))

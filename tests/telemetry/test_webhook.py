@@ -19,7 +19,7 @@ import pytest
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores import MemoryStore
 from agentguard.telemetry import WebhookObserver
-from agentguard.telemetry.webhook import signature
+from agentguard.telemetry._webhook import signature
 from agentguard.verification.changes import Change
 
 SECRET = "a secret of the receiver's"

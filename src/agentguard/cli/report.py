@@ -13,7 +13,7 @@ import typer
 from agentguard.calibration import Label, labels_in_store
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.report import ReportBuilder, ReportData, ReviewedCall, html_of, report_of_store
-from agentguard.report.stored_tool import kept_of
+from agentguard.report._stored import kept_of
 from agentguard.stores import MemoryStore
 from agentguard.stores._disk import DATABASE
 from agentguard.traces import BrokenLine, Tally

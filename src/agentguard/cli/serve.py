@@ -102,8 +102,7 @@ def serve(
 
 def _application(root: Path | None, config: str | None, max_running: int, store: Store | None, source: str) -> FastAPI:
     # A server, with all that it loads, is for who asks for one.
-    from agentguard.serving.app import assemble
-    from agentguard.serving.key import ServiceKey
+    from agentguard.serving._app import ServiceKey, assemble
 
     key = ServiceKey.given(None)
     parts = []
@@ -124,7 +123,7 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_conn
     try:
         import uvicorn
 
-        from agentguard.serving.connections import ACCEPTED_AT_ONCE, Connections
+        from agentguard.serving._connections import ACCEPTED_AT_ONCE, Connections
     except ImportError as error:
         raise ConfigurationError("agentguard serve needs uvicorn; pip install 'agentguard[serve]'") from error
 

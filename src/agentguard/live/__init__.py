@@ -1,4 +1,4 @@
-"""A page over a store: lasting changes, verdicts as they come, what each tool has had, and a queue to review.
+"""A live page over a store: verdicts as they come, lasting changes, tallies by tool, and a queue to review.
 
 ::
 
@@ -6,11 +6,9 @@
       ▲                                                               │ genuine, fabricated
       └──── reviews: labels of calls, decisions on changes ◀──────────┘
 
-Of what tools were asked and have answered the page has what engines were told to keep (``keep_reviewed``), and nothing
-where they were not.
+Arguments and results of calls are on the page if engines were told to keep them (``keep_reviewed``).
 """
 
-import agentguard.serving  # noqa: F401 - first, for it says which extra is missing
-from agentguard.live.app import create_app, live_part
+from agentguard.live._app import create_app, live_part
 
 __all__ = ["create_app", "live_part"]

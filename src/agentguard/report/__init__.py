@@ -1,4 +1,4 @@
-"""A report as one file of HTML: what was judged, what was learned, what drifted.
+"""Reports as one file of HTML: verdicts, worst calls, drift, and what was learned of each tool.
 
 >>> from agentguard.verification import VerificationEngine
 >>> from agentguard.verification.types import ToolCall
@@ -10,9 +10,9 @@
 (False, 1)
 """
 
-from agentguard.report.build import ReportBuilder
-from agentguard.report.html import html_of
-from agentguard.report.records import ReportData
-from agentguard.report.stored import ReviewedCall, report_of_store
+from agentguard.report._builder import ReportBuilder
+from agentguard.report._page import html_of
+from agentguard.report._records import ReportData
+from agentguard.report._stored import ReviewedCall, report_of_store
 
 __all__ = ["ReportBuilder", "ReportData", "ReviewedCall", "html_of", "report_of_store"]

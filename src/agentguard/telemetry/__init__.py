@@ -10,14 +10,11 @@ An observed engine takes the place of the engine wherever one is asked for. Open
 they are imported when their observer is built, and an engine without observers is not wrapped at all.
 """
 
-from agentguard.telemetry.call_log import CallLog
-from agentguard.telemetry.grafana import dashboard
-from agentguard.telemetry.log import LogObserver
-from agentguard.telemetry.observation import Observation, Observer
-from agentguard.telemetry.observed import ObservedEngine, observe
-from agentguard.telemetry.opentelemetry import OpenTelemetryObserver
-from agentguard.telemetry.prometheus import MetricsText, PrometheusObserver, metrics_text
-from agentguard.telemetry.webhook import WebhookObserver
+from agentguard.telemetry._log import CallLog, LogObserver
+from agentguard.telemetry._observer import Observation, ObservedEngine, Observer, observe
+from agentguard.telemetry._opentelemetry import OpenTelemetryObserver
+from agentguard.telemetry._prometheus import MetricsText, PrometheusObserver, dashboard, metrics_text
+from agentguard.telemetry._webhook import WebhookObserver
 
 __all__ = [
     "CallLog",

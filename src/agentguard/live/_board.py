@@ -1,0 +1,691 @@
+"""The content of the page, in memory: verdicts, labels, the queue, lasting changes, tallies by tool, and news of them.
+
+A log may hold events that no engine wrote. Those that cannot be used are passed over, as engines do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from agentguard import forks
+from agentguard.stores import MemoryStore
+from agentguard.stores.base import Record
+from agentguard.verification.audit import AuditRecord, audit_record, is_share
+from agentguard.verification.calibration import DECLARED
+from agentguard.verification.changes import CHANGES, Change, ChangeState, changes_in, read_change_event
+from agentguard.verification.persistence import sayable
+from agentguard.verification.types import SEVERITY, Verdict
+
+MAX_NAME: Final = 1_000
+MAX_SIGNALS: Final = 100
+MAX_SENTENCE: Final = 400
+MAX_CONTENT: Final = 20_000
+
+
+class RecordedCall(NamedTuple):
+    """A verdict in the log.
+
+    Attributes:
+        record: the verdict.
+        change: the id of the lasting change that the call looks like.
+        asked: how often the same call had had the same result before.
+        said: the findings of signals, in words.
+    """
+
+    record: AuditRecord
+    change: str | None = None
+    asked: int = 0
+    said: Mapping[str, str] = MappingProxyType({})
+
+
+class Label(NamedTuple):
+    """A reviewer's label: its number and time in the log, and the call that it is about."""
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    posterior: float | None
+    fabricated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSignal:
+    """A signal's contribution in nats and its finding in words; ``declared`` if it is a broken declaration."""
+
+    name: str
+    nats: float
+    fired: bool
+    declared: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLabel:
+    """The latest label of a call; times are seconds since the epoch."""
+
+    sequence: int
+    at: float
+    was_hallucination: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """An audit record for the page, without arguments and result.
+
+    ``change`` is the id of the lasting change that the call looks like, ``asked`` how often it was asked before.
+    """
+
+    sequence: int
+    at: float
+    tool: str
+    call_id: str | None
+    session_id: str | None
+    verdict: Verdict
+    prior: float
+    posterior: float
+    false_block_p: float | None
+    propensity: float
+    signals: tuple[ShownSignal, ...]
+    label: ShownLabel | None
+    change: str | None
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCall:
+    """Arguments and result of a call, redacted, as the engine has kept them; None if it has not."""
+
+    args: str | None
+    result: str | None
+
+
+def read_record(record: Record) -> RecordedCall | None:
+    """Read the verdict in an event of the audit log; None without one, or if it is too large to be shown."""
+    audit = audit_record(record)
+    if audit is None:
+        return None
+    names = [audit.tool, audit.call_id or "", audit.session_id or "", *audit.call.fired, *audit.call.nats]
+    if max(map(len, names)) > MAX_NAME or max(len(audit.call.fired), len(audit.call.nats)) > MAX_SIGNALS:
+        return None
+    change, asked, said = (record.event.get(name) for name in ("change", "asked", "said"))
+    return RecordedCall(
+        audit,
+        change if isinstance(change, str) and 0 < len(change) <= MAX_NAME else None,
+        asked if type(asked) is int and 0 <= asked < 2**53 else 0,
+        _sentences(said),
+    )
+
+
+def _sentences(said: Any) -> Mapping[str, str]:
+    """The findings of signals by their names; what is no text is left out, long ones are cut."""
+    if not isinstance(said, Mapping):
+        return {}
+    sentences = islice(said.items(), MAX_SIGNALS)
+    return {name: text[:MAX_SENTENCE] for name, text in sentences if isinstance(name, str) and isinstance(text, str)}
+
+
+def read_kept(record: Record) -> KeptCall | None:
+    """Read arguments and result in an event of the audit log; None if the engine has not kept them."""
+    kept = record.event.get("kept")
+    if not isinstance(kept, Mapping):
+        return None
+    args, result = (
+        sayable(text[:MAX_CONTENT]) if isinstance(text, str) else None for text in map(kept.get, ("args", "result"))
+    )
+    return None if args is None and result is None else KeptCall(args, result)
+
+
+def read_label(record: Record) -> Label | None:
+    """Read the label in an event of the log of feedback; None without one."""
+    event = record.event
+    tool, call_id, fabricated = event.get("tool"), event.get("call_id"), event.get("was_hallucination")
+    if not isinstance(tool, str) or not isinstance(fabricated, bool):
+        return None
+    posterior = event.get("confidence_score")
+    return Label(
+        record.sequence,
+        record.at,
+        tool,
+        call_id if isinstance(call_id, str) else None,
+        posterior if is_share(posterior) else None,
+        fabricated,
+    )
+
+
+def label_event(audit: AuditRecord, *, was_hallucination: bool) -> Mapping[str, Any]:
+    """The event that ``VerificationEngine.record_feedback`` writes for this call."""
+    named = {"tool": audit.tool, "confidence_score": audit.posterior, "was_hallucination": was_hallucination}
+    return {**named, "call_id": audit.call_id, **audit.call.as_event()}
+
+
+def shown(recorded: RecordedCall, label: Label | None) -> ShownVerdict:
+    """A record for the page, its heaviest signals first; lone surrogates, which JSON lacks, are written out."""
+    audit = recorded.record
+    call = audit.call
+    fired = {name.removeprefix(DECLARED): name.startswith(DECLARED) for name in call.fired}
+    signals = sorted(
+        (name for name in {**fired, **call.nats} if name in fired or call.nats[name]),
+        key=lambda name: -abs(call.nats.get(name, 0.0)),
+    )
+    shown_signals = [
+        ShownSignal(
+            sayable(name), float(call.nats.get(name, 0.0)), name in fired, fired.get(name, False),
+            sayable(recorded.said.get(name, "")),
+        )
+        for name in signals
+    ]  # fmt: skip
+    return ShownVerdict(
+        audit.sequence, audit.at, sayable(audit.tool), _sayable(audit.call_id), _sayable(audit.session_id),
+        call.verdict, call.prior, audit.posterior, audit.false_block_p, call.propensity, tuple(shown_signals),
+        None if label is None else ShownLabel(label.sequence, label.at, label.fabricated),
+        _sayable(recorded.change), recorded.asked,
+    )  # fmt: skip
+
+
+def _sayable(text: str | None) -> str | None:
+    return None if text is None else sayable(text)
+
+
+# --- Tallies by tool: verdicts on record, labels, and calls that wait for one ---
+
+MAX_TOOLS: Final = 10_000
+SHOWN_TOOLS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """One tool.
+
+    Attributes:
+        tool: its name.
+        calls: as counted in the hours that the store keeps; None if nothing was counted.
+        flag: flagged calls on record.
+        block: blocked calls on record.
+        accept: accepted calls on record, a sample.
+        waiting: calls that can be reviewed and were not.
+        fabricated: labels ``fabricated``.
+        genuine: labels ``genuine``.
+    """
+
+    tool: str
+    calls: int | None
+    flag: int
+    block: int
+    accept: int
+    waiting: int
+    fabricated: int
+    genuine: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools with most to look at, the number of others, and the number of all calls that wait for a reviewer."""
+
+    rows: tuple[ToolRow, ...]
+    more: int
+    waiting: int
+
+
+class Tallies:
+    """Counts by tool, of at most 10,000 tools: the longest untouched are dropped. Not locked."""
+
+    def __init__(self) -> None:
+        self._by_tool: OrderedDict[str, Counter[str]] = OrderedDict()
+        self._calls: Mapping[str, int] = {}
+
+    def add(self, tool: str, what: str, times: int = 1) -> None:
+        """Count ``flag``, ``block``, ``accept``, ``waiting``, ``fabricated`` or ``genuine``."""
+        tool = sayable(tool)
+        self._by_tool.setdefault(tool, Counter())[what] += times
+        self._by_tool.move_to_end(tool)
+        if len(self._by_tool) > MAX_TOOLS:
+            self._by_tool.popitem(last=False)
+
+    def forget_labels(self, tool: str) -> None:
+        """Take back the labels of a tool."""
+        counts = self._by_tool.get(sayable(tool))
+        if counts is not None:
+            counts["fabricated"] = counts["genuine"] = 0
+
+    def set_calls(self, calls: Mapping[str, int]) -> bool:
+        """Set the calls by tool; whether any count has changed."""
+        news, self._calls = calls != self._calls, calls
+        return news
+
+    def tools(self, waiting: int) -> Tools:
+        """The hundred tools with most waiting, then with most suspects, then with most calls."""
+        rows = [self._row(tool) for tool in {**self._by_tool, **self._calls}]
+        rows.sort(key=lambda row: (-row.waiting, -row.block - row.flag, -(row.calls or 0), row.tool))
+        return Tools(tuple(rows[:SHOWN_TOOLS]), max(len(rows) - SHOWN_TOOLS, 0), waiting)
+
+    def _row(self, tool: str) -> ToolRow:
+        counts = self._by_tool.get(tool, Counter[str]())
+        return ToolRow(
+            tool, self._calls.get(tool), counts["flag"], counts["block"], counts["accept"], max(counts["waiting"], 0),
+            counts["fabricated"], counts["genuine"],
+        )  # fmt: skip
+
+
+# --- Lasting changes ---
+
+MAX_EVENTS: Final = 10_000
+SHOWN_CHANGES: Final = 20
+
+
+class Alike(NamedTuple):
+    """Numbers of recorded and of blocked calls that look like a change, the same call with the same result once."""
+
+    calls: int = 0
+    blocked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """One change; times are seconds since the epoch.
+
+    Attributes:
+        id: its id.
+        tool: the tool's name.
+        state: ``open``, ``fault``, ``adopted``, ``recovered`` or ``mode``.
+        what: the oddity of the results, in one sentence.
+        opened: when it was first noticed.
+        since: when its state began.
+        calls: number of recorded calls that look like it.
+        blocked: number of these that were blocked.
+        reviewed: whether a person has decided about it.
+        decided: the number of the latest decision in the log; 0 without one.
+    """
+
+    id: str
+    tool: str
+    state: ChangeState
+    what: str
+    opened: float
+    since: float
+    calls: int
+    blocked: int
+    reviewed: bool
+    decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChanges:
+    """Changes, the open ones first; the number of others, and the number of all that are open."""
+
+    rows: tuple[ShownChange, ...]
+    more: int
+    open: int
+
+
+class ChangeLog:
+    """The events of changes that were read so far. Not locked.
+
+    ``changes_in`` derives the changes from a store: so the events are put into one in memory, with their own times.
+    """
+
+    def __init__(self) -> None:
+        self._at = 0.0
+        self._events = MemoryStore(max_events=MAX_EVENTS, clock=lambda: self._at)
+        self._decided: dict[str, int] = {}
+        self._changes: dict[str, Change] = {}
+        self.read: int = 0
+
+    def add(self, records: Iterable[Record]) -> bool:
+        """Add events, oldest first; whether one of them is of a change."""
+        news = False
+        for record in records:
+            self.read = max(self.read, record.sequence)
+            event = read_change_event(record)
+            if event is None or not abs(record.at) < float("inf"):
+                continue
+            self._at, news = record.at, True
+            self._events.append(CHANGES, record.event)
+            if event.by == "review":
+                self._decided[event.id] = record.sequence
+        if news:
+            self._changes = {change.id: change for change in changes_in(self._events)}
+            self._decided = {id_: number for id_, number in self._decided.items() if id_ in self._changes}
+        return news
+
+    def shown(self, alike: Mapping[str, Alike]) -> ShownChanges:
+        """The first twenty changes, the open ones before the others."""
+        changes = list(self._changes.values())
+        return ShownChanges(
+            tuple(self._shown(change, alike) for change in changes[:SHOWN_CHANGES]),
+            max(len(changes) - SHOWN_CHANGES, 0),
+            sum(change.state == "open" for change in changes),
+        )
+
+    def find(self, id_: str, alike: Mapping[str, Alike]) -> ShownChange | None:
+        """The change of this id."""
+        change = self._changes.get(id_)
+        return None if change is None else self._shown(change, alike)
+
+    def by_state(self) -> Mapping[tuple[str, str], int]:
+        """The number of changes by tool and state."""
+        return Counter((sayable(change.tool), change.state) for change in self._changes.values())
+
+    def _shown(self, change: Change, alike: Mapping[str, Alike]) -> ShownChange:
+        calls, blocked = alike.get(change.id, Alike())
+        return ShownChange(
+            sayable(change.id), sayable(change.tool), change.state, sayable(change.what), change.opened, change.since,
+            calls, blocked, change.reviewed, self._decided.get(change.id, 0),
+        )  # fmt: skip
+
+
+# --- The board ---
+
+KEPT: Final = 5_000
+MAX_NEWS: Final = 2_000
+MAX_ALIKE: Final = 10_000  # ids of changes whose calls are counted
+
+
+class Position(NamedTuple):
+    """How far the logs were read: the numbers of the last audit record and of the last event of feedback.
+
+    Both are the store's own, so that a listener goes on where it was with any server on the same store.
+    """
+
+    audit: int = 0
+    feedback: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.audit}.{self.feedback}"
+
+    @classmethod
+    def parse(cls, text: str) -> Position | None:
+        """Parse a position; None for text that is none.
+
+        >>> Position.parse("12.3"), Position.parse("12"), Position.parse("1.-3")
+        (Position(audit=12, feedback=3), None, None)
+        """
+        parts = text.split(".")
+        if len(parts) != 2 or not all(part.isascii() and part.isdecimal() and len(part) <= 18 for part in parts):
+            return None
+        return cls(int(parts[0]), int(parts[1]))
+
+
+class News(NamedTuple):
+    """A ``verdict``, a ``label``, or ``labels forgotten``; its position, and its content."""
+
+    kind: str
+    at: Position
+    what: dict[str, Any] | RecordedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Calls that wait for a reviewer, the worst first: by posterior, blocked before flagged, then the oldest.
+
+    Attributes:
+        waiting: their number among the newest 5,000 verdicts.
+        verdicts: some of them.
+    """
+
+    waiting: int
+    verdicts: tuple[ShownVerdict, ...]
+
+
+class Board:
+    """What the page shows; written by one thread, read by many.
+
+    Args:
+        kept: number of the newest verdicts to keep.
+        news: number of the newest pieces of news to keep.
+    """
+
+    def __init__(self, kept: int = KEPT, news: int = MAX_NEWS) -> None:
+        self._lock = forks.lock(forks.Rank.LEAF)
+        self._kept, self._most_news = kept, news
+        self._position = Position()
+        self._records: OrderedDict[int, RecordedCall] = OrderedDict()
+        self._named: dict[tuple[str, str], list[int]] = {}
+        self._labels: dict[int, Label] = {}
+        self._unmatched: OrderedDict[tuple[str, str], Label] = OrderedDict()  # their calls may be put on record late
+        self._waiting: set[int] = set()
+        self._news: deque[News] = deque()
+        self._lost = Position()  # news up to here is not kept any more
+        self._changes = ChangeLog()
+        self._alike: OrderedDict[str, Alike] = OrderedDict()
+        self._tallies = Tallies()
+        self._version = self._changes_version = 0
+
+    # --- Written ---
+
+    def read_on(
+        self, audit: int, records: Iterable[RecordedCall], feedback: int, events: Iterable[Label | str]
+    ) -> bool:
+        """Add what was read from both logs, the verdicts first; whether anything is new.
+
+        Args:
+            audit: the number of the last audit record that was read.
+            records: the usable ones.
+            feedback: the number of the last event of feedback that was read.
+            events: labels, and names of tools whose labels were taken back.
+        """
+        with self._lock:
+            before = self._position
+            for record in records:
+                self._add(record)
+            self._position = self._position._replace(audit=max(audit, self._position.audit))
+            for event in events:
+                if isinstance(event, str):
+                    self._take_back(event, feedback)
+                else:
+                    self._label(event)
+            self._position = self._position._replace(feedback=max(feedback, self._position.feedback))
+            news = self._position != before
+            self._version += news
+        return news
+
+    def read_changes(self, records: Iterable[Record]) -> bool:
+        """Add events of lasting changes, oldest first; whether anything is new."""
+        with self._lock:
+            news = self._changes.add(records)
+            self._changes_version += news
+        return news
+
+    def set_calls(self, calls: dict[str, int]) -> bool:
+        """Set the calls by tool; whether any count has changed."""
+        with self._lock:
+            news = self._tallies.set_calls(calls)
+            self._version += news
+            return news
+
+    def _add(self, recorded: RecordedCall) -> None:
+        record = recorded.record
+        self._position = self._position._replace(audit=record.sequence)
+        self._records[record.sequence] = recorded
+        if recorded.change is not None:
+            self._count_alike(recorded.change, recorded)
+        self._tallies.add(record.tool, record.call.verdict)
+        if record.call_id is not None:
+            name = record.tool, record.call_id
+            self._named.setdefault(name, []).append(record.sequence)
+            early = self._unmatched.get(name)
+            if early is not None and early.posterior in (None, record.posterior):
+                self._labels[record.sequence] = self._unmatched.pop(name)
+            else:
+                self._waiting.add(record.sequence)
+                self._tallies.add(record.tool, "waiting")
+        self._tell(News("verdict", self._position, recorded))
+        while len(self._records) > self._kept:
+            self._drop()
+
+    def _count_alike(self, change: str, recorded: RecordedCall) -> None:
+        """Count a call that looks like a change, whose own event may come later; the same call asked again is not."""
+        if recorded.asked:
+            return
+        calls, blocked = self._alike.get(change, Alike())
+        self._alike[change] = Alike(calls + 1, blocked + (recorded.record.call.verdict == "block"))
+        self._alike.move_to_end(change)
+        if len(self._alike) > MAX_ALIKE:
+            self._alike.popitem(last=False)
+        self._changes_version += 1
+
+    def _drop(self) -> None:
+        sequence, (record, *_) = self._records.popitem(last=False)
+        self._labels.pop(sequence, None)
+        if sequence in self._waiting:
+            self._waiting.discard(sequence)
+            self._tallies.add(record.tool, "waiting", -1)
+        if record.call_id is not None:
+            same = self._named[record.tool, record.call_id]
+            same.remove(sequence)
+            if not same:
+                del self._named[record.tool, record.call_id]
+
+    def _label(self, label: Label) -> None:
+        self._position = self._position._replace(feedback=label.sequence)
+        self._tallies.add(label.tool, "fabricated" if label.fabricated else "genuine")
+        of = self._verdict_of(label)
+        if of is not None:
+            self._labels[of] = label
+            if of in self._waiting:
+                self._waiting.discard(of)
+                self._tallies.add(label.tool, "waiting", -1)
+        elif label.call_id is not None:
+            self._unmatched[label.tool, label.call_id] = label
+            if len(self._unmatched) > self._kept:
+                self._unmatched.popitem(last=False)
+        what = {
+            "of": of, "tool": sayable(label.tool), "sequence": label.sequence, "at": label.at,
+            "was_hallucination": label.fabricated,
+        }  # fmt: skip
+        self._tell(News("label", self._position, what))
+
+    def _verdict_of(self, label: Label) -> int | None:
+        """The verdict that a label is about: the newest with its id and posterior, else the newest with its id."""
+        if label.call_id is None:
+            return None
+        same = self._named.get((label.tool, label.call_id), [])
+        exact = [sequence for sequence in same if self._records[sequence].record.posterior == label.posterior]
+        return max(exact or same, default=None)
+
+    def _take_back(self, tool: str, feedback: int) -> None:
+        self._tallies.forget_labels(tool)
+        for sequence in [each for each in self._labels if self._records[each].record.tool == tool]:
+            del self._labels[sequence]
+        again = {
+            sequence
+            for sequence, (record, *_) in self._records.items()
+            if record.tool == tool and record.call_id is not None and sequence not in self._waiting
+        }
+        self._tallies.add(tool, "waiting", len(again))
+        self._waiting |= again
+        for name in [name for name in self._unmatched if name[0] == tool]:
+            del self._unmatched[name]
+        self._tell(News("labels forgotten", self._position._replace(feedback=feedback), {"tool": sayable(tool)}))
+
+    def _tell(self, news: News) -> None:
+        self._news.append(news)
+        if len(self._news) > self._most_news:
+            self._lost = self._news.popleft().at
+
+    # --- Read ---
+
+    @property
+    def position(self) -> Position:
+        """How far the logs were read."""
+        with self._lock:
+            return self._position
+
+    @property
+    def version(self) -> int:
+        """Another number whenever verdicts, labels or counts are new."""
+        with self._lock:
+            return self._version
+
+    @property
+    def changes_version(self) -> int:
+        """Another number whenever lasting changes are, or calls that look like them."""
+        with self._lock:
+            return self._changes_version
+
+    @property
+    def changes_read(self) -> int:
+        """The number of the last event of a change that was read."""
+        with self._lock:
+            return self._changes.read
+
+    def changes(self) -> ShownChanges:
+        """The lasting changes, the open ones first."""
+        with self._lock:
+            return self._changes.shown(self._alike)
+
+    def change(self, id_: str) -> ShownChange | None:
+        """The lasting change of this id; None without one."""
+        with self._lock:
+            return self._changes.find(id_, self._alike)
+
+    def changes_by_state(self) -> Mapping[tuple[str, str], int]:
+        """The number of lasting changes by tool and state."""
+        with self._lock:
+            return self._changes.by_state()
+
+    def find(self, sequence: int) -> tuple[RecordedCall, Label | None] | None:
+        """A verdict by its number, with its latest label; None if it is not among the newest."""
+        with self._lock:
+            record = self._records.get(sequence)
+            return None if record is None else (record, self._labels.get(sequence))
+
+    def newest(self, limit: int) -> tuple[ShownVerdict, ...]:
+        """The newest verdicts, the newest first."""
+        with self._lock:
+            numbers = [number for number, _ in zip(reversed(self._records), range(limit), strict=False)]
+            return tuple(self._shown(number) for number in numbers)
+
+    def queue(self, after: int, limit: int) -> Queue:
+        """Calls that wait for a reviewer, the worst first.
+
+        Args:
+            after: the number of a verdict, to get only those behind it in this order; 0, or one that is not kept, for
+                all.
+            limit: maximum number.
+        """
+        with self._lock:
+            first = self._rank(after) if after in self._records else None
+            behind = (number for number in self._waiting if first is None or self._rank(number) > first)
+            numbers = nsmallest(limit, behind, key=self._rank)
+            return Queue(len(self._waiting), tuple(self._shown(number) for number in numbers))
+
+    def tools(self) -> Tools:
+        """The tools with most to look at."""
+        with self._lock:
+            return self._tallies.tools(len(self._waiting))
+
+    def news_after(self, position: Position, limit: int) -> list[tuple[News, ShownVerdict | None]] | None:
+        """News after a position, oldest first, at most so many; None if not all of it is kept any more.
+
+        A verdict comes as it is shown, with its present label.
+        """
+        with self._lock:
+            behind = position.audit < self._lost.audit or position.feedback < self._lost.feedback
+            if behind or position.audit > self._position.audit or position.feedback > self._position.feedback:
+                return None
+            result: list[tuple[News, ShownVerdict | None]] = []
+            for news in self._news:
+                if isinstance(news.what, RecordedCall):
+                    if news.what.record.sequence <= position.audit:
+                        continue
+                    result.append((news, shown(news.what, self._labels.get(news.what.record.sequence))))
+                elif news.at.feedback > position.feedback:
+                    result.append((news, None))
+                if len(result) == limit:
+                    break
+            return result
+
+    def _rank(self, sequence: int) -> tuple[float, int, int]:
+        """Sort key of the queue."""
+        record = self._records[sequence].record
+        return -record.posterior, -SEVERITY[record.call.verdict], sequence
+
+    def _shown(self, sequence: int) -> ShownVerdict:
+        return shown(self._records[sequence], self._labels.get(sequence))

@@ -1,0 +1,307 @@
+"""Frozen records of a report: whoever builds one and whoever draws it meet here.
+
+Every record is bounded: however long the log, a report has so many points, calls, tools and characters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from agentguard.admin.portrait import Portrait
+from agentguard.verification.changes import Change
+from agentguard.verification.types import Verdict, VerdictCounts
+
+Scale = Literal["log", "signed log"]
+"""Of a chart: times as ``ln x``, numbers in results as ``sign(x) ln(1 + |x|)``; the engine's own scales."""
+
+_LARGEST = 700.0  # exp of it is a float
+
+
+def on_scale(scale: Scale, x: float) -> float:
+    """Map a number on a scale back to the number itself.
+
+    >>> round(on_scale("log", math.log(250.0)), 6), round(on_scale("signed log", -math.log(10.0)), 6)
+    (250.0, -9.0)
+    """
+    x = min(max(x, -_LARGEST), _LARGEST)
+    return math.exp(x) if scale == "log" else math.copysign(math.expm1(abs(x)), x)
+
+
+def to_scale(scale: Scale, x: float) -> float:
+    """Map a number to its scale: the inverse of ``on_scale``."""
+    return math.log(x) if scale == "log" else math.copysign(math.log1p(abs(x)), x)
+
+
+def log_odds(probability: float) -> float:
+    """``ln(p / (1 - p))`` in nats; infinite at 0 and 1.
+
+    >>> round(log_odds(0.15), 4)
+    -1.7346
+    """
+    if probability <= 0.0:
+        return -math.inf
+    return math.inf if probability >= 1.0 else math.log(probability) - math.log1p(-probability)
+
+
+class Slot(NamedTuple):
+    """Verdicts on the calls numbered ``first`` to ``last``, or made in these hours since the epoch."""
+
+    first: int
+    last: int
+    counts: VerdictCounts
+
+
+class Timeline(NamedTuple):
+    """Verdicts in the order of calls, or by hour if the order is not known."""
+
+    unit: Literal["call", "hour"]
+    slots: tuple[Slot, ...]
+
+
+class Histogram(NamedTuple):
+    """Calls by posterior, in bins of equal width over [0, 1].
+
+    A sampled call counts for all that it stands for, so weights need not be whole numbers.
+    """
+
+    weights: tuple[float, ...]
+
+
+class Bin(NamedTuple):
+    """Labelled calls with a posterior in [low, high), or in [low, 1] for the last bin.
+
+    Attributes:
+        labels: their number.
+        predicted: their mean posterior.
+        observed: the share that was fabricated, in [0, 1].
+        lower, upper: its 95% interval (Wilson 1927).
+    """
+
+    low: float
+    high: float
+    labels: int
+    predicted: float
+    observed: float
+    lower: float
+    upper: float
+
+
+class Reliability(NamedTuple):
+    """Calibration of the posteriors, over labelled calls.
+
+    Attributes:
+        labels, fabricated: number of labels, and of labels that say fabricated.
+        error: expected calibration error, in [0, 1].
+        brier: mean squared error of the posterior, in [0, 1].
+        bins: without the empty ones.
+    """
+
+    labels: int
+    fabricated: int
+    error: float
+    brier: float
+    bins: tuple[Bin, ...]
+
+
+class Limits(NamedTuple):
+    """An individuals chart's centre line and sigma on the chart's scale, and the number of values behind them."""
+
+    centre: float
+    sigma: float
+    values: int
+
+    @property
+    def lower(self) -> float:
+        """Three sigma below the centre."""
+        return self.centre - 3.0 * self.sigma
+
+    @property
+    def upper(self) -> float:
+        """Three sigma above the centre."""
+        return self.centre + 3.0 * self.sigma
+
+
+class Point(NamedTuple):
+    """Consecutive values of a series as one point of its chart.
+
+    Attributes:
+        first: the number of the first value, from 1.
+        size: number of values.
+        low, mean, high: on the chart's scale.
+        rules: numbers of the Western Electric rules that held at one of the values.
+        alarms: number of times the engine's own drift check fired on this series.
+    """
+
+    first: int
+    size: int
+    low: float
+    mean: float
+    high: float
+    rules: tuple[int, ...]
+    alarms: int
+
+
+class Chart(NamedTuple):
+    """A control chart of one number of a tool's calls.
+
+    Attributes:
+        name: ``"latency"``, ``"size"``, or the path of a number in the results.
+        unit: of the number itself: ``"ms"``, ``"bytes"`` or empty.
+        scale: of ``limits`` and ``points``.
+        limits: None below eight usable values, or if the values have no spread.
+        values: number of all values; every point but the last stands for equally many.
+        beyond: values beyond the limits (rule 1).
+        runs: values at which another rule held, and rule 1 did not.
+        alarms: calls on which the engine's own drift check fired on this number.
+        first_alarm: number of the value at the first of them; None without one.
+        lately: median of the last 25 values, on the scale; None if the limits rest on some of these.
+    """
+
+    name: str
+    unit: str
+    scale: Scale
+    limits: Limits | None
+    points: tuple[Point, ...]
+    values: int
+    beyond: int
+    runs: int
+    alarms: int
+    first_alarm: int | None
+    lately: float | None
+
+
+class Step(NamedTuple):
+    """One signal's contribution to the log-odds in nats, and the running sum; ``p_value`` as in ``SignalResult``."""
+
+    signal: str
+    nats: float
+    running: float
+    detail: str
+    p_value: float | None
+
+
+class Content(NamedTuple):
+    """A call's arguments and result as text, cut; in a report only on request."""
+
+    args: str
+    result: str
+
+
+class WorstCall(NamedTuple):
+    """One of the worst calls, with the sum behind its posterior.
+
+    Attributes:
+        number: among all calls of the report, from 1.
+        place: of the record: file and line, or time.
+        steps: contributions other than 0, from the most incriminating to the most exonerating.
+        remainder: nats between the sum of the steps and the posterior: rounding, or the engine's bound on it.
+        silent: names of the signals that add nothing.
+        label: from the log or a reviewer; empty without one.
+    """
+
+    number: int
+    place: str
+    tool: str
+    call_id: str
+    session_id: str
+    verdict: Verdict
+    prior: float
+    posterior: float
+    false_block_p: float | None
+    steps: tuple[Step, ...]
+    remainder: float
+    silent: tuple[str, ...]
+    explanation: str
+    label: str
+    content: Content | None
+
+
+class Drifted(NamedTuple):
+    """A number of a tool that has drifted.
+
+    Attributes:
+        what: its name, as in ``Chart``.
+        learned, lately: the number itself, when the limits were set and in the latest values; None if not known.
+        sigmas: the distance between the two, in the chart's sigma; None if not known.
+        alarms: number of calls on which the engine's own drift check fired on it; None if not on record.
+        first: number of the value at the first of them.
+        now: |EWMA| over its control limit in the engine now: 1 and more is an alarm; None if not known.
+    """
+
+    what: str
+    unit: str
+    learned: float | None
+    lately: float | None
+    sigmas: float | None
+    alarms: int | None
+    first: int | None
+    now: float | None
+
+
+class ToolReport(NamedTuple):
+    """One tool.
+
+    Attributes:
+        mean_posterior: of its calls; None if accepted calls are not on record.
+        histogram: of its posteriors.
+        charts: latency first, then the most telling numbers of its results.
+        drifted: numbers that have drifted.
+        learned: by mode; a text in place of a portrait says why there is none.
+        notes: sentences for this section.
+    """
+
+    name: str
+    counts: VerdictCounts
+    mean_posterior: float | None
+    histogram: Histogram
+    charts: tuple[Chart, ...]
+    drifted: tuple[Drifted, ...]
+    learned: Mapping[str, Portrait | str]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """The content of a report.
+
+    Attributes:
+        title: of the page.
+        source: name of the log or address of the store, fit to be shown.
+        kind: ``"calls"`` for a log that was judged anew, ``"store"`` for a store.
+        mode: the engine's; empty for a store, which may hold several.
+        made: date of the report, as text.
+        version: of agentguard.
+        accept_below, block_at: the thresholds that are drawn.
+        counts: verdicts on all calls.
+        labels: verdicts by label, most frequent first; empty without labels.
+        timeline, histogram, reliability: of all calls; no reliability without labels.
+        worst: worst first.
+        tools: most blocked first, then most flagged, then most called.
+        more_tools: number of tools left out.
+        notes: sentences about the whole.
+        changes: lasting changes, open ones first; empty for a log.
+        more_changes: number of changes left out.
+    """
+
+    title: str
+    source: str
+    kind: Literal["calls", "store"]
+    mode: str
+    made: str
+    version: str
+    accept_below: float
+    block_at: float
+    counts: VerdictCounts
+    labels: tuple[tuple[str, VerdictCounts], ...]
+    timeline: Timeline
+    histogram: Histogram
+    reliability: Reliability | None
+    worst: tuple[WorstCall, ...]
+    tools: tuple[ToolReport, ...]
+    more_tools: int
+    notes: tuple[str, ...]
+    changes: tuple[Change, ...] = ()
+    more_changes: int = 0
