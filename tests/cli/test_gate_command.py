@@ -15,10 +15,10 @@ import yaml
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli.exits import Exit
-from agentguard.cli.gate_options import CONFIG_NAME
+from agentguard.cli._exits import Exit
 from agentguard.errors import GateError
 from agentguard.gate import config_file, load_config, stages
+from agentguard.gate.config_file import CONFIG_NAME
 from agentguard.gate.rules.judge import RuleJudge
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gate"

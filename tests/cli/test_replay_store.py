@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.cli.app import app
+from agentguard.cli import app
 from agentguard.stores.disk import DiskStore
 from agentguard.verification import VerificationEngine
 

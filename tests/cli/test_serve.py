@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentguard.cli import app, state_place
-from agentguard.cli import serve as command
+from agentguard.cli import _options, app
+from agentguard.cli import _serve as command
 from agentguard.gate.config_file import load_config
 from agentguard.gate.ingest.ingesting import ingest
 from agentguard.gate.records.opening import open_records
@@ -238,7 +238,7 @@ def test_listeners_do_not_keep_it_from_ending(
 
 def test_a_password_of_a_store_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told: list[str] = []
-    monkeypatch.setattr(state_place, "open_store", lambda where: MemoryStore())
+    monkeypatch.setattr(_options, "open_store", lambda where: MemoryStore())
     monkeypatch.setattr(command, "_serve", lambda app, served, *_: told.append(served) or False)
 
     run = runner.invoke(

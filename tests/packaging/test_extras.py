@@ -42,7 +42,7 @@ PART_OF = {
     "integrations/review.py": "langgraph",
     "integrations/tool_calls.py": "langgraph",
     "src/agentguard/calibration/": "calibrate",
-    "src/agentguard/cli/serve.py": "serve",
+    "src/agentguard/cli/_serve.py": "serve",
     "src/agentguard/content/language.py": "content",
     "src/agentguard/content/redaction.py": "content",
     "src/agentguard/gate/": "gate",
