@@ -11,9 +11,9 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
-from agentguard.admin.overview import AuditTally, Overview, ToolOverview, audit_of, experience_of, overview
-from agentguard.admin.portrait import Kind, Portrait, feedback_of, portrait
-from agentguard.admin.transfer import MAX_LINE_BYTES, Export, import_state
+from agentguard.admin._overview import AuditTally, Overview, ToolOverview, audit_of, experience_of, overview
+from agentguard.admin._portrait import Kind, Portrait, feedback_of, portrait
+from agentguard.admin._transfer import MAX_LINE_BYTES, Export, import_state
 from agentguard.cli._files import STDIO, reader, write_lines
 from agentguard.cli._options import JsonOption, StoreOption, command_group, opened, shown
 from agentguard.cli._terminal import console, print_more, printable, show, table, timestamp, write_json

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
-from agentguard.admin.portrait import Portrait
+from agentguard.admin._portrait import Portrait
 from agentguard.verification.canonical import plain
 from agentguard.verification.document import Document, read
 from agentguard.verification.keys import numbers_of

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from agentguard.admin.portrait import Portrait
+from agentguard.admin._portrait import Portrait
 from agentguard.verification.types import Verdict, VerdictCounts
 
 __all__ = [

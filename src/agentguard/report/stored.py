@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from agentguard.admin.overview import Overview, overview
+from agentguard.admin._overview import Overview, overview
 from agentguard.stores import Store
 from agentguard.stores.base import Record
 from agentguard.verification.audit import AUDIT, AuditRecord, audit_record

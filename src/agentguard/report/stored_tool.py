@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from agentguard.admin.portrait import Portrait, portrait, restored
+from agentguard.admin._portrait import Portrait, portrait, restored
 from agentguard.errors import DataError
 from agentguard.stores import Store
 from agentguard.verification.baseline import ToolMemory

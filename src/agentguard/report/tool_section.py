@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from agentguard.admin.portrait import Kind, Portrait
+from agentguard.admin._portrait import Kind, Portrait
 
 from .control_chart import control_chart
 from .elements import Element, Node, h

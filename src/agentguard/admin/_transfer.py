@@ -1,4 +1,4 @@
-r"""What a store holds as lines of JSON, and back: to move it, keep a copy of it, or look at it.
+r"""Export of a store as lines of JSON, and import: to move it, keep a copy of it, or inspect it.
 
 ::
 
@@ -9,8 +9,8 @@ r"""What a store holds as lines of JSON, and back: to move it, keep a copy of it
     {"end": {"documents": 1, "counts": 1, "events": 1}}
 
 Counts are the sum over all hours: a store counts in the hour in which it is told. Labels that a reset took back are
-left out, and so is the reset itself: in another store it would take back others' labels. What no engine could read is
-left out as well, and named.
+left out, and so is the reset itself: in another store it would take back others' labels. Records that no engine could
+read are left out as well, and named.
 
 A file is checked as a whole before anything of it is written. The counts and events of one content, whichever file it
 is in, are taken in once: by a worker's name and by claims that are made of its digest.
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
+from agentguard.admin._portrait import restored
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
 from agentguard.stores.base import Record
@@ -36,19 +37,6 @@ from agentguard.verification.snapshot import restore_incidents
 from agentguard.verification.state import batches, counts_of, met_tools, place_of, require, sayable
 from agentguard.verification.types import VERDICTS
 
-from .portrait import restored
-
-__all__ = [
-    "MAX_LINE_BYTES",
-    "Contents",
-    "Export",
-    "Imported",
-    "check_document",
-    "check_event",
-    "contents_of",
-    "import_state",
-]
-
 FORMAT: Final = 1
 MAX_LINE_BYTES: Final = (1 << 26) + 4096  # a document has at most 64 MiB
 MAX_DOCUMENTS: Final = 1_000_000
@@ -58,18 +46,18 @@ SHOWN: Final = 3
 
 
 class Export:
-    """The lines of a store, each with its line feed; made while they are read, a few tools at a time.
+    """The lines of a store, each with its line feed; made while they are iterated, a few tools at a time.
 
-    What engines write meanwhile may be in it or not.
+    Records that engines write meanwhile may be in it or not.
 
     Args:
-        store: whose content it is.
-        tools: only what is of these; None: everything, also what all tools have in common.
+        store: to export.
+        tools: only these; None: everything, also the documents of all tools together.
         at: the time, in seconds since the epoch, for the first line.
 
     Attributes:
-        documents, counts, events: how many were written so far.
-        left_out: what could not be read, by name.
+        documents, counts, events: the number written so far.
+        left_out: the names of records that could not be read.
 
     Raises:
         DataError: for a tool of which the store holds nothing.
@@ -154,7 +142,7 @@ class Export:
 
 
 class Contents(NamedTuple):
-    """What a file that was read to its end holds.
+    """The contents of a file that was read to its end.
 
     Attributes:
         digest: of everything but the first line, so that the same state has it whenever it was exported.
@@ -170,7 +158,7 @@ class Contents(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """How many documents and tools' counts the file holds, and how many events were taken in that had not been."""
+    """The number of documents and of tools' counts in the file, and of events that had not been taken in before."""
 
     documents: int
     counts: int
@@ -209,7 +197,7 @@ def contents_of(lines: Iterable[bytes]) -> Contents:
 def import_state(
     store: Store, read: Callable[[], Iterable[bytes]], *, replace: bool = False, again: bool = False
 ) -> Imported:
-    """Take in what a file holds. Nothing is written unless all of it can be read.
+    """Import a file. Nothing is written unless all of it can be read.
 
     Args:
         store: into which; another one than the file came from, where what it counts would be counted twice.
@@ -262,7 +250,7 @@ def _refuse_known(store: Store, names: Iterable[str]) -> None:
 
 
 def _items(lines: Iterable[bytes], taken: Callable[[bytes], Any]) -> Iterator[_Item]:
-    """The lines between the first and the last, each checked; told to ``taken`` as they are read."""
+    """The lines between the first and the last, each checked, and passed to ``taken`` as they are read."""
     number = 0
     found = {"documents": 0, "counts": 0, "events": 0}
     ended = False
@@ -336,10 +324,10 @@ def _line(data: Mapping[str, Any]) -> bytes:
 
 
 def check_document(name: str, document: Any) -> None:
-    """A document as an engine restores it.
+    """Check that an engine can restore a document.
 
     Raises:
-        DataError: saying what is wrong with it.
+        DataError: naming the fault.
     """
     place = place_of(name)
     if place is None or not isinstance(document, Mapping):
@@ -360,7 +348,7 @@ def check_document(name: str, document: Any) -> None:
 
 
 def check_event(kind: str, event: Any) -> None:
-    """A label, an audit record or an event of a change, as the engine reads it on.
+    """Check that an engine can read a label, an audit record or an event of a change.
 
     Raises:
         DataError: naming the field that is wrong.

@@ -1,4 +1,4 @@
-"""Overview of a store for the people who look after it; a few tools are read at a time, as in ``state``."""
+"""The overview of a store: what was learned, counted, labelled and audited of each tool, read a few tools at a time."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from agentguard.verification.state import (
     sayable,
 )
 
-__all__ = ["AuditTally", "Learned", "Overview", "ToolOverview", "audit_of", "experience_of", "overview"]
-
 _RECORDS: Final = {"~ToolMemory": "count", "~Baseline": "calls", "~Pool": "results"}
 
 
 class Learned(NamedTuple):
-    """One mode's document of a tool, or (without a tool's name) of all tools together.
+    """The size of one mode's document, of a tool or of all tools together.
 
     Attributes:
-        results: results that it rests on; None where that cannot be read.
+        mode: the mode.
+        results: the number of results that it rests on; None where that cannot be read.
         size: bytes of JSON.
     """
 
@@ -39,7 +38,7 @@ class Learned(NamedTuple):
 
 
 class AuditTally(NamedTuple):
-    """Records of verdicts on a tool, and when the latest was made, in seconds since the epoch."""
+    """The number of audit records of a tool, and the time of the latest, in seconds since the epoch."""
 
     records: int = 0
     latest: float = 0.0
@@ -56,11 +55,11 @@ class ToolOverview(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """Tools, labels and audit records of a store.
+    """The contents of a store.
 
     Attributes:
         tools: by name.
-        shared: what all tools of a mode have in common.
+        shared: the documents of all tools together, by mode.
         damaged: names of documents that an engine could not read and put aside.
         others: names of documents that are none of an engine's.
         unreadable: events of the log of feedback that are neither a label nor a reset.
@@ -82,7 +81,7 @@ def overview(store: Store) -> Overview:
     >>> from agentguard.stores import MemoryStore
     >>> store = MemoryStore()
     >>> _ = store.append("feedback", {"tool": "search", "was_hallucination": True})
-    >>> [(found.tool, found.labels.fabricated) for found in overview(store).tools]
+    >>> [(line.tool, line.labels.fabricated) for line in overview(store).tools]
     [('search', 1)]
     """
     names = store.names()
@@ -93,8 +92,8 @@ def overview(store: Store) -> Overview:
         for name, document in store.load(batch).items():
             place = place_of(name)
             if place is not None:
-                found = experience_of(place.mode, document)
-                (shared if place.tool is None else learned.setdefault(place.tool, [])).append(found)
+                experience = experience_of(place.mode, document)
+                (shared if place.tool is None else learned.setdefault(place.tool, [])).append(experience)
     labels, unreadable = labels_in(store)
     audit = _audit(store)
     counted = {tool: calls_in(hours) for tool, hours in counts_of(store, {*learned, *labels, *audit})}
@@ -114,7 +113,7 @@ def overview(store: Store) -> Overview:
 
 
 def experience_of(mode: str, document: Document) -> Learned:
-    """How much a document rests on, without reading all of it."""
+    """The number of results that a document rests on, without restoring it, and its size."""
     learned = document.get("learned")
     results = None
     if isinstance(learned, Mapping):
@@ -126,13 +125,13 @@ def experience_of(mode: str, document: Document) -> Learned:
 
 
 def _audit(store: Store) -> dict[str, AuditTally]:
-    found: dict[str, AuditTally] = {}
+    tallies: dict[str, AuditTally] = {}
     for record in store.events(AUDIT):
         tool = record.event.get("tool")
         if isinstance(tool, str):
-            before = found.get(sayable(tool), AuditTally())
-            found[sayable(tool)] = AuditTally(before.records + 1, max(before.latest, record.at))
-    return found
+            before = tallies.get(sayable(tool), AuditTally())
+            tallies[sayable(tool)] = AuditTally(before.records + 1, max(before.latest, record.at))
+    return tallies
 
 
 def audit_of(store: Store, tool: str) -> AuditTally:

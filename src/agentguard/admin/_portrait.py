@@ -1,6 +1,6 @@
-"""What was learned of a tool, in figures a person can use: paths, types, shares and times; no argument and no result.
+"""The portrait of a tool: what was learned, in paths, types, shares and times, without any argument or result.
 
-Words of text results are content, and are told by their number only.
+Words of text results are content; only their number is given.
 """
 
 from __future__ import annotations
@@ -22,10 +22,6 @@ from agentguard.verification.state import Place
 from agentguard.verification.statistics import Ring
 from agentguard.verification.types import Settings
 
-__all__ = [
-    "FieldShare", "Kind", "Portrait", "RelationShare", "Signal", "feedback_of", "portrait", "restored",
-]  # fmt: skip
-
 QUANTILES: Final = (0.05, 0.5, 0.95, 0.99)
 SURPRISE: Final = 3.0  # nats: p = .05
 _TYPES: Final = {float: "number", str: "string", bool: "boolean", type(None): "null"}
@@ -43,11 +39,11 @@ class Kind(NamedTuple):
     """Results of one kind.
 
     Attributes:
-        kind: as ``Document`` tells it: object, prose, ….
-        results: how many were seen of it.
-        sizes: quantiles of their length in bytes, by share; empty where none is known.
+        kind: of the document: object, prose, ….
+        results: their number.
+        sizes: quantiles of their length in bytes, by share; empty where no length is known.
         fields: those of objects and lists, most frequent first.
-        words: how many distinct words are known of texts.
+        words: the number of distinct words known of texts.
     """
 
     kind: str
@@ -58,13 +54,13 @@ class Kind(NamedTuple):
 
 
 class RelationShare(NamedTuple):
-    """A relation between arguments and results, or within results: what a call that breaks it would be told.
+    """A relation between arguments and results, or within results.
 
     Attributes:
-        broken: what is said of a call that breaks it.
-        held: calls that it held for.
-        tried: of so many.
-        nats: by how much a call that breaks it is the more suspect; 0 while it says nothing.
+        broken: the message for a call that breaks it.
+        held: the number of calls that it held for.
+        tried: the number of calls that it was tried on.
+        nats: added to the log-odds of a call that breaks it; 0 while the relation is not trusted.
     """
 
     broken: str
@@ -85,14 +81,14 @@ class Signal(NamedTuple):
 
 
 class Portrait(NamedTuple):
-    """What one mode has learned of a tool.
+    """The figures that one mode has learned of a tool.
 
     Attributes:
         mode: the mode.
-        results: learned in full.
+        results: the number of results learned in full.
         errors: the share of them that report an error, lately; None where the mode does not learn it.
         latency_ms: quantiles of the time of calls in milliseconds, by share; empty where none is known.
-        argument_sets: distinct sets of arguments that are remembered.
+        argument_sets: the number of distinct sets of arguments that are remembered.
         kinds: of results, the most frequent first.
         relations: that hold in nearly all results, those that say most first.
         signals: by name.
@@ -109,7 +105,7 @@ class Portrait(NamedTuple):
 
 
 def restored(place: Place, document: Document) -> Any:
-    """The record in a document, anew.
+    """Restore the record in a document.
 
     Raises:
         DataError: where the document is not of that place, is damaged, or another version's.
@@ -127,18 +123,18 @@ def restored(place: Place, document: Document) -> Any:
 
 
 def portrait(mode: str, document: Document) -> Portrait:
-    """What a tool's document says.
+    """Read the portrait from a tool's document.
 
     Args:
         mode: whose document it is.
-        document: as it lies in the store.
+        document: as it is stored.
 
     Raises:
         DataError: where it cannot be read: it is damaged, or another version's.
     """
-    found = restored(Place(mode, str(document.get("tool"))), document)
+    record = restored(Place(mode, str(document.get("tool"))), document)
     try:
-        return _calibrated(found) if isinstance(found, ToolMemory) else _reference(found)
+        return _calibrated(record) if isinstance(record, ToolMemory) else _reference(record)
     except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, IndexError) as error:
         raise DataError(f"learned state is damaged: {type(error).__name__}") from None
 
@@ -204,7 +200,7 @@ def _quantiles(ordered: Sequence[float]) -> dict[float, float]:
 
 
 class _Nothing:
-    """A warden of an engine that has no memory: labels are all that is asked of it."""
+    """A warden without memory, for a registry that is asked for labels only."""
 
     def remembered(self, tool: str) -> Remembered:
         return Remembered(None, Incidents(), 0)
@@ -220,7 +216,7 @@ class _Nothing:
 
 
 def feedback_of(store: Store, tool: str) -> tuple[float, dict[str, float]]:
-    """What labels have made of the prior and of each signal's evidence, where an engine has the default settings.
+    """The prior and the weight of each signal's evidence by labels, for an engine with the default settings.
 
     Returns:
         The tool's prior, and by how much the evidence of each signal counts more (above 1) or less than documented.
