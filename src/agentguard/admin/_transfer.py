@@ -182,16 +182,16 @@ def contents_of(lines: Iterable[bytes]) -> Contents:
     """
     digest = blake2b(digest_size=16)
     names: set[str] = set()
-    found = {"document": 0, "counts": 0, "event": 0}
+    counts = {"document": 0, "counts": 0, "event": 0}
     for item in _items(lines, digest.update):
-        found[item.what] += 1
+        counts[item.what] += 1
         if item.what == "document":
             if item.name in names:
                 raise DataError(f"line {item.line}: the document {item.name!r} is there twice")
             if len(names) >= MAX_DOCUMENTS:
                 raise DataError(f"line {item.line}: there are more than {MAX_DOCUMENTS:,} documents")
             names.add(item.name)
-    return Contents(digest.hexdigest(), frozenset(names), found["counts"], found["event"])
+    return Contents(digest.hexdigest(), frozenset(names), counts["counts"], counts["event"])
 
 
 def import_state(
@@ -252,7 +252,7 @@ def _refuse_known(store: Store, names: Iterable[str]) -> None:
 def _items(lines: Iterable[bytes], taken: Callable[[bytes], Any]) -> Iterator[_Item]:
     """The lines between the first and the last, each checked, and passed to ``taken`` as they are read."""
     number = 0
-    found = {"documents": 0, "counts": 0, "events": 0}
+    counts = {"documents": 0, "counts": 0, "events": 0}
     ended = False
     for number, raw in enumerate(lines, 1):
         try:
@@ -265,13 +265,13 @@ def _items(lines: Iterable[bytes], taken: Callable[[bytes], Any]) -> Iterator[_I
             taken(raw.rstrip(b"\r\n") + b"\n")
             if "end" in data:
                 ended = True
-                if data != {"end": found}:
+                if data != {"end": counts}:
                     raise DataError("the end does not count what was before it: lines are missing, or were added")
                 continue
             what, name, content = _checked(data)
         except DataError as error:
             raise DataError(f"line {number}: {error}") from None
-        found["counts" if what == "counts" else what + "s"] += 1
+        counts["counts" if what == "counts" else what + "s"] += 1
         yield _Item(number, what, name, content)
     if not number:
         raise DataError('the file is empty; an export begins with {"agentguard_state": 1, …}')

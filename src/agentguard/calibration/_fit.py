@@ -212,7 +212,7 @@ def solve(
     rows = [parameters.row(label) for label in labels]
     of_rows = (
         np.array([factor for row, _ in rows for factor in row.values()], dtype=float),
-        np.array([place for row, _ in rows for place in row], dtype=np.int64),
+        np.array([index for row, _ in rows for index in row], dtype=np.int64),
         np.cumsum([0, *(len(row) for row, _ in rows)]),
     )
     factors = csr_array(of_rows, shape=(len(labels), len(parameters.all)))

@@ -210,12 +210,12 @@ def _tools(labels: Sequence[Label], in_force: LabelSettings, confidence: float) 
     by_tool: dict[str, list[Label]] = {}
     for label in labels:
         by_tool.setdefault(label.tool, []).append(label)
-    found = []
+    tools = []
     for tool, mine in sorted(by_tool.items(), key=lambda item: (-len(item[1]), item[0])):
         fabricated = share_of([label.weight for label in mine], [label.fabricated for label in mine], confidence)
         if fabricated is not None:
-            found.append(Tool(tool, len(mine), fabricated, _reached(mine, in_force.block_at, confidence)))
-    return tuple(found)
+            tools.append(Tool(tool, len(mine), fabricated, _reached(mine, in_force.block_at, confidence)))
+    return tuple(tools)
 
 
 # --- Remarks: which labels are a sample of all calls, and what too few of them leave open ---

@@ -38,7 +38,7 @@ def reliability_svg(outcome: Outcome, title: str = "Reliability of P(fabricated)
     if outcome.after is not None:
         name = "after the fit" if outcome.fit is not None else "after a fit that is not taken"
         series.append(("after", f"{name} (cross-validated)", outcome.after, 3.0))
-    said = (
+    caption = (
         f"{outcome.labels:,} labels, {outcome.fabricated_labels:,} of fabricated calls, "
         f"standing for {outcome.calls:,.0f} calls; bars: {outcome.wish.confidence:.0%} intervals"
     )
@@ -46,17 +46,17 @@ def reliability_svg(outcome: Outcome, title: str = "Reliability of P(fabricated)
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'role="img" aria-labelledby="title said">',
         f'<title id="title">{escape(title)}</title>',
-        f'<desc id="said">{escape(said)}</desc>',
+        f'<desc id="said">{escape(caption)}</desc>',
         f"<style>{_STYLE}</style>",
         f'<text class="title" x="{LEFT}" y="26">{escape(title)}</text>',
-        f'<text class="small" x="{LEFT}" y="44">{escape(said)}</text>',
+        f'<text class="small" x="{LEFT}" y="44">{escape(caption)}</text>',
         *_frame(),
     ]
     most = max(bin.weight for _, _, figures, _ in series for bin in figures.bins)
-    for place, (kind, name, figures, shift) in enumerate(series):
-        parts += _legend(kind, name, figures, LEFT + 14, TOP + 20 + 18 * place)
+    for index, (kind, name, figures, shift) in enumerate(series):
+        parts += _legend(kind, name, figures, LEFT + 14, TOP + 20 + 18 * index)
         parts += _points(kind, figures.bins, shift)
-        parts += _counts(kind, figures.bins, most, place, len(series))
+        parts += _counts(kind, figures.bins, most, index, len(series))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -101,18 +101,18 @@ def _points(kind: str, bins: Sequence[Bin], shift: float) -> Iterator[str]:
     for bin in bins:
         x = min(max(_x(bin.predicted) + shift, LEFT), LEFT + SIDE)
         yield f'<path class="{kind} reach" d="M{x:.1f} {_y(bin.observed.low):.1f}V{_y(bin.observed.high):.1f}"/>'
-        said = f"{bin.labels:,} labels: mean posterior {bin.predicted:.3f}, fabricated {bin.observed.value:.3f}"
+        caption = f"{bin.labels:,} labels: mean posterior {bin.predicted:.3f}, fabricated {bin.observed.value:.3f}"
         yield (
             f'<circle class="{kind}" cx="{_x(bin.predicted):.1f}" cy="{_y(bin.observed.value):.1f}" r="4">'
-            f"<title>{escape(said)}</title></circle>"
+            f"<title>{escape(caption)}</title></circle>"
         )
 
 
-def _counts(kind: str, bins: Sequence[Bin], most: float, place: int, series: int) -> Iterator[str]:
+def _counts(kind: str, bins: Sequence[Bin], most: float, index: int, series: int) -> Iterator[str]:
     for bin in bins:
         height = DEPTH * math.log1p(bin.weight) / math.log1p(most)
         width = (_x(bin.high) - _x(bin.low) - 4) / series
-        x = _x(bin.low) + 2 + place * width
+        x = _x(bin.low) + 2 + index * width
         yield (
             f'<rect class="{kind} bar" x="{x:.1f}" y="{BELOW + DEPTH - height:.1f}" '
             f'width="{width:.1f}" height="{height:.1f}"/>'

@@ -188,17 +188,17 @@ def reliability(
     brier = math.fsum(w.weight * (p - w.fabricated) ** 2 for w, p in zip(labels, given, strict=True)) / total
     loss = math.fsum(w.weight * _loss(p, w.fabricated) for w, p in zip(labels, given, strict=True)) / total
     bins, error, by_chance = [], 0.0, 0.0
-    by_place: list[list[int]] = [[] for _ in range(BINS)]
+    by_bin: list[list[int]] = [[] for _ in range(BINS)]
     for number, posterior in enumerate(given):
-        by_place[min(int(posterior * BINS), BINS - 1)].append(number)
-    for place, members in enumerate(by_place):
+        by_bin[min(int(posterior * BINS), BINS - 1)].append(number)
+    for index, members in enumerate(by_bin):
         weights = [labels[number].weight for number in members]
         observed = share_of(weights, [labels[number].fabricated for number in members], confidence)
         if observed is None:
             continue
         weight = math.fsum(weights)
         predicted = math.fsum(labels[number].weight * given[number] for number in members) / weight
-        bins.append(Bin(place / BINS, (place + 1) / BINS, len(members), weight, predicted, observed))
+        bins.append(Bin(index / BINS, (index + 1) / BINS, len(members), weight, predicted, observed))
         error += weight / total * abs(predicted - observed.value)
         spread = math.sqrt(predicted * (1.0 - predicted) / effective_size(weights))
         by_chance += weight / total * spread * math.sqrt(2.0 / math.pi)  # E|x| of a normal x is sd sqrt(2 / pi)
@@ -273,8 +273,8 @@ def lowest_threshold(
         floor: lowest threshold to try, in [0, 1].
 
     >>> calls = [Label("search", k / 1000, fabricated=False) for k in range(500)]
-    >>> found = lowest_threshold(calls, [call.posterior for call in calls], 0.05)
-    >>> found.value, round(found.bound, 4), found.needed
+    >>> threshold = lowest_threshold(calls, [call.posterior for call in calls], 0.05)
+    >>> threshold.value, round(threshold.bound, 4), threshold.needed
     (0.485, 0.0458, 59)
     """
     genuine = sorted(

@@ -205,14 +205,14 @@ def _thresholds(outcome: Outcome) -> object:
     rows = table("threshold", "#in force", "#genuine calls it catches", "#wished", "#found", bound)
 
     def row(name: str, value: float, caught: Share | None, threshold: Threshold) -> None:
-        found = threshold.value is not None
+        supported = threshold.value is not None
         rows.add(
             name,
             f"{value:g}",
             caught and _share(caught),
             f"{threshold.wished:.2%}",
-            f"{threshold.value:g}" if found else None,
-            f"{threshold.bound:.2%}" if found and threshold.bound is not None else None,
+            f"{threshold.value:g}" if supported else None,
+            f"{threshold.bound:.2%}" if supported and threshold.bound is not None else None,
         )
 
     row("block_at", outcome.in_force.block_at, outcome.false_blocks, outcome.blocks)

@@ -32,18 +32,18 @@ FolderOption = Annotated[
 @profiles.command("list")
 def list_profiles(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """List profiles, one a line."""
-    found = load_profiles(folder)
+    listed = load_profiles(folder)
     if as_json:
-        write_json({"profiles": [_as_dict(profile) for profile in found]})
+        write_json({"profiles": [_as_dict(profile) for profile in listed]})
         return
     rows = table("tool", "#latency ms", "required fields", "description")
-    for profile in found:
+    for profile in listed:
         low, high = profile.expected_latency_ms
         required = ", ".join(profile.required_fields) or "-"
         rows.add(profile.name, f"{low:g}-{high:g}", required, show(profile.description, limit=200))
     out = console()
     out.print(rows)
-    out.print(f"{len(found)} profiles")
+    out.print(f"{len(listed)} profiles")
 
 
 @profiles.command("show")
@@ -53,10 +53,10 @@ def show_profile(
     as_json: JsonOption = False,
 ) -> None:
     """Show the profile that a tool of this name would get, with every field."""
-    found = load_profiles(folder)
-    profile = ProfileIndex(found).find(name)
+    known = load_profiles(folder)
+    profile = ProfileIndex(known).find(name)
     if profile is None:
-        names = [known for item in found for known in (item.name, *item.aliases) if "*" not in known]
+        names = [alias for item in known for alias in (item.name, *item.aliases) if "*" not in alias]
         near = difflib.get_close_matches(name, names, n=3)
         hint = f"; near it: {', '.join(near)}" if near else "; 'agentguard profiles list' shows what there is"
         raise DataError(f"no profile for a tool named {printable(name)!r}{hint}")
@@ -83,8 +83,8 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Check profiles: all problems at once, each with file and line. Exit code: 0, or 3 where there is any."""
-    found = read_profiles(path)
-    against = LogCheck(found)
+    checked = read_profiles(path)
+    against = LogCheck(checked)
     for source in log or ():
         for row in read_traces(source):
             against.push(row)
@@ -92,10 +92,10 @@ def check(
     if problems:
         raise ProfileError(problems)
     if as_json:
-        write_json({"profiles": len(found), "calls": against.calls, "problems": []})
+        write_json({"profiles": len(checked), "calls": against.calls, "problems": []})
     else:
         held = f" with {counted(against.calls, 'call')} of the log" if log else ""
-        console().print(f"{counted(len(found), 'profile')}{held}, no problems")
+        console().print(f"{counted(len(checked), 'profile')}{held}, no problems")
 
 
 @profiles.command("diff")
@@ -105,31 +105,32 @@ def diff(
     as_json: JsonOption = False,
 ) -> None:
     """Show what B declares otherwise than A, field by field. Exit code: 0 the same, 1 different, 3 error."""
-    found = diff_profiles(*map(named_profiles, (old, new)))
+    differences = diff_profiles(*map(named_profiles, (old, new)))
     if as_json:
-        write_json(found.as_dict())
+        write_json(differences.as_dict())
     else:
-        _report_diff(found)
-    raise typer.Exit(Exit.ACCEPT if found.is_same else DIFFERENT)
+        _report_diff(differences)
+    raise typer.Exit(Exit.ACCEPT if differences.is_same else DIFFERENT)
 
 
-def _report_diff(found: ProfileDiff) -> None:
+def _report_diff(differences: ProfileDiff) -> None:
     out = console()
-    for names, what in ((found.removed, "only in A"), (found.added, "only in B")):
+    for names, what in ((differences.removed, "only in A"), (differences.added, "only in B")):
         for name in names:
             out.print(f"{what}:", show(name), soft_wrap=True)
-    for tool, changes in found.changed.items():
+    for tool, changes in differences.changed.items():
         rows = table("", "field", "A", "B", "B is", title=printable(tool)[:200])
         for change in changes:
             rows.add(*_cells(change))
         out.print(rows)
         out.print()
-    effects = [change.effect for changes in found.changed.values() for change in changes]
-    if found.is_same:
+    effects = [change.effect for changes in differences.changed.values() for change in changes]
+    if differences.is_same:
         out.print("the same")
         return
     out.print(
-        f"{len(found.changed)} tools changed, {len(found.added)} added, {len(found.removed)} removed; "
+        f"{len(differences.changed)} tools changed, {len(differences.added)} added, "
+        f"{len(differences.removed)} removed; "
         f"of {len(effects)} changes {effects.count('stricter')} stricter, {effects.count('looser')} looser"
     )
 

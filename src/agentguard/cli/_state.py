@@ -302,8 +302,8 @@ def _report_overview(out: Console, whole: Overview, where: str) -> None:
     out.print(rows)
     print_more(out, whole.tools, _SHOWN_TOOLS, "and {:,} more tools; --json lists them all")
     for shared in whole.shared:
-        results = "" if shared.results is None else f" of {shared.results:,} results"
-        out.print(f"shared by all tools ({shared.mode}): {shared.size / _KIB:,.1f} KiB{results}")
+        rests_on = "" if shared.results is None else f" of {shared.results:,} results"
+        out.print(f"shared by all tools ({shared.mode}): {shared.size / _KIB:,.1f} KiB{rests_on}")
     for what, names in (("documents put aside as damaged", whole.damaged), ("other documents", whole.others)):
         if names:
             out.print(show(f"{what}: {len(names):,}, first {names[0]}", "yellow"), soft_wrap=True)

@@ -96,12 +96,12 @@ def ingest(config: ConfigOption = CONFIG_NAME, root: RootOption = None, as_json:
     if not as_json:
         _report_ingest(console(), report)
         return
-    pairs = {
-        name: [{"document": uri, "reason": reason} for uri, reason in found]
-        for name, found in (("problems", report.problems), ("skipped", report.skipped))
+    documents = {
+        name: [{"document": uri, "reason": reason} for uri, reason in pairs]
+        for name, pairs in (("problems", report.problems), ("skipped", report.skipped))
     }
     counts = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "chunks")}
-    write_json({**counts, **pairs})
+    write_json({**counts, **documents})
 
 
 def run(
@@ -240,21 +240,21 @@ def _report_run(out: Console, run: GateRun) -> None:
     counts = table("#claims", "#supported", "#weakly supported", "#unsupported")
     counts.add_row(*map(str, (score.total_claims, score.supported, score.weakly_supported, score.unsupported)))
     out.print(counts)
-    found = findings(run.state)
+    listed = findings(run.state)
     labels: tuple[Label, ...] = ("unsupported", "weakly_supported")
     for label in labels:
-        _report_claims(out, label, [finding for finding in found if finding.verdict.label == label])
+        _report_claims(out, label, [finding for finding in listed if finding.verdict.label == label])
     out.print()
-    more = "; 'agentguard gate explain CLAIM' tells more of a claim" if found else ""
+    more = "; 'agentguard gate explain CLAIM' tells more of a claim" if listed else ""
     out.print(show(f"run {run.run_id}{more}", "dim"), soft_wrap=True)
 
 
-def _report_claims(out: Console, label: Label, found: Sequence[Finding]) -> None:
-    if not found:
+def _report_claims(out: Console, label: Label, listed: Sequence[Finding]) -> None:
+    if not listed:
         return
     out.print()
     out.print(Text(label.replace("_", " "), LABEL_STYLES[label]))
-    for finding in found[:SHOWN]:
+    for finding in listed[:SHOWN]:
         out.print(show(f"  {finding.claim.id}", "bold"), show(finding.claim.text), soft_wrap=True)
         for reason in finding.verdict.reasons[:REASONS_SHOWN]:
             out.print("     ", show(f"{reason.kind}: {reason.detail}"), soft_wrap=True)
@@ -262,4 +262,4 @@ def _report_claims(out: Console, label: Label, found: Sequence[Finding]) -> None
             quote = f': "{finding.verdict.quote}"' if finding.verdict.quote else ""
             title = passage_title(finding.passage.chunk.document, finding.heading)
             out.print("     ", show(f"{title}{quote}", "dim"), soft_wrap=True)
-    print_more(out, found, SHOWN, "  and {:,} more; --json lists all")
+    print_more(out, listed, SHOWN, "  and {:,} more; --json lists all")

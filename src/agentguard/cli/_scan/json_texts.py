@@ -40,7 +40,7 @@ NESTED = 4  # JSON in a string in JSON …
 WINDOW_LEAVES = 20_000
 WINDOW_CHARACTERS = 1 << 20
 LABEL_CHARACTERS = 200
-STRETCHES = 32  # escapes, after each of which a place is kept
+STRETCHES = 32  # escapes between two offsets that are kept
 UNESCAPED = 1 << 16  # characters at one time
 TOKEN = re.compile(r'"([^"\\]*)"|(-?[0-9][0-9.eE+-]*)|[{}\[\],"]')
 RUN = re.compile(r"(?:[^\\]+|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\[^u]){1,500}", re.DOTALL)
@@ -95,19 +95,19 @@ def string_end(text: str, start: int) -> int:
     >>> string_end(r'["a\"b", 1]', 1)
     7
     """
-    place = start + 1
+    index = start + 1
     while True:
-        found = _IN_TEXT.match(text, place)
-        end = place if found is None else found.end()
+        match = _IN_TEXT.match(text, index)
+        end = index if match is None else match.end()
         if text[end : end + 1] == '"':
             return end + 1
-        if end == place:
-            _refuse(place)
-        place = end
+        if end == index:
+            _refuse(index)
+        index = end
 
 
-def _refuse(place: int) -> NoReturn:
-    raise DataError(f"not JSON (character {place + 1})")
+def _refuse(index: int) -> NoReturn:
+    raise DataError(f"not JSON (character {index + 1})")
 
 
 class _Following:
@@ -116,7 +116,7 @@ class _Following:
     def __init__(self, text: str) -> None:
         self._text = text
         self._open = bytearray()  # the brackets that are
-        self._place = 0
+        self._index = 0
         self._names: set[str] = set()  # of the fields at the top, as far as they matter
         self._tool: str | None = None
 
@@ -131,11 +131,11 @@ class _Following:
         return Outline("array" if first == "[" else "scalar")
 
     def _next(self) -> str:
-        return self._text[self._place : self._place + 1]
+        return self._text[self._index : self._index + 1]
 
     def _skip(self, passed: int = 0) -> None:
-        found = _SKIPPED.match(self._text, self._place + passed)
-        self._place = self._place + passed if found is None else found.end()
+        match = _SKIPPED.match(self._text, self._index + passed)
+        self._index = self._index + passed if match is None else match.end()
 
     def _value(self) -> str:
         sign = self._next()
@@ -148,33 +148,33 @@ class _Following:
                 return self._closed()
             return "key" if sign == "{" else "value"
         if self._open.endswith(b"["):
-            found = _ITEMS.match(self._text, self._place)
-            if found is not None:
-                self._place = found.end()
+            match = _ITEMS.match(self._text, self._index)
+            if match is not None:
+                self._index = match.end()
                 return "value"
         if sign == '"':
-            self._place = string_end(self._text, self._place)
+            self._index = string_end(self._text, self._index)
             return "after"
-        found = _SCALAR.match(self._text, self._place)
-        if found is None:
-            _refuse(self._place)
-        self._place = found.end()
+        match = _SCALAR.match(self._text, self._index)
+        if match is None:
+            _refuse(self._index)
+        self._index = match.end()
         return "after"
 
     def _key(self) -> str:
         at_top = len(self._open) == 1
-        found = (_FIRST_FIELDS if at_top else _FIELDS).match(self._text, self._place)
-        if found is not None and not (at_top and self._matters(self._place, found.end())):
-            self._place = found.end()
+        match = (_FIRST_FIELDS if at_top else _FIELDS).match(self._text, self._index)
+        if match is not None and not (at_top and self._matters(self._index, match.end())):
+            self._index = match.end()
             return "key"
-        start = self._place
+        start = self._index
         if self._next() != '"':
             _refuse(start)
-        self._place = string_end(self._text, start)
-        name = self._text[start : self._place] if at_top and self._place - start <= 80 else ""
+        self._index = string_end(self._text, start)
+        name = self._text[start : self._index] if at_top and self._index - start <= 80 else ""
         self._skip()
         if self._next() != ":":
-            _refuse(self._place)
+            _refuse(self._index)
         self._skip(1)
         if name:
             self._note(json.loads(name))
@@ -189,31 +189,31 @@ class _Following:
         if name == "tool":
             self._tool = None
             if self._next() == '"':
-                self._tool = json.loads(self._text[self._place : string_end(self._text, self._place)])
+                self._tool = json.loads(self._text[self._index : string_end(self._text, self._index)])
 
     def _after(self) -> str:
         self._skip()
         sign = self._next()
         if not self._open:
             if sign:
-                _refuse(self._place)
+                _refuse(self._index)
             return ""
         is_object = self._open.endswith(b"{")
         if sign == ",":
             self._skip(1)
             return "key" if is_object else "value"
         if sign != ("}" if is_object else "]"):
-            _refuse(self._place)
+            _refuse(self._index)
         return self._closed()
 
     def _closed(self) -> str:
         self._open.pop()
-        self._place += 1
+        self._index += 1
         return "after"
 
 
 Node: TypeAlias = "tuple[Node | None, str | int]"
-"""A place in a value: the container's, and the key or the number within it. A chain, since depth has no bound."""
+"""A position in a value: the container's, and the key or the number in it. A chain, since depth has no bound."""
 
 
 class Leaf:
@@ -254,14 +254,14 @@ class Leaf:
     def origin(self, offset: int) -> int:
         """The offset of its character in the piece of the file; of the one after the last, that of its end."""
         if self.end - self.start == len(self.text):
-            place = self.start + offset
+            index = self.start + offset
         else:
             if self._shifts is None:  # worked out only where something is found
                 self._shifts = _shifts(self.raw, self.start, self.end)
             starts, origins = self._shifts
             number = bisect_right(starts, offset) - 1
-            place = _beyond(self.raw, self.end, offset, starts[number], origins[number])
-        return place if self.outer is None else self.outer.origin(place)
+            index = _beyond(self.raw, self.end, offset, starts[number], origins[number])
+        return index if self.outer is None else self.outer.origin(index)
 
     @property
     def depth(self) -> int:
@@ -272,24 +272,24 @@ class Leaf:
 def _shifts(raw: str, start: int, end: int) -> tuple[array[int], array[int]]:
     """Offsets of every 32nd escape's end: in the unescaped text, and in what it was read from."""
     starts, origins = array("Q", [0]), array("Q", [start])
-    said, origin = 0, start
+    offset, origin = 0, start
     for number, escape in enumerate(ESCAPE.finditer(raw, start, end), 1):
         # An escape stands for one character, which ends the stretch before.
-        said, origin = said + escape.start() - origin + 1, escape.end()
+        offset, origin = offset + escape.start() - origin + 1, escape.end()
         if number % STRETCHES == 0:
-            starts.append(said)
+            starts.append(offset)
             origins.append(origin)
     return starts, origins
 
 
-def _beyond(raw: str, end: int, offset: int, said: int, origin: int) -> int:
+def _beyond(raw: str, end: int, offset: int, known: int, origin: int) -> int:
     """The offset of a character, counted from a known one before it, escape by escape."""
     for escape in ESCAPE.finditer(raw, origin, end):
-        after = said + escape.start() - origin + 1
+        after = known + escape.start() - origin + 1
         if after > offset:
             break
-        said, origin = after, escape.end()
-    return origin + offset - said
+        known, origin = after, escape.end()
+    return origin + offset - known
 
 
 class Part(NamedTuple):
@@ -371,25 +371,25 @@ def json_windows(raw: str, outline: Outline, fields: Collection[str] = ()) -> It
 
 
 def _parts(grouped: dict[str | int, list[tuple[str, Leaf]]], outline: Outline) -> list[Part]:
-    return [_joined(found, is_result=outline.is_call and top == "result") for top, found in grouped.items()]
+    return [_joined(labelled, is_result=outline.is_call and top == "result") for top, labelled in grouped.items()]
 
 
-def _joined(found: list[tuple[str, Leaf]], *, is_result: bool) -> Part:
+def _joined(labelled: list[tuple[str, Leaf]], *, is_result: bool) -> Part:
     lines, starts, length = [], [], 0
-    for label, leaf in found:
+    for label, leaf in labelled:
         starts.append(length + len(label))
         lines.append(f"{label}{leaf.text}\n")
         length += len(lines[-1])
-    return Part("".join(lines), [leaf for _, leaf in found], starts, is_result)
+    return Part("".join(lines), [leaf for _, leaf in labelled], starts, is_result)
 
 
 def keys_above(node: Node | None, most: int) -> list[str | int]:
     """The last keys and numbers on the way to a node, the outermost first."""
-    found: list[str | int] = []
-    while node is not None and len(found) < most:
-        found.append(node[1])
+    keys: list[str | int] = []
+    while node is not None and len(keys) < most:
+        keys.append(node[1])
         node = node[0]
-    return found[::-1]
+    return keys[::-1]
 
 
 class _Level:
@@ -412,9 +412,9 @@ def _leaves(
     root = None if outer is None else outer.node
     level = _Level(root, False, label)
     above: list[_Level] = []
-    place = 0
-    while (token := TOKEN.search(raw, place)) is not None:
-        place = token.end()
+    index = 0
+    while (token := TOKEN.search(raw, index)) is not None:
+        index = token.end()
         kind = token.lastindex
         if kind is None and token.group() != '"':
             sign = token.group()
@@ -435,8 +435,8 @@ def _leaves(
                 level = above.pop()
             continue
         if kind is None:  # a string with escapes
-            place = string_end(raw, token.start())
-            start, end = token.end(), place - 1
+            index = string_end(raw, token.start())
+            start, end = token.end(), index - 1
             text = _unescaped(raw[start:end])
         else:
             start, end = token.span(kind)
@@ -475,13 +475,13 @@ def _is_json(text: str) -> bool:
 def _unescaped(text: str) -> str:
     """The characters of a JSON string; a long one is unescaped bit by bit."""
     if len(text) <= UNESCAPED:
-        return ESCAPE.sub(_said, text)
-    return "".join(ESCAPE.sub(_said, run.group()) for run in RUN.finditer(text))
+        return ESCAPE.sub(_character, text)
+    return "".join(ESCAPE.sub(_character, run.group()) for run in RUN.finditer(text))
 
 
-def _said(found: re.Match[str]) -> str:
+def _character(match: re.Match[str]) -> str:
     """The one character that an escape stands for."""
-    escape = found.group()
+    escape = match.group()
     if escape[1] != "u":
         return SHORT.get(escape[1], escape[1])
     first = int(escape[2:6], 16)

@@ -204,7 +204,7 @@ class Looker:
     def _through(self, piece: Piece, text: str, windows: Iterable[Window], problem: str | None) -> Iterator[Looked]:
         places, replaced = Places(text, piece.source, piece.line), Replaced(text)
         for window in windows:
-            found: list[tuple[int, Sighting]] = []
+            located: list[tuple[int, Sighting]] = []
             changes: list[tuple[int, int, str]] = []
             for part in window.parts:
                 for start, results in self._scanned(part):
@@ -213,8 +213,8 @@ class Looker:
                         verdict: Literal["flag", "block"] = "block" if _blocks(kind, results[kind]) else "flag"
                         for finding in results[kind].findings:
                             within = list(part.within(start + finding.start, start + finding.end))
-                            if within:  # else it is in the name before a value, and found in the name itself
-                                found.append(self._sighting(places, within, kind, finding, verdict))
+                            if within:  # else it is in the name before a value, and located in the name itself
+                                located.append(self._sighting(places, within, kind, finding, verdict))
                         if kind in self._redact:
                             redacted += results[kind].findings
                     if redacted:
@@ -223,7 +223,7 @@ class Looker:
             if self._redact:
                 upto = len(text) if window.last is None else window.last.origin(len(window.last.text))
                 raw = replaced.upto(upto, changes).encode("utf-8", "surrogateescape")
-            sightings = [sighting for _, sighting in sorted(found, key=itemgetter(0))]
+            sightings = [sighting for _, sighting in sorted(located, key=itemgetter(0))]
             yield Looked(sightings, raw, problem, len(window.parts))
             problem = None
 
@@ -236,7 +236,7 @@ class Looker:
         begin = 0
         while True:
             stop = _stop(text, begin, self._span)
-            results = self._found(part, text[begin : stop + OVERLAP])
+            results = self._findings(part, text[begin : stop + OVERLAP])
             if results is None and stop - begin > 1:
                 self._span = (stop - begin) // 2
                 continue
@@ -254,7 +254,7 @@ class Looker:
             if begin >= len(text):
                 return
 
-    def _found(self, part: Part, text: str) -> Mapping[str, Any] | None:
+    def _findings(self, part: Part, text: str) -> Mapping[str, Any] | None:
         """The findings in a text; None where there are more than a detector lists."""
         tools = self._tools if part.is_result else None
         every = "injection" in self._redact  # of one that is only told of, some places are enough
@@ -277,9 +277,9 @@ class Looker:
         start = first.origin(begin)
         decoded = self._shown(finding.decoded) if kind == "injection" and finding.decoded else None
         path = self._path(first.node, hidden=first.is_key)
-        place = (*places.at(start), *places.at(last.origin(finish)))
-        said = Sighting(places.source, *place, path, kind, finding.kind, verdict, finding.detail, decoded)
-        return start, said
+        position = (*places.at(start), *places.at(last.origin(finish)))
+        sighting = Sighting(places.source, *position, path, kind, finding.kind, verdict, finding.detail, decoded)
+        return start, sighting
 
     def _changes(self, part: Part, offset: int, findings: list[Finding]) -> Iterator[tuple[int, int, str]]:
         last = max(finding.end for finding in findings)
