@@ -140,8 +140,8 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
         traceback.print_exception(error)
         message = f"internal error ({type(error).__name__}); please report it"
     if as_json:
-        problems = [problem._asdict() for problem in error.problems] if isinstance(error, FileProblems) else None
-        write_json({"error": message} if problems is None else {"error": message, "problems": problems})
+        problems = {"problems": error.problems} if isinstance(error, FileProblems) else {}
+        write_json({"error": message, **problems})
         return Exit.ERROR
     lines = message.splitlines() if isinstance(error, FileProblems) else [message]
     err = console(stderr=True)

@@ -55,7 +55,7 @@ def list_changes(
     listed = [change for change in every_change if every or change.state not in _ENDED]
     ended = sum(change.state in _ENDED for change in every_change)
     if as_json:
-        write_json({"store": shown(store), "changes": [change._asdict() for change in listed], "ended": ended})
+        write_json({"store": shown(store), "changes": listed, "ended": ended})
         return
     out = console()
     if listed:

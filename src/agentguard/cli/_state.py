@@ -225,10 +225,10 @@ def _known_tool(store: Store, tool: str) -> KnownTool:
 def _overview_as_dict(whole: Overview) -> dict[str, Any]:
     return {
         "tools": [_line_as_dict(tool) for tool in whole.tools],
-        "shared": [learned._asdict() for learned in whole.shared],
+        "shared": whole.shared,
         "totals": _totals(whole),
-        "damaged": list(whole.damaged),
-        "other_documents": list(whole.others),
+        "damaged": whole.damaged,
+        "other_documents": whole.others,
         "unreadable_feedback": whole.unreadable,
     }
 
@@ -239,9 +239,9 @@ def _tool_as_dict(known: KnownTool) -> dict[str, Any]:
         **_line_as_dict(known.overview),
         "hours": {_hour(hour): {"calls": calls, "errors": errors} for hour, (calls, errors) in hours.items()},
         "prior": known.prior,
-        "factors": dict(known.factors),
+        "factors": known.factors,
         "modes": {
-            mode: {"unreadable": learned} if isinstance(learned, str) else _portrait_as_dict(learned)
+            mode: {"unreadable": learned} if isinstance(learned, str) else learned
             for mode, learned in known.portraits.items()
         },
     }
@@ -250,11 +250,11 @@ def _tool_as_dict(known: KnownTool) -> dict[str, Any]:
 def _line_as_dict(tool: ToolOverview) -> dict[str, Any]:
     return {
         "tool": tool.tool,
-        "learned": [learned._asdict() for learned in tool.learned],
+        "learned": tool.learned,
         "calls": tool.counted.calls,
         "errors": tool.counted.errors,
         "latest_hour": _latest(tool),
-        "labels": tool.labels._asdict(),
+        "labels": tool.labels,
         "audit_records": tool.audit.records,
     }
 
@@ -270,15 +270,6 @@ def _totals(whole: Overview) -> dict[str, int]:
         "genuine": sum(tool.labels.genuine for tool in tools),
         "audit_records": sum(tool.audit.records for tool in tools),
         "size": sum(learned.size for learned in documents),
-    }
-
-
-def _portrait_as_dict(learned: Portrait) -> dict[str, Any]:
-    return {
-        **learned._asdict(),
-        "kinds": [{**kind._asdict(), "fields": [field._asdict() for field in kind.fields]} for kind in learned.kinds],
-        "relations": [relation._asdict() for relation in learned.relations],
-        "signals": [signal._asdict() for signal in learned.signals],
     }
 
 

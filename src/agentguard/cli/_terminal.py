@@ -194,14 +194,21 @@ def reading_bar(traces: str, calls: Callable[[], int], *, hidden: bool) -> Itera
         yield lambda read: bar.update(task, advance=read, calls=calls())
 
 
+def json_text(data: Mapping[str, Any]) -> str:
+    """One JSON object in ASCII: records by the names of their fields, numbers that JSON does not have as null."""
+    return json.dumps(_plain(data), indent=2, ensure_ascii=True, allow_nan=False)
+
+
 def write_json(data: Mapping[str, Any]) -> None:
-    """Write one JSON object to standard output. Numbers that JSON does not have become null."""
-    print(json.dumps(_finite(data), indent=2, ensure_ascii=True, allow_nan=False))
+    """Write ``json_text`` to standard output."""
+    print(json_text(data))
 
 
-def _finite(data: Any) -> Any:
+def _plain(data: Any) -> Any:
+    if hasattr(data, "_asdict"):  # a NamedTuple
+        data = data._asdict()
     if isinstance(data, Mapping):
-        return {str(key): _finite(value) for key, value in data.items()}
+        return {str(key): _plain(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_finite(value) for value in data]
+        return [_plain(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data

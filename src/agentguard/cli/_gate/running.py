@@ -27,7 +27,7 @@ from agentguard.cli._gate.records import (
     passage_title,
 )
 from agentguard.cli._options import JsonOption
-from agentguard.cli._terminal import SHOWN, console, print_more, printable, progress, show, table, write_json
+from agentguard.cli._terminal import SHOWN, console, json_text, print_more, printable, progress, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError, GateError
 from agentguard.gate.config import GateConfig
 from agentguard.gate.config_file import CONFIG_NAME, load_config
@@ -149,7 +149,7 @@ def run(
         _prepare(configured, services, ingest_first, root, hidden=as_json)
         done = _evaluate(configured, services, resume, hidden=as_json)
     if output is not None:
-        write_file(output, json.dumps(evaluation(done), indent=2) + "\n")
+        write_file(output, json_text(evaluation(done)) + "\n")
     if junit is not None:
         write_file(junit, junit_xml(done))
     if markdown is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,6 +28,7 @@ from agentguard.cli._terminal import (
     WIDTH_WITHOUT_TERMINAL,
     console,
     counted,
+    json_text,
     print_broken,
     printable,
     progress,
@@ -254,11 +254,11 @@ class Findings:
                 {"kind": kind, "name": name, "verdict": verdict, "findings": number}
                 for (kind, name, verdict), number in sorted(self.counts.items())
             ],
-            "findings": [sighting._asdict() for sighting in self.kept],
+            "findings": self.kept,
             "findings_left_out": self.total - len(self.kept),
             "broken": self.broken,
             "not_looked_through": self.unread,
-            "first_broken": [line._asdict() for line in self.first_broken],
+            "first_broken": self.first_broken,
             "interrupted": interrupted,
         }
 
@@ -277,7 +277,7 @@ def _report(findings: Findings, form: Format, output: str | None, *, stderr: boo
     if output is None:
         write_json(data)
     else:
-        write_file(output, json.dumps(data, indent=2) + "\n")
+        write_file(output, json_text(data) + "\n")
 
 
 def _print_findings(out: Console, findings: Findings, *, interrupted: bool) -> None:
