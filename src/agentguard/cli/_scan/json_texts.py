@@ -111,13 +111,17 @@ def _refuse(index: int) -> NoReturn:
 
 
 class _Following:
-    """One pass over a text by JSON's grammar."""
+    """One pass over a text by JSON's grammar.
+
+    Each step passes one thing and returns what comes next: ``"value"``, ``"key"``, ``"after"`` a value, or ``""`` at
+    the end.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._open = bytearray()  # the brackets that are
+        self._open = bytearray()  # brackets, the innermost last
         self._index = 0
-        self._names: set[str] = set()  # of the fields at the top, as far as they matter
+        self._names: set[str] = set()  # of "tool" and "result", those that are fields at the top
         self._tool: str | None = None
 
     def outline(self) -> Outline:
@@ -147,7 +151,7 @@ class _Following:
             if self._next() == ("}" if sign == "{" else "]"):
                 return self._closed()
             return "key" if sign == "{" else "value"
-        if self._open.endswith(b"["):
+        if self._open.endswith(b"["):  # many plain items in one step
             match = _ITEMS.match(self._text, self._index)
             if match is not None:
                 self._index = match.end()
@@ -163,6 +167,7 @@ class _Following:
 
     def _key(self) -> str:
         at_top = len(self._open) == 1
+        # Many plain fields in one step, unless a name among them is one to note.
         match = (_FIRST_FIELDS if at_top else _FIELDS).match(self._text, self._index)
         if match is not None and not (at_top and self._matters(self._index, match.end())):
             self._index = match.end()

@@ -213,7 +213,7 @@ class Looker:
                         verdict: Literal["flag", "block"] = "block" if _blocks(kind, results[kind]) else "flag"
                         for finding in results[kind].findings:
                             within = list(part.within(start + finding.start, start + finding.end))
-                            if within:  # else it is in the name before a value, and located in the name itself
+                            if within:  # else it is in the name before a value, and found in the name itself
                                 located.append(self._sighting(places, within, kind, finding, verdict))
                         if kind in self._redact:
                             redacted += results[kind].findings
