@@ -8,10 +8,13 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 # A third, which holds a compiled wheel in place of the source.
 COMPILED := .venv-compiled
+# A small one for `make demo`: what agentguard itself needs, and no more.
+DEMO := .venv-demo
 # Rebuilt when the declared or the tested versions change.
 STAMP := $(VENV)/.agentguard-installed
 LOWEST_STAMP := $(LOWEST)/.agentguard-installed
 COMPILED_STAMP := $(COMPILED)/.agentguard-installed
+DEMO_STAMP := $(DEMO)/.agentguard-installed
 WHEEL_SOURCES := $(shell find src/agentguard integrations profiles -name '*.py' -o -name '*.yaml')
 # The suites that reach into what is installed: the frameworks, and the libraries under engine and command line.
 LOWEST_SUITES := $(addprefix tests/,integrations convergence engine golden cli calibration stores traces gate)
@@ -40,8 +43,8 @@ help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile
 
-demo: $(STAMP) ## Guard several hundred real tool calls with faults among them
-	@$(BIN)/agentguard demo
+demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among them
+	@$(DEMO)/bin/agentguard demo
 
 test: $(STAMP) ## Run all tests, the doctests and the code blocks of the documents
 	@tests/stores/redis/ensure_server.sh
@@ -104,7 +107,7 @@ audit: $(RELEASE_STAMP) ## Ask the package index whether a version in constraint
 	$(RELEASE)/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
+	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(DEMO) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
 
 $(STAMP): pyproject.toml setup.py constraints.txt
 	$(call install,$(VENV),constraints.txt,-e '.[dev]')
@@ -113,7 +116,17 @@ $(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt
 	$(call install,$(LOWEST),constraints-lowest.txt,-e '.[test]')
 
 $(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES)
+	@echo "Compiling the modules on the path of a call, two to three minutes without a line of output"
 	$(call install,$(COMPILED),constraints.txt,'.[test]')
+
+# Built with this environment's own setuptools: the build environment of its own that pip makes holds a compiler.
+$(DEMO_STAMP): pyproject.toml setup.py constraints.txt
+	$(call environment,$(DEMO))
+	@echo "Installing agentguard into $(DEMO) (once, half a minute)"
+	@$(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt setuptools && \
+	  AGENTGUARD_PURE_PYTHON=1 $(DEMO)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
+	  --no-build-isolation -c constraints.txt -e . || { $(why) }
+	@touch $@
 
 $(RELEASE_STAMP): tools/requirements.txt
 	@test -x $(RELEASE)/bin/pip || $(PYTHON) -m venv $(RELEASE)
@@ -123,16 +136,24 @@ $(RELEASE_STAMP): tools/requirements.txt
 # Whoever tests what is compiled wants no wheel that is not.
 $(COMPILED_STAMP) test-compiled: export AGENTGUARD_COMPILE := 1
 
-# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard and marks it done.
-define install
+# $(call environment,FOLDER) makes an empty environment, where the interpreter is one that agentguard runs on.
+define environment
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
   echo "agentguard needs Python 3.10 or newer, and '$(PYTHON)' is not that." >&2; \
   echo "Name an interpreter that is: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 @test -x $(1)/bin/pip || { echo "Creating $(1) with $$($(PYTHON) --version)"; $(PYTHON) -m venv $(1); } || { \
   echo "'$(PYTHON) -m venv' failed. On Debian and Ubuntu, first: apt-get install python3-venv" >&2; exit 1; }
-@echo "Installing agentguard and what it is tested with into $(1) (once, a minute or two)"
-@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(2) $(3) || { \
+endef
+
+define why
   echo "The installation failed; the lines above say why. It needs a package index ('pip config list' names it), and" >&2; \
-  echo 'a compiled wheel needs a C compiler and Python.h: on Debian and Ubuntu, build-essential and python3-dev.' >&2; exit 1; }
+  echo 'a compiled wheel needs a C compiler and Python.h: on Debian and Ubuntu, build-essential and python3-dev.' >&2; exit 1;
+endef
+
+# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard and marks it done.
+define install
+$(call environment,$(1))
+@echo "Installing agentguard and what it is tested with into $(1) (once, a minute or two)"
+@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(2) $(3) || { $(why) }
 @touch $@
 endef

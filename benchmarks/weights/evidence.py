@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import engines
 from detection.calls import Call
@@ -18,9 +19,11 @@ from detection.faults import FAULTS, REPLAYED, Fault, Scene
 from detection.split import HELD_OUT_FAMILIES, HELD_OUT_FAULTS
 from detection.stream import GENUINE, agents, events
 
+from agentguard.verification.relations import deciding, learned, templates
+
 from .within import WITHIN
 
-__all__ = ["GENERATED", "Row", "Source", "rows", "sources"]
+__all__ = ["FAMILIES", "GENERATED", "Row", "Source", "rows", "rows_without", "sources"]
 
 GENERATED = "generated families"
 SPOILED = "generated families, a tenth of the history bad"
@@ -41,6 +44,17 @@ WARM = 5  # usable calls of a tool before its calls count
 PROBES = 2  # faults made of one call
 BEHIND, AHEAD, ELSEWHERE = 300, 40, 8
 KINDS: dict[str, Fault] = {**FAULTS, **REPLAYED, **WITHIN}
+
+
+#: The families of relations, and what each is replaced by where the engine is to do without it.
+FAMILIES: dict[str, tuple[Any, str, Any]] = {
+    **{
+        family.__name__: (learned, "FAMILIES", tuple(other for other in learned.FAMILIES if other is not family))
+        for family in learned.FAMILIES
+    },
+    "Decides": (deciding.Deciders, "broken", lambda self, arguments, result: ("", "", 0.0, 0, 0)),
+    "slots of texts": (templates.Templates, "slots", lambda self, text: {}),
+}
 
 
 class Row(NamedTuple):
@@ -94,6 +108,12 @@ def rows(source: Source) -> list[Row]:
         if counts:
             found.append(row)
     return found
+
+
+def rows_without(source: Source, family: str) -> list[Row]:
+    """``rows``, of an engine that does not know one family of relations."""
+    with mock.patch.object(*FAMILIES[family]):
+        return rows(source)
 
 
 def _recorded(path: Path, timed: bool) -> Iterator[tuple[str, Call, bool, bool]]:

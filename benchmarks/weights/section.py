@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from tables import Line, judged, markdown
 
 from agentguard.verification.weights import SOURCES, WEIGHTS
 
-from .evidence import Row, rows, sources
+from .evidence import FAMILIES, Row, Source, rows, rows_without, sources
 from .fit import learned, recalls, scored
 
 __all__ = ["section"]
@@ -77,24 +79,37 @@ def _weights_table() -> str:
 
 
 def _left_out(console: Console, data: Path) -> str:
-    """What each signal adds on sources that the weights have not seen."""
-    by_source: defaultdict[str, list[Row]] = defaultdict(list)
+    """What each signal, and each family of relations, adds on sources that the weights have not seen."""
     plans = sources(data)
-    with ProcessPoolExecutor(2) as processes:
-        done = processes.map(rows, plans)
-        for plan, found in track(zip(plans, done, strict=True), "judging", len(plans), console=console):
-            by_source[plan.name] += found
+    by_source = _judged(console, "judging", plans, rows)
     whole = _unseen(by_source)
     table = []
     for name in track(sorted(WEIGHTS), "leaving one signal out", console=console):
         without = {source: [_without(row, name) for row in found] for source, found in by_source.items()}
         rest = _unseen(without)
         table.append((name, as_score(rest), f"{100 * (whole - rest):+.1f}"))
+    families = []
+    for family in FAMILIES:
+        rest = _unseen(_judged(console, f"judging without {family}", plans, partial(rows_without, family=family)))
+        families.append((family, as_score(rest), f"{100 * (whole - rest):+.1f}"))
     header = ("without", "mean recall on sources left out", "points that it adds")
     return (
         f"With all signals the mean over the sources is {as_score(whole)}; learned anew without one:\n\n"
-        f"{markdown(header, table)}"
+        f"{markdown(header, table)}\n\nJudged and learned anew without one family of relations:\n\n"
+        f"{markdown(header, families)}"
     )
+
+
+def _judged(
+    console: Console, what: str, plans: list[Source], judge: Callable[[Source], list[Row]]
+) -> dict[str, list[Row]]:
+    """The rows of all sources, by the source's name."""
+    by_source: defaultdict[str, list[Row]] = defaultdict(list)
+    with ProcessPoolExecutor(2) as processes:
+        done = processes.map(judge, plans)
+        for plan, found in track(zip(plans, done, strict=True), what, len(plans), console=console):
+            by_source[plan.name] += found
+    return by_source
 
 
 def _without(row: Row, name: str) -> Row:

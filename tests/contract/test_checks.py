@@ -24,8 +24,8 @@ from agentguard.verification.case import Case
 from agentguard.verification.contract import Contract
 from agentguard.verification.document import read
 from agentguard.verification.method import Check, Method
+from agentguard.verification.pool import Between
 from agentguard.verification.reference import Reference
-from agentguard.verification.sessions import Between
 from agentguard.verification.types import Settings
 
 METHODS: dict[str, Callable[[], Method]] = {"calibrated": Calibrated, "reference": Reference}

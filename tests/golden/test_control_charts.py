@@ -6,7 +6,7 @@ from statistics import fmean
 
 import pytest
 
-from agentguard.verification.charts import RUN_RULES, EwmaChart, western_electric
+from agentguard.verification.statistics import RUN_RULES, EwmaChart, western_electric
 
 
 def numbers(series, mean=0.0, std=1.0):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.running import RunningStats
+from agentguard.verification.statistics import RunningStats
 
 VALUES = st.floats(min_value=-1e6, max_value=1e6)
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.report.series import BASELINE, HELD, LATELY, POINTS, Series, limits_of
-from agentguard.verification.charts import western_electric
+from agentguard.verification.statistics import western_electric
 
 LEVELS = [10.0, 11.0, 10.0, 9.0]  # neighbours differ by 1, always
 

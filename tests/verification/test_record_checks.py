@@ -21,16 +21,14 @@ from agentguard.verification.census import check_counts
 from agentguard.verification.document import read
 from agentguard.verification.drift import Clocks, NumberChart, Stream, Stuck
 from agentguard.verification.keys import KeyHistory, Keys
-from agentguard.verification.pool import Owner, Pool
+from agentguard.verification.pool import Owner, Pool, SessionLog
 from agentguard.verification.reference import Baseline, History
 from agentguard.verification.relations import Constants, Counts, Deciders, Relations, Templates
 from agentguard.verification.relations.equality import Equal
-from agentguard.verification.running import RunningStats
-from agentguard.verification.sessions import SessionLog
 from agentguard.verification.shape import Shape
 from agentguard.verification.sides import Side
 from agentguard.verification.snapshot import check_record, restore
-from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises
+from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
 from agentguard.verification.types import ToolCall
 from agentguard.verification.voice import Voice
 

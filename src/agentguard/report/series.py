@@ -21,7 +21,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Final
 
-from agentguard.verification.charts import western_electric
+from agentguard.verification.statistics import western_electric
 
 from .records import Chart, Limits, Point, Scale
 

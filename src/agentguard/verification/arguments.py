@@ -10,8 +10,6 @@ from .canonical import args_key, made_plain
 from .sides import Side, normal
 from .walk import child_path
 
-__all__ = ["Arguments"]
-
 MAX_VALUES: Final = 40
 MAX_READ: Final = 1_000  # containers and scalars
 MAX_WORDS: Final = 32

@@ -20,8 +20,6 @@ from .calibration import DECLARED
 from .incidents import lead_traits, spoken_traits
 from .types import VERDICTS, Verdict, VerificationResult
 
-__all__ = ["AUDIT", "Audit", "AuditRecord", "Judged", "audit_record", "is_sampled", "is_share", "judged"]
-
 AUDIT = "audit"
 MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
 MAX_REMEMBERED_CALLS = 10_000

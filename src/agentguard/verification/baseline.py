@@ -6,20 +6,18 @@ import re
 from math import log, log1p, sqrt
 from typing import Final
 
+from agentguard.verification.decision import new_scores
+from agentguard.verification.pool import SHORTEST_OWNED, Between, Pool, outermost_form
+from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises, student_t4_tail
+
 from .arguments import Arguments
 from .canonical import digest
-from .decision import new_scores
 from .document import Document
 from .drift import Clocks, Drift, NumberChart, Stuck, clock_values
 from .keys import KeyHistory, Keys, numbers_of
-from .pool import SHORTEST_OWNED, Pool, outermost_form
 from .relations import Relations
-from .sessions import Between
 from .shape import Shape
-from .statistics import Categories, Level, Rate, Ring, Surprises, student_t4_tail
 from .voice import Voice
-
-__all__ = ["ONE_IN", "WELL_KNOWN", "ToolMemory", "ending", "ends_in_a_cut_object", "error_form"]
 
 RECENT_LATENCIES: Final = 256
 RECENT_LENGTHS: Final = 128  # of each kind

@@ -6,19 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from agentguard.verification.decision import false_block_p, verdict_of
+from agentguard.verification.pool import Pool
+from agentguard.verification.statistics import Rate, Surprises
+
 from .baseline import ONE_IN, WELL_KNOWN, ToolMemory
 from .case import Case
 from .checks import TIERS, LearnedCheck
-from .decision import false_block_p, verdict_of
 from .evidence import breaks_a_declaration, combine
 from .incidents import is_level
 from .method import Check, Decision
-from .pool import Pool
 from .relations import Relation
-from .statistics import Rate, Surprises
 from .types import SignalResult, VerificationTier
-
-__all__ = ["Calibrated"]
 
 PROMOTION: Final = 6
 FLAGGED_WEIGHT: Final = 0.3

@@ -28,11 +28,6 @@ from .types import Settings, as_written, is_ratio
 if TYPE_CHECKING:
     from os import PathLike
 
-__all__ = [
-    "CALIBRATION_VERSION", "DECLARED", "Calibration", "Counted", "LabelCounts", "adapted", "factors",
-    "load_calibration", "parse_calibration", "together",
-]  # fmt: skip
-
 STRENGTH: Final = 40.0
 MOST_LABELS: Final = 200.0
 LOWEST: Final = 0.05

@@ -21,11 +21,6 @@ import orjson
 from agentguard.foreign import raised_by
 from agentguard.limits import LIMITS
 
-__all__ = [
-    "MAX_WEIGHT", "Plain", "Serialised", "args_key", "as_name", "digest", "made_plain", "plain", "serialise",
-    "serialised", "weighs_too_much",
-]  # fmt: skip
-
 MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values
 MAX_SCANNED: Final = 1 << 20

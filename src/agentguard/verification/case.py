@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agentguard.verification.pool import Between
+
 from .arguments import Arguments
 from .contract import Contract
 from .document import Document
-from .sessions import Between
 from .types import Settings, ToolCall
-
-__all__ = ["Case"]
-
 
 _NONE: Final[Mapping[str, float]] = {}
 

@@ -29,17 +29,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from agentguard.errors import DataError
+from agentguard.verification.statistics import Rate, Ring
 
 from .baseline import ToolMemory, ending
 from .document import Document
 from .relations import Relation
 from .shape import facts_of
-from .statistics import Rate, Ring
 from .walk import Layout
-
-__all__ = [
-    "MAX_COUNT", "Census", "absorb", "added", "bucket_of", "check_counts", "field", "is_count", "parts", "value_of",
-]  # fmt: skip
 
 GROWTH: Final = 1.05
 LEAST: Final = 1e-3

@@ -35,11 +35,6 @@ from agentguard.errors import DataError, StoreError
 from agentguard.stores import Store
 from agentguard.stores.base import Record
 
-__all__ = [
-    "CHANGES", "DECISIONS", "Change", "ChangeEvent", "ChangeLog", "ChangeState", "changes_in", "decide",
-    "read_change_event",
-]  # fmt: skip
-
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"
 AUDIT: Final = "audit"  # of the records that name a change; see ``audit``

@@ -21,8 +21,6 @@ from .profile import EACH, FieldPath, ToolProfile, place_of
 from .sides import normal
 from .types import NotLookedAt
 
-__all__ = ["Contract", "EchoRule", "Patterns", "Rows", "repeats", "values_at"]
-
 SECONDS: Final = 0.1  # that one search for a pattern by backtracking may take
 SHORTEST: Final = 3  # characters of a part that is found within a word by more than chance
 LONG: Final = 32  # characters, from which on a text comes back with other breaks and quotes

@@ -8,8 +8,6 @@ from typing import Final
 from .statistics import Surprises
 from .types import Settings, Verdict
 
-__all__ = ["false_block_p", "verdict_of"]
-
 TOOL_WEIGHT: Final = 20.0
 BURST: Final = 3.0  # calls that one odd call of a tool counts for
 

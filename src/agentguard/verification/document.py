@@ -21,8 +21,6 @@ from .sides import Side
 from .text import keyed_lines, reports_error
 from .walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of
 
-__all__ = ["Document", "Limits", "read", "read_copy"]
-
 MAX_LITERAL: Final = 20_000
 
 _KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: "number"}

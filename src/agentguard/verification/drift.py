@@ -11,10 +11,9 @@ import math
 import re
 from typing import Any, Final
 
-from .document import Document
-from .statistics import USUAL_P, Level, Rate, student_t4_tail
+from agentguard.verification.statistics import USUAL_P, Level, Rate, student_t4_tail
 
-__all__ = ["ALARM", "NO_CLOCKS", "Clocks", "Drift", "NumberChart", "Stream", "Stuck", "clock_values"]
+from .document import Document
 
 # --- Clocks: fields that only ever go forward ---
 #

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.foreign import raised_by
 from agentguard.stores import MemoryStore, Store
+from agentguard.verification.verdict import SAID, graver, least_verdict, why_not_as_posterior
 
 from .arguments import Arguments
 from .audit import Audit
@@ -35,19 +36,17 @@ from .evidence import DEFAULT_RATIOS
 from .incidents import Incidents
 from .method import Check, Decision, Method
 from .own_signals import own_signals, with_own
-from .persistence import Backlog, Persistence, document_name, incident_of
+from .persistence import Backlog, Persistence, document_name
 from .profile import ToolProfile, parse_profile, profiles_in
 from .reference import MIN_CALLS, Reference
 from .reference import adapted as adapted_by_the_document
 from .registry import Registry
+from .snapshot import incident_of
 from .state import reset
 from .types import Feedback, Settings, SignalResult, ToolCall, VerificationResult, VerificationTier, probability
-from .verdict import SAID, graver, least_verdict, why_not_as_posterior
 
 if TYPE_CHECKING:
     from os import PathLike
-
-__all__ = ["VerificationEngine"]
 
 _METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
 #: What labels make of the settings of a tool, by mode.

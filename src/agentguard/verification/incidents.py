@@ -39,8 +39,6 @@ from .changes import ChangeState
 from .method import Decision
 from .types import SignalResult, Verdict, VerificationTier
 
-__all__ = ["Held", "Incident", "Incidents", "Settled", "incident_id", "is_level", "lead_traits", "spoken_traits"]
-
 MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
 MAX_SAME: Final = 128  # suspects of one tool that are known again
 MAX_HELD: Final = 16  # calls of one incident that are kept, to be learned if it is adopted

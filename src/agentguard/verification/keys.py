@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
+from agentguard.verification.statistics import signed_log
+
 from .arguments import Arguments
 from .document import Document
 from .drift import NO_CLOCKS, ClockValue
-from .statistics import signed_log
-
-__all__ = ["KeyHistory", "Keys", "numbers_of"]
 
 MAX_RESULTS: Final = 5
 MOST_SEEN: Final = 20

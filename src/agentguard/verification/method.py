@@ -13,8 +13,6 @@ from .case import Case
 from .relations import Relation
 from .types import SignalResult, Verdict, VerificationTier
 
-__all__ = ["Case", "Check", "Decision", "Method"]
-
 
 class Check(Protocol):
     """One signal. Reads the case, changes nothing, and abstains aloud where it has nothing to go by.

@@ -17,11 +17,6 @@ from .types import NotLookedAt
 if TYPE_CHECKING:
     import jsonschema_rs
 
-__all__ = [
-    "MOST_SEARCHED", "Matches", "OutputSchema", "WalkedSchema", "backtracking", "compiled", "objects_in", "parts_in",
-    "schema_validator", "spend", "takes_too_many_routes",
-]  # fmt: skip
-
 
 MOST_SEARCHED: Final = 20_000  # bytes of a text that a pattern is looked for in by backtracking
 

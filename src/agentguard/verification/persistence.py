@@ -29,12 +29,7 @@ from .changes import CHANGES, ChangeLog, ChangeState
 from .incidents import Incidents, incident_id
 from .method import Method
 from .registry import Registry, Remembered, ToolState
-from .snapshot import check_record, encode, encode_incidents, follow_changes, incident_of, restore, restore_incidents
-
-__all__ = [
-    "FEEDBACK", "VERSION", "Backlog", "Fleet", "Persistence", "document_name", "incident_of", "label_of", "learned_in",
-    "sayable",
-]  # fmt: skip
+from .snapshot import check_record, encode, encode_incidents, follow_changes, restore, restore_incidents
 
 _log = logging.getLogger("agentguard")
 

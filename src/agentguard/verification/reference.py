@@ -11,24 +11,16 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 
 from agentguard.errors import ConfigurationError
+from agentguard.verification.statistics import RunningStats, western_electric
 
 from .calibration import HIGHEST, LOWEST, LabelCounts
 from .canonical import args_key
 from .case import Case
-from .charts import western_electric
 from .contract import INSTANT_MS, Contract
 from .document import Document
 from .method import Check, Decision
 from .relations import Relation
-from .running import RunningStats
 from .types import UNREAD, NotLookedAt, Settings, SignalResult, ToolCall, Verdict, VerificationTier
-
-__all__ = [
-    "HISTORY_SWING", "MIN_CALLS", "SESSION_SWING", "SIGMAS", "Baseline", "DocumentedCheck", "Finding", "History",
-    "Reference", "adapted", "finite", "historical", "latency", "length", "numeric_fields", "pattern",
-    "schema", "session", "severity", "spc", "swing", "value",
-]  # fmt: skip
-
 
 LARGEST = 1e150  # its square is still a finite number
 MAX_FIELDS = 200

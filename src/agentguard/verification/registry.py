@@ -20,8 +20,6 @@ from .method import Method
 from .profile import ProfileIndex, ToolProfile
 from .types import Settings
 
-__all__ = ["Registry", "Remembered", "ToolState", "Warden"]
-
 MAX_TOOLS = 10_000
 MAX_LABELLED = 100_000  # tools; a label's counts are small, and outlive the rest of what is known of a tool
 MAX_LABELLED_CALLS = 10_000  # of which a second label is known to be one

@@ -17,14 +17,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Any, Final, cast
 from zlib import crc32
 
-from .document import Document
-from .statistics import Categories, Rate
-from .walk import Fact, Layout, last_name
+from agentguard.verification.statistics import Categories, Rate
 
-__all__ = [
-    "NOT_FINITE", "Shape", "contradicted", "facts_of", "formats_of", "is_rigid", "is_written_alike", "no_number",
-    "not_finite", "string_format",
-]  # fmt: skip
+from .document import Document
+from .walk import Fact, Layout, last_name
 
 NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 
@@ -288,7 +284,7 @@ class Shape:
                 fact: self.keys[path].total
                 for path, _ in document.forms
                 if path in self._usual_within
-                for fact in self._usual_within[path] - facts
+                for fact in sorted(self._usual_within[path] - facts, key=_say)
             }
             if self._usual_within
             else {}
@@ -372,7 +368,7 @@ class Shape:
 
     def _nulled(self, new: Iterable[AnyFact], facts: Set[AnyFact]) -> tuple[int, str]:
         """In how many results a path had a value that is null now for the first time, and the path; (0, "")."""
-        for fact in new:
+        for fact in sorted(new, key=_say):
             if isinstance(fact, tuple) and fact[1] is type(None) and not fact[0].endswith("[]"):
                 seen = sum(self.facts[fact[0], kind] for kind in (float, str, bool))
                 if seen >= NEVER_NULL and not any((fact[0], kind) in facts for kind in (float, str, bool)):

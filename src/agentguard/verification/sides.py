@@ -10,8 +10,6 @@ from zlib import crc32
 
 from .walk import Remembered
 
-__all__ = ["COUNT", "Side", "is_word", "mark_of", "normal"]
-
 MAX_VALUE_LENGTH: Final = 400
 COUNT: Final = "#"  # after the path of a list: how many elements it has
 MOST_VALUES: Final = 20  # at one path

@@ -25,6 +25,8 @@ from functools import partial
 from typing import Any, Final
 
 from agentguard.errors import DataError
+from agentguard.verification.pool import MAX_CALLS, Owner, Pool, SessionLog
+from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
 
 from .baseline import ToolMemory
 from .census import MAX_COUNT
@@ -32,23 +34,14 @@ from .changes import STATES, Change
 from .drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from .incidents import MAX_INCIDENTS, MAX_SAME, MAX_SESSIONS, MAX_TRAITS, Incident, Incidents, _Same
 from .keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
-from .pool import Owner, Pool
 from .reference import Baseline, History
 from .relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
 from .relations.deciding import MOST_PLACES, is_whole
-from .running import RunningStats
-from .sessions import MAX_CALLS, SessionLog
 from .shape import Shape
 from .sides import Side
-from .statistics import Categories, Level, Rate, Ring, Surprises
 from .types import VERDICTS
 from .voice import SLOTS, Voice
 from .walk import Layout, layout_of
-
-__all__ = [
-    "FIELDS", "RECORDS", "check_record", "decode", "encode", "encode_incidents", "follow_changes", "incident_of",
-    "restore", "restore_incidents",
-]  # fmt: skip
 
 MARK: Final = "~"
 MAX_DEPTH: Final = 60

@@ -11,9 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from .walk import Form
 
-__all__ = ["KeyedText", "keyed_lines", "reports_error"]
-
-
 MAX_LINES = 600
 MAX_SCALAR = 400
 _LINE = re.compile(r"^(\s*)((?:- )*)([A-Za-z_@][\w@ .()/-]{0,40}):(?:\s(.*))?$")

@@ -16,8 +16,6 @@ from .incidents import Settled
 from .method import Decision
 from .types import SEVERITY, UNREAD, SignalResult, Verdict
 
-__all__ = ["SAID", "graver", "least_verdict", "why_not_as_posterior"]
-
 _DECLARED: Final = ("schema_mismatch", "pattern_mismatch", "echo_mismatch")
 
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from mypy_extensions import i64  # a machine's integer, where this module is compiled
 
-__all__ = ["Voice"]
-
 SLOTS: Final = 1 << 12
 LONGEST: Final = 4  # characters of a gram
 SCORED: Final = 24  # characters of one result, evenly spaced

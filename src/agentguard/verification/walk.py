@@ -17,8 +17,6 @@ from agentguard import forks
 
 from .canonical import digest
 
-__all__ = ["Form", "Layout", "Remembered", "Typed", "Walk", "child_path", "last_name", "layout_of", "text_layout_of"]
-
 Value = TypeVar("Value")
 
 
@@ -325,7 +323,7 @@ Fact = tuple[str, type[Any]]
 
 
 class Layout:
-    """One layout. Equal layouts are, as a rule, one object: compare and hash by identity.
+    """One layout. Equal ones are one object while the process remembers it, and count as one afterwards too.
 
     Attributes:
         described: what ``layout_of`` was given.
@@ -340,20 +338,13 @@ class Layout:
     """
 
     __slots__ = (
-        "_paths",
-        "described",
-        "facts",
-        "forms",
-        "is_plain",
-        "named",
-        "numbers",
-        "outermost",
-        "singles",
+        "_hash", "_paths", "described", "facts", "forms", "is_plain", "named", "numbers", "outermost", "singles",
         "strings",
-    )
+    )  # fmt: skip
 
     def __init__(self, forms: tuple[Form, ...], typed: Typed) -> None:
         self.described: tuple[tuple[Form, ...], Typed] = forms, typed
+        self._hash: int = hash(self.described)
         self.forms: tuple[Form, ...] = forms
         self.outermost: int | None = digest(repr(forms[0]).encode()) if forms and len(forms[0][1]) > 1 else None
         facts: dict[Fact, None] = {}
@@ -379,6 +370,12 @@ class Layout:
     def __len__(self) -> int:
         """How many paths, a path with two types counted twice: what the layout takes of memory."""
         return self._paths
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and self.described == other.described
 
 
 def layout_of(forms: Iterable[Form], typed: Sequence[Any]) -> Layout:

@@ -1,27 +1,26 @@
-"""The checks of the calibrated method, one signal a file, in the order in which they run."""
+"""The checks of the calibrated method, by what they look at, in the order in which they run."""
 
+from agentguard.verification.checks.declared import EchoMismatch, PatternMismatch, SchemaMismatch
+from agentguard.verification.checks.earlier import (
+    DuplicateResult,
+    HistoricalInconsistency,
+    MovedValue,
+    SessionInconsistency,
+    StaleResult,
+)
+from agentguard.verification.checks.form import (
+    FormatMismatch,
+    LengthAnomaly,
+    StructureMismatch,
+    TextAnomaly,
+    TruncatedResult,
+)
+from agentguard.verification.checks.values import NovelValue, RelationMismatch, SpcAnomaly, ValuePlausibility
 from agentguard.verification.method import Check
 from agentguard.verification.types import VerificationTier
 
 from .base import DeclaredCheck, LearnedCheck
-from .duplicate import DuplicateResult
-from .echo import EchoMismatch
-from .format import FormatMismatch
-from .history import HistoricalInconsistency
 from .latency import LatencyAnomaly
-from .length import LengthAnomaly
-from .moved import MovedValue
-from .novelty import NovelValue
-from .pattern import PatternMismatch
-from .relation import RelationMismatch
-from .schema import SchemaMismatch
-from .session import SessionInconsistency
-from .spc import SpcAnomaly
-from .stale import StaleResult
-from .structure import StructureMismatch
-from .text import TextAnomaly
-from .truncation import TruncatedResult
-from .value import ValuePlausibility
 
 __all__ = ["TIERS", "DeclaredCheck", "LearnedCheck"]
 

@@ -15,8 +15,6 @@ from agentguard.verification.shape import Shape
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
-__all__ = ["AS_USUAL", "DeclaredCheck", "Finding", "LearnedCheck", "learned_shape"]
-
 FIRES_AT: Final = 0.05
 MOST_SURPRISE: Final = 11.9
 MOST_DIRECT: Final = 20.0

@@ -16,8 +16,6 @@ from agentguard.verification.document import Document
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.types import SignalResult, Verdict, VerificationTier, not_looked_at
 
-__all__ = ["CONTENT", "ContentFound", "at_least", "look_through", "to_redact"]
-
 GROUP: Final = "content"
 SUSPICIOUS: Final = 0.1  # of the evidence of what is sure
 

@@ -12,8 +12,6 @@ from agentguard.verification.types import SignalResult, VerificationTier
 
 from .base import AS_USUAL, Finding, LearnedCheck
 
-__all__ = ["LatencyAnomaly"]
-
 WARM_UP: Final = 8
 LEAST_SCALE: Final = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
 FAR_SOONER: Final = 1.0  # nats below the fastest of the last answers: what is nearer may be a quiet hour

@@ -6,8 +6,6 @@ from typing import Final
 
 from agentguard.verification.sides import Side, is_word
 
-__all__ = ["Constants"]
-
 MOST_PLACES: Final = 60
 MOST_VALUES: Final = 12  # at one path, beyond which it is no constant
 FEWEST: Final = 8  # values seen

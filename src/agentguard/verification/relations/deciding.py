@@ -9,8 +9,6 @@ from agentguard.verification.sides import Side
 
 from .relation import MOST_FOREIGN, TRIED, counted, evidence
 
-__all__ = ["MOST_PLACES", "Counts", "Deciders", "is_whole"]
-
 MOST_ARGUMENTS: Final = 6
 MOST_PLACES: Final = 48  # of the result
 MOST_ROWS: Final = 192  # argument values that are remembered, of all arguments

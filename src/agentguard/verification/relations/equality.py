@@ -9,8 +9,6 @@ from agentguard.verification.sides import Side
 
 from .relation import Relation
 
-__all__ = ["Equal", "EveryRow", "SameStart", "Somewhere"]
-
 
 class Equal(Relation):
     """A value of the result is an argument's, or a list of them is."""

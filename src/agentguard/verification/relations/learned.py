@@ -18,8 +18,6 @@ from .rows import Ordered, SameInRows
 from .templates import Templates
 from .totals import Total
 
-__all__ = ["FAMILIES", "Broken", "Relations"]
-
 #: The families whose relations are bound to paths, and counted one by one.
 FAMILIES: Final[tuple[type[Relation], ...]] = (Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total)
 _BY_NAME: Final = {family.__name__: family for family in FAMILIES}

@@ -9,8 +9,6 @@ from typing import ClassVar, Final
 
 from agentguard.verification.sides import Side
 
-__all__ = ["LONGEST", "MOST_FOREIGN", "TRIED", "Relation", "counted", "evidence", "ratio"]
-
 TRIED: Final = 5  # times, own and foreign, before a relation says anything
 APART: Final = 0.15  # how much oftener it holds for own calls; or
 TELLING: Final = 4.0  # how many times oftener foreign ones break it

@@ -9,8 +9,6 @@ from agentguard.verification.sides import Side
 
 from .relation import Relation
 
-__all__ = ["Ordered", "SameInRows"]
-
 BY_CHANCE = 0.3  # that rows of another source hold to it
 
 

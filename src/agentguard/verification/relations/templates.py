@@ -6,8 +6,6 @@ import re
 from typing import Final
 from zlib import crc32
 
-__all__ = ["Templates"]
-
 MOST_TEMPLATES: Final = 12
 MOST_TOKENS: Final = 60
 FEWEST_TOKENS: Final = 3

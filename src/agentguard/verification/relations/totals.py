@@ -9,8 +9,6 @@ from agentguard.verification.sides import COUNT, Side
 
 from .relation import Relation
 
-__all__ = ["Total"]
-
 MOST_NUMBERS: Final = 14
 MOST_COLUMNS: Final = 8
 EXACT: Final = 1e-6  # of the number
