@@ -111,7 +111,11 @@ def claims(
             if label in (None, verdict) and len(listed) < limit:
                 listed.append(claim)
     if as_json:
-        figures = {"use_case": configured.use_case, "runs": len(runs), **{name: counts[name] for name in LABELS}}
+        figures: dict[str, Any] = {
+            "use_case": configured.use_case,
+            "runs": len(runs),
+            **{name: counts[name] for name in LABELS},
+        }
         write_json({**figures, "claims": [_claim_as_dict(claim) for claim in listed]})
     else:
         more = (counts.total() if label is None else counts[label]) - len(listed)
@@ -144,7 +148,8 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Show how a claim came by its verdict: the question, the answer, the reasons, the passages with the quote."""
-    explanation = explain_claim(*_finished_runs(config, run), claim)
+    (finished,) = _finished_runs(config, run)
+    explanation = explain_claim(finished, claim)
     if as_json:
         write_json(explanation.as_dict())
     else:
