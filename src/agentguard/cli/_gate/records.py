@@ -111,12 +111,9 @@ def claims(
             if label in (None, verdict) and len(listed) < limit:
                 listed.append(claim)
     if as_json:
-        figures: dict[str, Any] = {
-            "use_case": configured.use_case,
-            "runs": len(runs),
-            **{name: counts[name] for name in LABELS},
-        }
-        write_json({**figures, "claims": [_claim_as_dict(claim) for claim in listed]})
+        labelled = {name: counts[name] for name in LABELS}
+        listing = [_claim_as_dict(claim) for claim in listed]
+        write_json({"use_case": configured.use_case, "runs": len(runs), **labelled, "claims": listing})
     else:
         more = (counts.total() if label is None else counts[label]) - len(listed)
         _report_claims(console(), len(runs), counts, listed, more)
