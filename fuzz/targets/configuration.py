@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentguard.calibration import parse_label
-from agentguard.calibration.labels import read_label
+from agentguard.calibration._labels import read_label
 from agentguard.errors import ConfigurationError, DataError, FileProblems, ProfileError
 from agentguard.gate._config import load_config, parse_config
 from agentguard.verification import VerificationEngine, load_profiles

@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from functools import lru_cache
 from typing import Any
 
-from agentguard.admin.transfer import Export, import_state
+from agentguard.admin._transfer import Export, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, DiskStore, MemoryStore
 from agentguard.stores._base import decode, encode

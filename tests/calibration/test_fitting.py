@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 from scipy.special import expit
 
-from agentguard.calibration import InForce, Label, cross_posteriors, fit
+from agentguard.calibration import Label, LabelSettings, cross_posteriors, fit
 from agentguard.verification.calibration import Calibration
 
 Audit = Callable[[list[Label], float, int], list[Label]]
@@ -154,7 +154,7 @@ def test_a_signal_that_hardly_spoke_or_is_not_known_stays_as_it_is() -> None:
 
 def test_it_goes_on_from_what_was_in_force() -> None:
     """Half the labels with the signal are fabricated, as evidence of -logit(prior) says: nothing is to be moved."""
-    in_force = InForce.of(Calibration({"prior": 0.05, "likelihood_ratios": {"echo_mismatch": 19.0}}))
+    in_force = LabelSettings.of(Calibration({"prior": 0.05, "likelihood_ratios": {"echo_mismatch": 19.0}}))
     labels = [Label("t", 0.5, k % 2 == 0, nats={"echo_mismatch": math.log(19.0)}) for k in range(10)]
 
     found = fit(labels, in_force).everywhere
@@ -177,7 +177,7 @@ _label = st.builds(
 @given(st.lists(st.tuples(_label, st.integers(1, 60)), max_size=6), st.sampled_from([0.01, 0.15, 0.6]))
 @settings(max_examples=60)
 def test_whatever_the_labels_values_stay_within_their_bounds(runs: list[tuple[Label, int]], prior: float) -> None:
-    in_force = InForce(prior=prior)
+    in_force = LabelSettings(prior=prior)
     found = fit([label for label, times in runs for _ in range(times)], in_force)
 
     for one in (found.everywhere, *found.tools.values()):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from agentguard.calibration import attainable, needed, share_of, upper_bound
-from agentguard.calibration.intervals import effective_size, lower_bound
+from agentguard.calibration._statistics import effective_size, lower_bound
 
 
 @pytest.mark.parametrize(("hits", "labels"), [(0, 10), (1, 10), (3, 10), (10, 10), (2, 500), (499, 500)])

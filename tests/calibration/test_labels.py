@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.calibration import BrokenLabel, Label, labels_in_file, labels_in_store, parse_label
-from agentguard.calibration.labels import read_label
-from agentguard.calibration.reading import MAX_LINE_BYTES, gather
+from agentguard.calibration._labels import MAX_LINE_BYTES, gather, read_label
 from agentguard.errors import DataError
 from agentguard.stores import MemoryStore
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.calibration import InForce, Label, Outcome, Wish, calibrate, proposal
+from agentguard.calibration import Label, LabelSettings, Outcome, Wish, calibrate, proposal
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
 from agentguard.verification.calibration import Calibration
@@ -95,7 +95,7 @@ def test_nothing_is_blocked_that_is_more_likely_genuine_unless_asked_for() -> No
     assert outcome.blocks.value == 0.5
     assert "block_at is held at 0.5; the wish alone would let it be 0.15." in outcome.remarks
     assert calibrate(labels, Wish(least_block_at=0.2)).blocks.value == 0.2
-    assert calibrate(labels, in_force=InForce(block_at=0.3)).blocks.value == 0.3
+    assert calibrate(labels, in_force=LabelSettings(block_at=0.3)).blocks.value == 0.3
 
 
 def test_what_is_flagged_is_at_most_what_is_blocked(labels_of_a_month: list[Label]) -> None:
@@ -113,7 +113,7 @@ def test_settings_in_force_stand_where_nothing_is_found(labels_of_a_month: list[
             "orders": {"accept_below": 0.05},
         },
     )
-    outcome = calibrate(labels_of_a_month, in_force=InForce.of(before))
+    outcome = calibrate(labels_of_a_month, in_force=LabelSettings.of(before))
 
     found = proposal(outcome, before)
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from agentguard.calibration import Label, Outcome, calibrate, reliability_svg
-from agentguard.calibration.picture import LEFT, SIDE, TOP
+from agentguard.calibration._picture import LEFT, SIDE, TOP
 
 SVG = "{http://www.w3.org/2000/svg}"
 

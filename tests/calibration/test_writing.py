@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.calibration import InForce, Label, Outcome, calibrate, proposal, write_file, yaml_of
-from agentguard.calibration.writing import MAX_TOOLS, quoted
-from agentguard.errors import DataError
+from agentguard.calibration import Label, LabelSettings, Outcome, calibrate, proposal, yaml_of
+from agentguard.calibration._proposal import MAX_TOOLS, quoted
 from agentguard.verification.calibration import Calibration, load_calibration
 
 _names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1_000).filter(lambda name: name != "<<")
@@ -102,7 +99,7 @@ def test_names_that_yaml_takes_for_something_else(tmp_path: Path, outcome: Outco
 
 def test_a_file_stays_within_what_the_reader_takes(tmp_path: Path, outcome: Outcome) -> None:
     """3,000 tools, some with names as long as they may be: those with the most labels are in the file."""
-    ratios = dict.fromkeys(InForce().ratios, 2.5)
+    ratios = dict.fromkeys(LabelSettings().ratios, 2.5)
     tools = {
         f"tool {k} " + "\U0001f600" * (990 if k % 3 else 0): {"prior": 0.1, "likelihood_ratios": ratios}
         for k in range(3_000)
@@ -114,28 +111,6 @@ def test_a_file_stays_within_what_the_reader_takes(tmp_path: Path, outcome: Outc
     assert "orders" in read.tools
     assert 100 < len(read.tools) <= MAX_TOOLS
     assert f"  # {3_001 - len(read.tools):,} more tools take what is set for all\n" in text
-
-
-def test_an_earlier_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "calibration.yaml"
-    path.write_text("old\n" * 1_000)
-
-    write_file(path, "new\n")
-
-    assert path.read_text() == "new\n"
-    assert os.listdir(tmp_path) == ["calibration.yaml"]
-    umask = os.umask(0)
-    os.umask(umask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
-
-
-@pytest.mark.parametrize("place", ["missing/calibration.yaml", ".", "a\0b"])
-def test_a_place_that_cannot_be_written_to(tmp_path: Path, place: str) -> None:
-    (tmp_path / "kept").write_text("")
-
-    with pytest.raises(DataError, match="cannot write"):
-        write_file(f"{tmp_path}/{place}", "new\n")
-    assert os.listdir(tmp_path) == ["kept"]
 
 
 def test_remarks_stand_in_the_file(line: Callable[..., dict[str, Any]]) -> None:

@@ -53,7 +53,7 @@ def test_a_missing_framework_is_an_error_that_names_the_extra(monkeypatch: pytes
         assert name == MODULE
         raise needs("langchain", ModuleNotFoundError("No module named 'langchain'", name="langchain"))
 
-    monkeypatch.setattr("agentguard.cli.demo.import_module", missing)
+    monkeypatch.setattr("agentguard.cli._demo.import_module", missing)
 
     run = runner.invoke(app, ["demo", "--agent", *(["--json"] if as_json else [])])
 

@@ -10,10 +10,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from agentguard.cli import app
+from agentguard.cli import SUMMARIES, app
 
 runner = CliRunner()
 PROGRAM = Path(sys.executable).with_name("agentguard")
@@ -36,6 +37,32 @@ def test_help_names_the_commands() -> None:
 
     assert run.exit_code == 0
     assert all(command in run.stdout for command in ("demo", "verify", "replay", "profiles"))
+
+
+def test_the_summaries_are_the_first_paragraphs_of_the_commands_own_help() -> None:
+    commands: Any = typer.main.get_group(app).commands
+
+    assert {name: " ".join(command.help.split("\n\n")[0].split()) for name, command in commands.items()} == SUMMARIES
+    assert [command.name for command in commands.values()] == list(SUMMARIES)
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_no_command_is_loaded_for_the_version_and_the_help(option: str) -> None:
+    code = f"""
+import sys
+from agentguard.cli import app
+try:
+    app(["{option}"])
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    loaded = run.stderr.split()
+
+    assert run.returncode == 0
+    assert [name for name in loaded if name.startswith("agentguard.cli.")] == ["agentguard.cli._exits"]
+    assert "agentguard.traces" not in loaded
+    assert ("rich" in loaded) == (option == "--help")  # which is drawn with it
 
 
 def test_no_command_is_a_usage_error_that_shows_the_help() -> None:

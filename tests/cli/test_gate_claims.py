@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentguard.cli import app, gate_claims
-from agentguard.cli.exits import Exit
+from agentguard.cli import app
+from agentguard.cli._exits import Exit
+from agentguard.cli._gate import records
 from agentguard.gate import GateConfig, load_config
 from agentguard.gate._run import GateState
 from agentguard.gate._types import Claim, ClaimVerdict, Label, Prompt, Reason, Response
@@ -86,7 +87,7 @@ def test_what_did_the_model_say_about_refunds_on_march_15(ask: Ask) -> None:
 
 
 def test_how_many_unsupported_claims_were_there_in_30_days(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_claims.time, "time", lambda: NOON + 30.5 * DAY)
+    monkeypatch.setattr(records.time, "time", lambda: NOON + 30.5 * DAY)
 
     counted = told(ask, "--since", "30d", "--limit", "0")
 

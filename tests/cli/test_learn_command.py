@@ -162,7 +162,7 @@ def test_ctrl_c_reports_what_was_read_and_writes_nothing(
             left[0] -= 1
             yield TraceRow(source, number, ToolCall("orders", None, {"id": f"A-{number}"}, 90.0), None)
 
-    monkeypatch.setattr("agentguard.cli.learn.read_traces", interrupted)
+    monkeypatch.setattr("agentguard.cli._learn.read_traces", interrupted)
     (tmp_path / "calls.jsonl").write_bytes(b"")
     folder = tmp_path / "learned"
 

@@ -2,14 +2,19 @@
 
 import json
 import math
+import os
+import stat
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.cli.ledger import ledger, log_odds
-from agentguard.cli.output import printable, show, write_json
+from agentguard.cli._files import write_file
+from agentguard.cli._terminal import printable, show, write_json
+from agentguard.cli._verify import ledger, log_odds
+from agentguard.errors import DataError
 from agentguard.verification import SignalResult, VerificationResult, VerificationTier
 
 
@@ -75,3 +80,25 @@ def test_a_ledger_says_what_the_signals_do_not_explain() -> None:
 def test_log_odds(probability: float, expected: float) -> None:
     assert log_odds(probability) == pytest.approx(expected)
     assert ledger(verdict(probability)).remainder == (0 if math.isinf(expected) else pytest.approx(expected))
+
+
+def test_an_earlier_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.yaml"
+    path.write_text("old\n" * 1_000)
+
+    write_file(path, "new\n")
+
+    assert path.read_text() == "new\n"
+    assert os.listdir(tmp_path) == ["calibration.yaml"]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("place", ["missing/calibration.yaml", ".", "a\0b"])
+def test_a_place_that_cannot_be_written_to(tmp_path: Path, place: str) -> None:
+    (tmp_path / "kept").write_text("")
+
+    with pytest.raises(DataError, match="cannot write"):
+        write_file(f"{tmp_path}/{place}", "new\n")
+    assert os.listdir(tmp_path) == ["kept"]

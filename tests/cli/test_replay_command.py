@@ -32,7 +32,7 @@ class Scripted:
 
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.cli.replay.build_engine", lambda profiles, mode, *more: Scripted())
+    monkeypatch.setattr("agentguard.cli._replay.build_engine", lambda profiles, mode, *more: Scripted())
 
 
 def log(*posteriors: float, tool: str = "t", **fields: object) -> bytes:

@@ -32,7 +32,7 @@ class Scripted:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = {"old": 0, "new": 1}
-    monkeypatch.setattr("agentguard.cli.replay.build_engine", lambda profiles, mode: Scripted(sides[profiles]))
+    monkeypatch.setattr("agentguard.cli._replay.build_engine", lambda profiles, mode: Scripted(sides[profiles]))
 
 
 def log(*pairs: tuple[float, float], tool: str = "t", **fields: object) -> bytes:

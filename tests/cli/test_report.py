@@ -219,7 +219,7 @@ def test_a_store_of_a_server_that_is_away_is_an_error() -> None:
 
 def test_an_interrupted_run_writes_what_it_has(log: str, tmp_path: Path) -> None:
     code = (
-        "import agentguard.cli.report as command\n"
+        "import agentguard.cli._report as command\n"
         "from agentguard.cli import app, main\n"
         "add = command.ReportBuilder.add\n"
         "def counted(self, *args, **more):\n"

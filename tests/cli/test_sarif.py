@@ -214,7 +214,7 @@ def test_what_could_not_be_read_is_notified(tmp_path: Path) -> None:
 
 
 def test_findings_beyond_what_is_kept_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.cli.scan_report.KEPT", 2)
+    monkeypatch.setattr("agentguard.cli._scan.KEPT", 2)
 
     run = run_of("-", text="\n".join(f"ada{number}@example.org" for number in range(5)))
 

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli.scan_json import outline_of
-from agentguard.cli.scan_looking import Looked, Looker
-from agentguard.cli.scan_reading import Form, Piece, read_pieces
-from agentguard.cli.scan_texts import Part, json_windows
+from agentguard.cli._scan.json_texts import Part, json_windows, outline_of
+from agentguard.cli._scan.looking import Looked, Looker
+from agentguard.cli._scan.reading import Form, Piece, read_pieces
 from agentguard.traces import BrokenLine
 
 runner = CliRunner()
@@ -338,7 +337,7 @@ class Interrupting(Looker):
 
 
 def test_ctrl_c_tells_what_was_found_and_leaves_the_file_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("agentguard.cli.scan_looking.Looker", Interrupting)
+    monkeypatch.setattr("agentguard.cli._scan.Looker", Interrupting)
     rows = f'{{"a": "{MAIL}"}}\n' * 4
     target = tmp_path / "redacted"
     target.write_text("before")
@@ -407,7 +406,7 @@ def test_lines_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_line_beyond_the_limit_is_named_and_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("agentguard.cli.scan_reading.MAX_LINE_BYTES", 40)
+    monkeypatch.setattr("agentguard.cli._scan.reading.MAX_LINE_BYTES", 40)
     (tmp_path / "log.jsonl").write_text('{"a": 1}\n' + f'{{"a": "{"x" * 50}"}}\n' + '{"a": 3}\n')
 
     pieces = list(read_pieces(tmp_path / "log.jsonl"))
@@ -417,7 +416,7 @@ def test_a_line_beyond_the_limit_is_named_and_passed_over(monkeypatch: pytest.Mo
 
 
 def test_text_is_read_in_blocks_of_whole_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("agentguard.cli.scan_reading.BLOCK_BYTES", 30)
+    monkeypatch.setattr("agentguard.cli._scan.reading.BLOCK_BYTES", 30)
     lines = [f"line {number} of the file\n" for number in range(9)] + [MAIL]
     (tmp_path / "a.txt").write_text("".join(lines))
 

@@ -25,6 +25,13 @@ from agentguard.cli.scan_reading import Form, Piece, read_pieces
 from agentguard.cli.scan_texts import json_windows
 from agentguard.content._findings import Finding
 from agentguard.content.pii import ScanResult
+from agentguard.cli import app
+from agentguard.cli._scan import json_texts, looking
+from agentguard.cli._scan.json_texts import json_windows, outline_of, string_end
+from agentguard.cli._scan.looking import Looked, Looker, Places, Replaced
+from agentguard.cli._scan.reading import Form, Piece, read_pieces
+from agentguard.content.findings import Finding
+from agentguard.content.pii import PiiResult
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
 from agentguard.traces._read import parse_json
@@ -46,13 +53,13 @@ values = st.recursive(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows, spans and stretches so small that everything is large."""
-    monkeypatch.setattr(scan_json, "PARSED", 0)
-    monkeypatch.setattr(scan_texts, "WINDOW_LEAVES", 3)
-    monkeypatch.setattr(scan_texts, "WINDOW_CHARACTERS", 60)
-    monkeypatch.setattr(scan_texts, "STRETCHES", 2)
-    monkeypatch.setattr(scan_texts, "UNESCAPED", 8)
-    monkeypatch.setattr(scan_looking, "SPAN", 80)
-    monkeypatch.setattr(scan_looking, "OVERLAP", 40)
+    monkeypatch.setattr(json_texts, "PARSED", 0)
+    monkeypatch.setattr(json_texts, "WINDOW_LEAVES", 3)
+    monkeypatch.setattr(json_texts, "WINDOW_CHARACTERS", 60)
+    monkeypatch.setattr(json_texts, "STRETCHES", 2)
+    monkeypatch.setattr(json_texts, "UNESCAPED", 8)
+    monkeypatch.setattr(looking, "SPAN", 80)
+    monkeypatch.setattr(looking, "OVERLAP", 40)
 
 
 def looked(raw: bytes, form: Form = Form.json, redact: Any = ()) -> list[Looked]:
@@ -90,13 +97,13 @@ LARGE: dict[str, Callable[[], str]] = {
 @pytest.mark.parametrize("name", LARGE)
 def test_memory_is_a_small_multiple_of_the_piece(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = LARGE[name]().encode()
-    monkeypatch.setattr(scan_json, "PARSED", 1 << 12)
-    monkeypatch.setattr(scan_texts, "WINDOW_LEAVES", 100)
-    monkeypatch.setattr(scan_texts, "WINDOW_CHARACTERS", 1 << 12)
-    monkeypatch.setattr(scan_texts, "UNESCAPED", 1 << 10)
+    monkeypatch.setattr(json_texts, "PARSED", 1 << 12)
+    monkeypatch.setattr(json_texts, "WINDOW_LEAVES", 100)
+    monkeypatch.setattr(json_texts, "WINDOW_CHARACTERS", 1 << 12)
+    monkeypatch.setattr(json_texts, "UNESCAPED", 1 << 10)
     looker = Looker(("secrets",))
     monkeypatch.setattr(looker, "_span", 1 << 12)
-    monkeypatch.setattr(scan_looking, "SPAN", 1 << 12)
+    monkeypatch.setattr(looking, "SPAN", 1 << 12)
     list(looker.look(Piece("log", 1, b'{"a": "warm"}', Form.json)))
 
     tracemalloc.start()
@@ -129,9 +136,9 @@ def test_windows_change_neither_findings_nor_what_is_written(
     raw = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode("utf-8", "surrogatepass")
     in_windows = looked(raw, redact=("pii",))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_texts, "WINDOW_LEAVES", 10**6)
-        patch.setattr(scan_texts, "WINDOW_CHARACTERS", 10**6)
-        patch.setattr(scan_looking, "SPAN", 10**6)
+        patch.setattr(json_texts, "WINDOW_LEAVES", 10**6)
+        patch.setattr(json_texts, "WINDOW_CHARACTERS", 10**6)
+        patch.setattr(looking, "SPAN", 10**6)
         (whole,) = looked(raw, redact=("pii",))
 
     mails = [one for one in sightings(in_windows) if one[7] == "email"]
@@ -171,8 +178,8 @@ def test_what_lies_across_the_end_of_a_span_is_found_once(small: None, end: int)
 
 
 def test_what_is_in_code_is_found_in_any_span_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan_looking, "SPAN", 2_001)
-    monkeypatch.setattr(scan_looking, "OVERLAP", 16)
+    monkeypatch.setattr(looking, "SPAN", 2_001)
+    monkeypatch.setattr(looking, "OVERLAP", 16)
     words = f"The weather is fine today. {ATTACK} "
     encoded = base64.b64encode((words * 120).encode())
     looker = Looker(("injection",))
@@ -192,8 +199,8 @@ class Capped:
 
 
 def test_no_finding_is_lost_where_a_detector_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan_looking, "LIMITS", scan_looking.LIMITS._replace(findings=10))
-    monkeypatch.setattr(scan_looking, "OVERLAP", 1)
+    monkeypatch.setattr(looking, "LIMITS", looking.LIMITS._replace(findings=10))
+    monkeypatch.setattr(looking, "OVERLAP", 1)
     looker = Looker(("pii",))
     monkeypatch.setattr(looker, "_scanner", Capped())
 
@@ -204,7 +211,7 @@ def test_no_finding_is_lost_where_a_detector_gives_up(monkeypatch: pytest.Monkey
 
 
 def test_what_a_detector_cannot_list_is_an_error_and_no_clean_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan_looking, "LIMITS", scan_looking.LIMITS._replace(findings=10))
+    monkeypatch.setattr(looking, "LIMITS", looking.LIMITS._replace(findings=10))
     looker = Looker(("pii",))
     monkeypatch.setattr(looker, "_scanner", Capped())
 
@@ -218,7 +225,7 @@ def test_what_a_detector_cannot_list_is_an_error_and_no_clean_scan(monkeypatch: 
 def follows(text: str) -> Any:
     """The outline by grammar alone; None where it is no JSON."""
     try:
-        return scan_json._Following(text).outline()
+        return json_texts._Following(text).outline()
     except DataError:
         return None
 
@@ -274,7 +281,7 @@ def test_runs_of_many_items_are_followed_to_their_end() -> None:
 
 def test_what_is_nested_too_deeply_is_no_value() -> None:
     with pytest.raises(DataError, match="nested too deeply"):
-        scan_json._Following("[" * 1_001 + "]" * 1_001).outline()
+        json_texts._Following("[" * 1_001 + "]" * 1_001).outline()
     assert follows("[" * 1_000 + "]" * 1_000) == ("array", False, None)
 
 
@@ -364,7 +371,7 @@ def test_blank_lines_cost_nothing_and_stay_where_they_are(tmp_path: Path) -> Non
 def test_a_document_beyond_the_limit_is_looked_through_as_text_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agentguard.cli.scan_reading.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("agentguard.cli._scan.reading.MAX_LINE_BYTES", 100)
     path = tmp_path / "large.json"
     path.write_text(json.dumps([MAIL] + ["x" * 30] * 5))
 
@@ -382,7 +389,7 @@ def test_a_row_of_parquet_beyond_the_limit_is_not_looked_through(
 ) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("agentguard.cli.scan_reading.MAX_LINE_BYTES", 200)
+    monkeypatch.setattr("agentguard.cli._scan.reading.MAX_LINE_BYTES", 200)
     path = tmp_path / "calls.parquet"
     parquet.write_table(pyarrow.table({"tool": ["a", "b"], "result": ["x" * 300, "y"]}), path)
 
@@ -394,7 +401,7 @@ def test_a_row_of_parquet_beyond_the_limit_is_not_looked_through(
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_text_of_windows_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
-    monkeypatch.setattr("agentguard.cli.scan_reading.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("agentguard.cli._scan.reading.MAX_LINE_BYTES", 100)
     path = tmp_path / "a.txt"
     path.write_bytes(("\ufeff" + "line 😀\r\n" * 20_000 + MAIL).encode(encoding))
 

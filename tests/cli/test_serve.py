@@ -23,6 +23,12 @@ from agentguard.gate._config import load_config
 from agentguard.gate._run import open_services
 from agentguard.gate.documents._ingest import ingest
 from agentguard.gate.records import open_records
+from agentguard.cli import _options, app
+from agentguard.cli import _serve as command
+from agentguard.gate.config_file import load_config
+from agentguard.gate.ingest.ingesting import ingest
+from agentguard.gate.records.opening import open_records
+from agentguard.gate.services import open_services
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.verification import VerificationEngine
 
@@ -238,7 +244,7 @@ def test_listeners_do_not_keep_it_from_ending(
 
 def test_a_password_of_a_store_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told: list[str] = []
-    monkeypatch.setattr(state_place, "open_store", lambda where: MemoryStore())
+    monkeypatch.setattr(_options, "open_store", lambda where: MemoryStore())
     monkeypatch.setattr(command, "_serve", lambda app, served, *_: told.append(served) or False)
 
     run = runner.invoke(

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli.exits import Exit
-from agentguard.cli.state import seconds
+from agentguard.cli._exits import Exit
+from agentguard.cli._state import seconds
 from agentguard.errors import ConfigurationError
 from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine
@@ -309,7 +309,7 @@ def test_a_reset_needs_a_yes_where_nobody_can_be_asked(folder: str) -> None:
 def test_on_a_terminal_it_is_asked(
     folder: str, monkeypatch: pytest.MonkeyPatch, answer: str, left: list[str], code: int
 ) -> None:
-    monkeypatch.setattr("agentguard.cli.state._is_terminal", lambda: True)
+    monkeypatch.setattr("agentguard.cli._state._is_terminal", lambda: True)
 
     run = state("reset", "weather", "--store", folder, stdin=answer.encode())
 

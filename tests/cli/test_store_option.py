@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli.exits import Exit
-from agentguard.cli.state_place import default_store, shown
+from agentguard.cli._exits import Exit
+from agentguard.cli._options import default_store, shown
 
 runner = CliRunner()
 PASSWORD = "s3cr3t/p?w#"

@@ -222,7 +222,7 @@ def test_what_cannot_be_used_is_an_error(arguments: list[str], sentence: str) ->
 
 
 def test_a_call_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.cli.verify.MAX_LINE_BYTES", 30)
+    monkeypatch.setattr("agentguard.cli._verify.MAX_LINE_BYTES", 30)
 
     run = verify({"tool": "t", "result": "x" * 30})
 
@@ -250,7 +250,7 @@ def test_a_bug_of_ours_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("agentguard.cli.verify.build_engine", broken)
+    monkeypatch.setattr("agentguard.cli._verify.build_engine", broken)
 
     run = verify(QUICK_START)
     as_json = verify(QUICK_START, "--json")
@@ -264,7 +264,7 @@ def test_every_error_of_the_tree_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     def refusing(*_: object) -> None:
         raise AgentGuardError("what is wrong,\nand where")
 
-    monkeypatch.setattr("agentguard.cli.verify.build_engine", refusing)
+    monkeypatch.setattr("agentguard.cli._verify.build_engine", refusing)
 
     run = verify(QUICK_START)
 

@@ -40,7 +40,7 @@ PART_OF = {
     "integrations/pydantic_ai.py": "pydantic-ai",
     "integrations/review.py": "langgraph",
     "src/agentguard/calibration/": "calibrate",
-    "src/agentguard/cli/serve.py": "serve",
+    "src/agentguard/cli/_serve.py": "serve",
     "src/agentguard/content/answers/compliance.py": "content",
     "src/agentguard/content/_redaction.py": "content",
     "src/agentguard/gate/": "gate",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentguard.admin.transfer import check_event, import_state
+from agentguard.admin._transfer import check_event, import_state
 from agentguard.errors import DataError
 from agentguard.stores import Delta, MemoryStore
 from agentguard.verification import VerificationEngine, statistics

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentguard.admin.overview import overview
-from agentguard.admin.portrait import feedback_of, portrait
+from agentguard.admin._overview import overview
+from agentguard.admin._portrait import feedback_of, portrait
 from agentguard.errors import DataError
 from agentguard.stores import Delta, DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.admin import transfer
-from agentguard.admin.overview import overview
-from agentguard.admin.transfer import Export, Imported, contents_of, import_state
+from agentguard.admin import _transfer as transfer
+from agentguard.admin._overview import overview
+from agentguard.admin._transfer import Export, Imported, contents_of, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Document, MemoryStore
 from agentguard.verification import VerificationEngine, persistence
@@ -307,7 +307,7 @@ def test_a_faulty_file_is_refused_and_nothing_is_written(name: str) -> None:
 
 
 def test_a_line_beyond_all_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.admin.transfer.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("agentguard.admin._transfer.MAX_LINE_BYTES", 100)
 
     with pytest.raises(DataError, match="line 2: it is longer than 100 bytes"):
         contents_of([LINES[0], b'"' + b"x" * 200 + b'"\n'])

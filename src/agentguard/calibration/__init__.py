@@ -1,16 +1,26 @@
-"""From labels to settings: how reliable the posteriors are, and what the labels say of priors, ratios, thresholds."""
+"""Calibration from labels: the reliability of posteriors, and priors, ratios and thresholds that follow.
 
-from agentguard.calibration.fitting import Estimate, Fit, Fitted, cross_posteriors, fit
-from agentguard.calibration.in_force import InForce
-from agentguard.calibration.intervals import Share, attainable, needed, share_of, upper_bound
-from agentguard.calibration.labels import BrokenLabel, Label, parse_label
-from agentguard.calibration.outcome import Outcome, Tool, Wish, calibrate
-from agentguard.calibration.picture import reliability_svg
-from agentguard.calibration.proposal import proposal
-from agentguard.calibration.reading import Labels, labels_in_file, labels_in_store
-from agentguard.calibration.reliability import Bin, Reliability, reliability
-from agentguard.calibration.thresholds import Threshold, lowest_threshold
-from agentguard.calibration.writing import write_file, yaml_of
+This package fits settings to reviewed calls; needs scipy. ``agentguard.verification`` applies such settings in an
+engine.
+"""
+
+from agentguard.calibration._fit import Estimate, Fit, Fitted, LabelSettings, cross_posteriors, fit
+from agentguard.calibration._labels import BrokenLabel, Label, Labels, labels_in_file, labels_in_store, parse_label
+from agentguard.calibration._outcome import Outcome, Tool, Wish, calibrate
+from agentguard.calibration._picture import reliability_svg
+from agentguard.calibration._proposal import proposal, yaml_of
+from agentguard.calibration._statistics import (
+    Bin,
+    Reliability,
+    Share,
+    Threshold,
+    attainable,
+    lowest_threshold,
+    needed,
+    reliability,
+    share_of,
+    upper_bound,
+)
 
 __all__ = [
     "Bin",
@@ -18,8 +28,8 @@ __all__ = [
     "Estimate",
     "Fit",
     "Fitted",
-    "InForce",
     "Label",
+    "LabelSettings",
     "Labels",
     "Outcome",
     "Reliability",
@@ -41,6 +51,5 @@ __all__ = [
     "reliability_svg",
     "share_of",
     "upper_bound",
-    "write_file",
     "yaml_of",
 ]

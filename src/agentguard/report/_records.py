@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from agentguard.admin.portrait import Portrait
 from agentguard.verification.changes import Change
+from agentguard.admin._portrait import Portrait
 from agentguard.verification.types import Verdict, VerdictCounts
 
 Scale = Literal["log", "signed log"]

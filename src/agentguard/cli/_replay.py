@@ -1,0 +1,441 @@
+"""``agentguard replay``: a log judged in recorded order, compared, or counted, by one process or many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.padding import Padding
+
+from agentguard.cli._exits import VERDICT_EXITS, Exit
+from agentguard.cli._options import (
+    SHIPPED,
+    CalibrationOption,
+    JsonOption,
+    LimitOption,
+    Mode,
+    ModeOption,
+    ProfilesOption,
+    build_engine,
+    named_profiles,
+    opened,
+)
+from agentguard.cli._terminal import (
+    VERDICT_STYLES,
+    console,
+    counted,
+    print_broken,
+    print_offenders,
+    progress,
+    reading_bar,
+    show,
+    table,
+    write_json,
+)
+from agentguard.errors import ConfigurationError
+from agentguard.traces import ReplaySummary, Tally
+from agentguard.traces import replay as replay_rows
+from agentguard.traces.compare import Comparing, Comparison, VerdictMatrix, compare
+from agentguard.traces.engines.lines import first_calls
+from agentguard.traces.engines.partitions import PARTITIONS, EngineSpec
+from agentguard.traces.engines.processes import CountingProcesses, JudgingProcesses
+from agentguard.traces.engines.spark import count_on_spark, judge_on_spark
+from agentguard.traces.engines.spark_session import MASTER_VARIABLE, spark_session
+from agentguard.traces.engines.workers import usable_cpus
+from agentguard.traces.read import parse, read_lines
+from agentguard.traces.state import State
+from agentguard.traces.tool_state import ToolState
+from agentguard.verification.census import value_of
+
+NONE = "none"
+DIVIDED = (
+    "judged in {} partitions by tool, each by an engine of its own: what tools have in common is learned within a "
+    "partition only, so a few verdicts may differ from those of --engine local"
+)
+QUANTILES = (0.05, 0.5, 0.95)  # of times and sizes that --count reports
+
+
+class FailOn(str, Enum):
+    """The verdict from which on a replay fails, or any change of a verdict."""
+
+    flag = "flag"
+    block = "block"
+    change = "change"
+
+
+class Runner(str, Enum):
+    """Engines of a replay."""
+
+    local = "local"
+    processes = "processes"
+    spark = "spark"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The options that every kind of replay takes."""
+
+    traces: str
+    limit: int | None
+    as_json: bool
+    runner: Runner
+    workers: int
+    partitions: int
+    master: str | None
+    store: str | None
+    calibration: str | None
+
+    def lines(self, on_read: Callable[[int], None]) -> Any:
+        """The log, as far as it is to be read."""
+        lines = read_lines(self.traces, on_read=on_read)
+        return lines if self.limit is None else first_calls(lines, self.limit)
+
+
+def replay(
+    traces: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRACES|-", help="A .jsonl, .jsonl.gz or .parquet file, a folder of them, or '-' for stdin."
+        ),
+    ],
+    profiles: ProfilesOption = None,
+    mode: ModeOption = Mode.calibrated,
+    compare_two: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--compare",
+            metavar="OLD NEW",
+            help=f"Judge every call with the profiles OLD and with NEW, side by side, and show whose verdict changes. "
+            f"Folders or files, or the words '{SHIPPED}' or '{NONE}'.",
+        ),
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Judge nothing: count calls, errors, times and sizes of each tool.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 (flag) or 2 (block) where a verdict is at least this grave; with --compare where one "
+            "becomes so. 'change', with --compare: where any verdict changes.",
+        ),
+    ] = None,
+    limit: LimitOption = None,
+    runner: Annotated[
+        Runner, typer.Option("--engine", help="One process, several of this machine, or Spark.")
+    ] = Runner.local,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, metavar="N", help="Processes; without it one for each processor.")
+    ] = None,
+    partitions: Annotated[
+        int,
+        typer.Option("--partitions", min=1, metavar="N", help="Into how many parts processes and spark divide tools."),
+    ] = PARTITIONS,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", envvar=MASTER_VARIABLE, help="Where Spark runs; else this machine."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR|URL",
+            help="Go on from what this store knows, and learn the log into it; else a replay starts from nothing.",
+        ),
+    ] = None,
+    calibration: CalibrationOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a call."""
+    plan = Plan(traces, limit, as_json, runner, workers or usable_cpus(), partitions, master, store, calibration)
+    _refuse_contradictions(plan, compare_two, profiles, count=count, fail_on=fail_on)
+    if compare_two is not None:
+        raise typer.Exit(_compare(plan, compare_two, mode, fail_on))
+    raise typer.Exit(_count(plan) if count else _judge(plan, profiles, mode, fail_on))
+
+
+def _refuse_contradictions(
+    plan: Plan, compare_two: tuple[str, str] | None, profiles: str | None, *, count: bool, fail_on: FailOn | None
+) -> None:
+    comparing = compare_two is not None
+    divided = plan.runner is not Runner.local
+    refused = {
+        "--fail-on change is for --compare: without it there is no verdict to change": (
+            not comparing and fail_on is FailOn.change
+        ),
+        "--compare names both profiles and judges: leave out --profiles and --count": (
+            comparing and (profiles is not None or count)
+        ),
+        "--compare is done by one process: leave out --engine": comparing and divided,
+        "--store is for a replay that judges in one process: leave out --compare, --count, --engine": (
+            plan.store is not None and (comparing or count or divided)
+        ),
+        "--calibration is for a replay that judges in one process": (
+            plan.calibration is not None and (comparing or count or divided)
+        ),
+        "--count judges nothing: leave out --profiles and --fail-on": (
+            count and (profiles is not None or fail_on is not None)
+        ),
+        "--limit is for --engine local and processes: Spark reads a log's parts in any order": (
+            plan.limit is not None and plan.runner is Runner.spark
+        ),
+    }
+    for message, applies in refused.items():
+        if applies:
+            raise ConfigurationError(message)
+
+
+def _judge(plan: Plan, profiles: str | None, mode: Mode, fail_on: FailOn | None) -> Exit:
+    interrupted = False
+    if plan.runner is Runner.local:
+        tally = Tally()
+        with (
+            nullcontext(None) if plan.store is None else opened(plan.store, create=True) as store,
+            reading_bar(plan.traces, lambda: tally.calls, hidden=plan.as_json) as advance,
+        ):
+            engine = build_engine(profiles, mode, store, plan.calibration)
+            try:
+                replay_rows(parse(plan.lines(advance)), engine, tally=tally)
+            except KeyboardInterrupt:
+                interrupted = True
+            if store is not None:
+                engine.close()
+        summary = tally.summary()
+    elif plan.runner is Runner.processes:
+        with JudgingProcesses(_spec(profiles, mode), plan.workers, plan.partitions) as judging:
+            summary, interrupted = _through(judging, plan)
+    else:
+        spec = _spec(profiles, mode)
+        with progress("replay on Spark", hidden=plan.as_json), spark_session(plan.master, plan.workers) as session:
+            summary = judge_on_spark(plan.traces, session, spec, plan.partitions)
+    divided = plan.runner is not Runner.local
+    if plan.as_json:
+        parts = {"partitions": plan.partitions} if divided else {}
+        write_json({**summary.as_dict(), "engine": plan.runner.value, **parts, "interrupted": interrupted})
+    else:
+        _report(summary, interrupted=interrupted, note=DIVIDED.format(plan.partitions) if divided else "")
+    if interrupted:
+        return Exit.INTERRUPTED
+    if summary.broken and not summary.counts.calls:
+        return Exit.ERROR
+    return _if_asked(VERDICT_EXITS[summary.counts.worst], fail_on)
+
+
+def _count(plan: Plan) -> Exit:
+    interrupted = False
+    if plan.runner is Runner.local:
+        state = State()
+        with reading_bar(plan.traces, lambda: state.calls, hidden=plan.as_json) as advance:
+            try:
+                for row in parse(plan.lines(advance)):
+                    state.push(row)
+            except KeyboardInterrupt:
+                interrupted = True
+    elif plan.runner is Runner.processes:
+        with CountingProcesses(plan.workers) as counting:
+            state, interrupted = _through(counting, plan)
+    else:
+        with progress("count on Spark", hidden=plan.as_json), spark_session(plan.master, plan.workers) as session:
+            state = count_on_spark(plan.traces, session)
+    tools = _count_figures(state)
+    if plan.as_json:
+        figures = {"calls": state.calls, "broken": state.broken, "tools": tools}
+        write_json({**figures, "engine": plan.runner.value, "interrupted": interrupted, "state": state.as_dict()})
+    else:
+        _report_counts(state, tools, interrupted=interrupted)
+    if interrupted:
+        return Exit.INTERRUPTED
+    return Exit.ERROR if state.broken and not state.calls else Exit.ACCEPT
+
+
+def _through(processes: Any, plan: Plan) -> tuple[Any, bool]:
+    """The result of processes, and whether they were interrupted: then, of the lines they had been given."""
+    interrupted = False
+    with reading_bar(plan.traces, lambda: processes.calls, hidden=plan.as_json) as advance:
+        try:
+            processes.push(plan.lines(advance))
+        except KeyboardInterrupt:
+            interrupted = True
+    return processes.summary(), interrupted
+
+
+def _compare(plan: Plan, two: tuple[str, str], mode: Mode, fail_on: FailOn | None) -> Exit:
+    old, new = (build_engine(None if given == NONE else given, mode) for given in two)
+    comparing, interrupted = Comparing(), False
+    with reading_bar(plan.traces, lambda: comparing.calls, hidden=plan.as_json) as advance:
+        try:
+            compare(parse(plan.lines(advance)), old, new, comparing=comparing)
+        except KeyboardInterrupt:
+            interrupted = True
+    comparison = comparing.summary()
+    if plan.as_json:
+        write_json({**comparison.as_dict(), "interrupted": interrupted})
+    else:
+        _report_comparison(comparison, interrupted=interrupted)
+    if interrupted:
+        return Exit.INTERRUPTED
+    if comparison.broken and not comparison.matrix.calls:
+        return Exit.ERROR
+    worst = comparison.matrix.worst_new
+    code = Exit.ACCEPT if worst is None else VERDICT_EXITS[worst]
+    if fail_on is FailOn.change:
+        return max(code, Exit.FLAG) if comparison.matrix.changed else Exit.ACCEPT
+    return _if_asked(code, fail_on)
+
+
+def _if_asked(code: Exit, fail_on: FailOn | None) -> Exit:
+    least = Exit.BLOCK if fail_on is FailOn.block else Exit.FLAG
+    return code if fail_on is not None and code >= least else Exit.ACCEPT
+
+
+def _spec(profiles: str | None, mode: Mode) -> EngineSpec:
+    return EngineSpec(mode.value) if profiles is None else EngineSpec(mode.value, tuple(named_profiles(profiles)))
+
+
+def _count_figures(state: State) -> list[dict[str, Any]]:
+    """Of each tool, most called first: calls, errors, and the 5th, 50th and 95th percentile of time and size.
+
+    Times in milliseconds, sizes of what is no error in bytes, both to within 2.5%; None where there is none.
+    """
+    tools = [_figures(name, tool) for name, tool in state.tools.entries.items()]
+    return sorted(tools, key=lambda tool: (-tool["calls"], tool["tool"]))
+
+
+def _figures(name: str, tool: ToolState) -> dict[str, Any]:
+    times: dict[int, int] = {}
+    sizes: dict[int, int] = {}
+    for field, number in tool.counts.items():
+        if field[0] in ("latency", "size"):
+            buckets, bucket = (times if field[0] == "latency" else sizes), int(field[-1])
+            buckets[bucket] = buckets.get(bucket, 0) + number
+    calls, errors = tool.counts["calls",], tool.counts["errors",]
+    return {"tool": name, "calls": calls, "errors": errors, "ms": _quantiles(times), "bytes": _quantiles(sizes)}
+
+
+def _quantiles(buckets: dict[int, int]) -> list[float] | None:
+    total = sum(buckets.values())
+    if not total:
+        return None
+    values: list[float] = []
+    seen = 0
+    for bucket in sorted(buckets):
+        seen += buckets[bucket]
+        while len(values) < len(QUANTILES) and seen >= QUANTILES[len(values)] * total:
+            values.append(value_of(bucket))
+    return values
+
+
+def _begun(interrupted: bool, so_far: str) -> Console:
+    out = console()
+    if interrupted:
+        out.print(f"interrupted; {so_far} so far:")
+    return out
+
+
+def _report(summary: ReplaySummary, *, interrupted: bool, note: str) -> None:
+    """Print the verdicts by tool and label, the worst calls, broken lines, a note and the sum."""
+    out = _begun(interrupted, "counted")
+    if summary.tools:
+        tools = table("tool", "#calls", "#accept", "#flag", "#block", "#mean P", "#max P")
+        tools.fill(
+            summary.tools,
+            lambda tool: (
+                show(tool.tool, limit=60), tool.counts.calls, *tool.counts,
+                f"{tool.mean_posterior:.4f}", f"{tool.max_posterior:.4f}",
+            ),
+        )  # fmt: skip
+        out.print(tools)
+        out.print()
+    if summary.labels:
+        labels = table("label (not seen by the engine)", "#calls", "#accept", "#flag", "#block")
+        for label, counts in summary.labels.items():
+            labels.add(show(label, limit=60), counts.calls, *counts)
+        out.print(labels)
+        out.print()
+    print_offenders(out, "worst offenders", summary.offenders)
+    if summary.broken:
+        print_broken(out, f"broken lines left out: {summary.broken:,}", summary.broken, summary.first_broken)
+    if note:
+        out.print(note, style="dim")
+    counts = summary.counts
+    cost = "" if summary.us_per_call is None else f"; {summary.us_per_call:,.1f} µs a call"
+    out.print(
+        f"{counts.calls:,} calls: {counts.accept:,} accepted, {counts.flag:,} flagged, {counts.block:,} blocked{cost}"
+    )
+
+
+def _report_counts(state: State, tools: list[dict[str, Any]], *, interrupted: bool) -> None:
+    out = _begun(interrupted, "counted")
+    rows = table(
+        "tool", "#calls", "#errors", "#ms p5", "#ms p50", "#ms p95", "#bytes p5", "#bytes p50", "#bytes p95"
+    )  # fmt: skip
+
+    def cells(tool: dict[str, Any]) -> Sequence[Any]:
+        quantiles = [f"{value:,.3g}" for name in ("ms", "bytes") for value in tool[name] or ()]
+        absent = [] if tool["ms"] else ["", "", ""]
+        return show(tool["tool"], limit=60), tool["calls"], tool["errors"], *absent, *quantiles
+
+    rows.fill(tools, cells)
+    if tools:
+        out.print(rows)
+        out.print()
+    broken = f", {state.broken:,} broken lines left out" if state.broken else ""
+    out.print(f"{state.calls:,} calls of {counted(len(tools), 'tool')}{broken}")
+
+
+def _report_comparison(comparison: Comparison, *, interrupted: bool) -> None:
+    """Print which verdicts change, of which tools and labels, the greatest changes, and the sum."""
+    out = _begun(interrupted, "compared")
+    matrix = comparison.matrix
+    if matrix.calls:
+        rows = table("old \\ new", *(f"#{verdict}" for verdict in matrix._fields))
+        for before, counts in zip(matrix._fields, matrix, strict=True):
+            rows.add(before, *counts)
+        out.print(rows)
+        out.print()
+    if comparison.tools:
+        _print_changed(out, "tool", [(tool.tool, tool.matrix, f"{tool.mean_shift:+.4f}") for tool in comparison.tools])
+    if comparison.labels:
+        _print_changed(out, "label (not seen by the engines)", [(*item, "") for item in comparison.labels.items()])
+    if comparison.changes:
+        out.print("greatest changes", style="bold")
+        for rank, change in enumerate(comparison.changes, 1):
+            out.print(f"{rank:>3}.", show(change.before, VERDICT_STYLES[change.before]), "→", end=" ")
+            out.print(show(change.after, VERDICT_STYLES[change.after]), end=" ")
+            out.print(f"{change.before_posterior:.4f} → {change.after_posterior:.4f}", show(change.tool), end=" ")
+            out.print(show(f"{change.source}:{change.line}", "dim"), soft_wrap=True)
+            moved = f"{change.signal} {change.nats:+.2f}" if change.nats else change.signal
+            out.print(Padding(show(f"{moved} ({change.detail})" if change.detail else moved), (0, 0, 0, 5)))
+        out.print()
+    if comparison.broken:
+        heading = f"broken lines left out: {comparison.broken:,}"
+        print_broken(out, heading, comparison.broken, comparison.first_broken)
+    out.print(
+        f"{matrix.calls:,} calls: {matrix.changed:,} with another verdict, "
+        f"{matrix.stricter:,} stricter, {matrix.looser:,} looser"
+    )
+
+
+def _print_changed(out: Console, name: str, rows: list[tuple[str, VerdictMatrix, str]]) -> None:
+    """Print the changes in each row; rows without a change are counted, not shown."""
+    columns = ("#calls", "#changed", "#stricter", "#looser", "#newly blocked", "#no longer blocked", "#mean P")
+    shown = table(name, *columns)
+    changed = [row for row in rows if row[1].changed]
+
+    def cells(row: tuple[str, VerdictMatrix, str]) -> Sequence[Any]:
+        label, matrix, shift = row
+        blocked = (matrix.accept.block + matrix.flag.block, matrix.block.accept + matrix.block.flag)
+        return (
+            show(label, limit=60), matrix.calls, matrix.changed, matrix.stricter, matrix.looser, *blocked, shift
+        )  # fmt: skip
+
+    shown.fill(changed, cells, noun="")
+    if len(rows) > len(changed):
+        shown.add(f"{len(rows) - len(changed):,} without a change")
+    out.print(shown)
+    out.print()

@@ -1,0 +1,185 @@
+"""``agentguard serve``: the reliability gate and a store's page over HTTP, on this machine unless told otherwise."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentguard.cli._exits import Exit
+from agentguard.cli._options import opened, shown
+from agentguard.errors import ConfigurationError
+from agentguard.stores import Store
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+QUEUED = 1_024  # connections that the system holds for us until they are accepted
+
+
+def serve(
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            "--root",
+            metavar="DIR",
+            help="Serve the gate, whose configurations lie in this folder. [default: the "
+            "folder that this is called in, where there is no --store]",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR|URL",
+            help="Serve the live view of this store: a folder, or redis://…, rediss://…, "
+            "unix://…. AGENTGUARD_STORE is not looked at.",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes one that is free.")] = 8321,
+    allow_remote: Annotated[
+        bool,
+        typer.Option(
+            "--allow-remote", help="Listen at an address that other machines reach; put a proxy with TLS before it."
+        ),
+    ] = False,
+    config: Annotated[
+        str | None,
+        typer.Option("--config", metavar="FILE", help="Where a request names none; .llm-reliability.yaml below DIR."),
+    ] = None,
+    max_running: Annotated[
+        int, typer.Option("--max-running", min=1, max=32, metavar="N", help="Runs under way at once.")
+    ] = 2,
+    max_connections: Annotated[
+        int | None,
+        typer.Option(
+            "--max-connections",
+            min=1,
+            metavar="N",
+            help="Connections at once; those without a request make room for others. [default: 1,000, or three "
+            "quarters of the files that may be open]",
+        ),
+    ] = None,
+    grace: Annotated[
+        int,
+        typer.Option(
+            "--grace", min=0, max=86_400, metavar="SECONDS", help="How long requests may take to end after SIGTERM."
+        ),
+    ] = 30,
+) -> None:
+    """Serve the reliability gate, a page over a store, or both; requests bring the key of AGENTGUARD_API_KEY.
+
+    The gate: POST /evaluate, GET /runs/ID and /history. The page: /live/, to which a browser logs in with the key. Of
+    both: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run under way ends before its next stage, and is
+    recorded as interrupted.
+    """
+    if not allow_remote and not _is_loopback(host):
+        raise ConfigurationError(
+            f"{host!r} can be reached from other machines; --allow-remote says that this is meant, 127.0.0.1 is not"
+        )
+    if root is None and store is None:
+        root = Path(".")
+    with ExitStack() as stack:
+        kept = None if store is None else stack.enter_context(opened(store))
+        app = _application(root, config, max_running, kept, "" if store is None else shown(store))
+        served = " and ".join(str(part) for part in (root, store and shown(store)) if part is not None)
+        interrupted = _serve(app, served, host, port, grace, max_connections)
+    if interrupted:
+        raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _application(root: Path | None, config: str | None, max_running: int, store: Store | None, source: str) -> FastAPI:
+    # A server, with all that it loads, is for who asks for one.
+    from agentguard.serving._app import ServiceKey, assemble
+    # Loaded only now, so that a refusal of the arguments does not wait for a server.
+    from agentguard.serving.app import assemble
+    from agentguard.serving.key import ServiceKey
+
+    key = ServiceKey.given(None)
+    parts = []
+    if root is not None:
+        from agentguard.gate._config import CONFIG_NAME
+        from agentguard.gate.api import gate_part
+
+        parts.append(gate_part(root, config_name=CONFIG_NAME if config is None else config, max_running=max_running))
+    if store is not None:
+        from agentguard.live import live_part
+
+        parts.append(live_part(store, key, source=source))
+    return assemble(parts, key=key)
+
+
+def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_connections: int | None) -> bool:
+    """Serve until a signal ends it; returns whether that was an interrupt."""
+    try:
+        import uvicorn
+
+        from agentguard.serving._connections import ACCEPTED_AT_ONCE, Connections
+    except ImportError as error:
+        raise ConfigurationError("agentguard serve needs uvicorn; pip install 'agentguard[serve]'") from error
+
+    class Server(uvicorn.Server):
+        """Tells the application of a signal; and ends with 0, where its parent would let the signal end the process."""
+
+        interrupted = False
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            listening.listen(QUEUED)  # which the event loop has set to what it accepts at once
+            typer.echo(f"agentguard serves {served} at {_address(listening)}")
+            sys.stdout.flush()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.stop()
+            self.force_exit = self.force_exit or (self.should_exit and sig == signal.SIGINT)
+            self.should_exit = True
+            self.interrupted = sig == signal.SIGINT
+
+    settings = uvicorn.Config(
+        app,
+        http=Connections(max_connections).protocol(),
+        backlog=ACCEPTED_AT_ONCE,
+        log_config=None,
+        access_log=False,  # its lines have the query; the door writes lines of its own
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=grace,
+    )
+    with _listen(host, port) as listening:
+        logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        for name in ("agentguard", "uvicorn"):  # not those of clients, which would tell what is asked of whom
+            logging.getLogger(name).setLevel(logging.INFO)
+        server = Server(settings)
+        server.run(sockets=[listening])
+    return server.interrupted
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own. Of names only ``localhost``: what others mean is not ours to say."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if listening.family == socket.AF_INET6 else f"http://{host}:{port}"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except (OSError, UnicodeError) as error:
+        raise ConfigurationError(f"cannot listen at {host}:{port}: {error}") from None

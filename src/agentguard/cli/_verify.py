@@ -1,0 +1,249 @@
+"""``agentguard verify``: one call, explained signal by signal."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Console
+
+from agentguard.cli._exits import VERDICT_EXITS
+from agentguard.cli._files import reason_of
+from agentguard.cli._options import (
+    CalibrationOption,
+    JsonOption,
+    Mode,
+    ModeOption,
+    ProfilesOption,
+    StoreOption,
+    build_engine,
+    opened,
+    shown,
+)
+from agentguard.cli._terminal import VERDICT_STYLES, console, printable, reading_bar, show, table, write_json
+from agentguard.errors import DataError
+from agentguard.traces import ReplaySummary, Tally, read_traces, replay
+from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json
+from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
+
+from .exits import VERDICT_EXITS
+from .ledger import ledger
+from .options import CalibrationOption, JsonOption, Mode, ModeOption, ProfilesOption, StoreOption, build_engine
+from .output import VERDICT_STYLES, console, printable, show, table, write_json
+from .progress import reading_bar
+from .state_place import opened, shown
+
+from agentguard.traces.read import MAX_LINE_BYTES, STDIN
+from agentguard.traces.row import FIELDS, parse_call, parse_json
+from agentguard.verification import SignalResult, ToolCall, VerificationEngine, VerificationResult
+
+_EXAMPLE = 'a call looks like {"tool": "get_weather", "args": {"city": "Oslo"}, "result": {"temperature": 4}}'
+_SHOWN_REMAINDER = 5e-4  # nats; less is rounding
+
+
+def verify(
+    call: Annotated[str, typer.Argument(metavar="CALL.json|-", help="One call as a JSON object; '-' reads stdin.")],
+    profiles: ProfilesOption = None,
+    mode: ModeOption = Mode.calibrated,
+    history: Annotated[
+        str | None,
+        typer.Option("--history", metavar="TRACES", help="Replay this log first and judge by what was learned."),
+    ] = None,
+    store: StoreOption = None,
+    calibration: CalibrationOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge one tool call and explain the verdict. Exit code: 0 accept, 1 flag, 2 block, 3 error.
+
+    With --store the call is judged by what the store knows, and learned into it, as is the log of --history.
+    """
+    if call == STDIN and history == STDIN:
+        raise typer.BadParameter("the call and --history cannot both be read from standard input")
+    judged = _read_call(call)
+    if not store:
+        engine = build_engine(profiles, mode, None, calibration)
+        result, learned = _judge(judged, engine, history, learn=False, hidden=as_json)
+    else:
+        with opened(store, create=True) as kept, build_engine(profiles, mode, kept, calibration) as engine:
+            result, learned = _judge(judged, engine, history, learn=True, hidden=as_json)
+    if as_json:
+        write_json(_as_dict(result, learned))
+    else:
+        out = console()
+        _explain(out, result, learned)
+        if store:
+            out.print(show(f"learned into {shown(store)}"), soft_wrap=True)
+    raise typer.Exit(VERDICT_EXITS[result.verdict])
+
+
+def _judge(
+    call: ToolCall, engine: VerificationEngine, history: str | None, *, learn: bool, hidden: bool
+) -> tuple[VerificationResult, ReplaySummary | None]:
+    learned = None
+    if history is not None:
+        tally = Tally()
+        with reading_bar(history, lambda: tally.calls, hidden=hidden) as advance:
+            learned = replay(read_traces(history, on_read=advance), engine, tally=tally)
+    result = engine.verify(
+        call.tool,
+        args=call.args,
+        result=call.result,
+        execution_time_ms=call.execution_time_ms,
+        session_id=call.session_id,
+        call_id=call.call_id,
+        is_error=call.is_error,
+        learn=learn,
+    )
+    return result, learned
+
+
+def _read_call(source: str) -> ToolCall:
+    try:
+        if source == STDIN:
+            raw = sys.stdin.buffer.read(MAX_LINE_BYTES + 1)
+        else:
+            with Path(source).open("rb") as stream:
+                raw = stream.read(MAX_LINE_BYTES + 1)
+    except FileNotFoundError:
+        raise DataError(f"no such file: {source}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {source}: {reason_of(error)}") from None
+    name = "the call on standard input" if source == STDIN else source
+    if len(raw) > MAX_LINE_BYTES:
+        raise DataError(f"{name} is longer than {MAX_LINE_BYTES:,} bytes, too long for a call")
+    try:
+        data = parse_json(raw.removeprefix(b"\xef\xbb\xbf"))
+        call, _ = parse_call(data)
+        unknown = sorted(set(data) - FIELDS)
+    except DataError as error:
+        raise DataError(f"{name}: {error}; {_EXAMPLE}") from None
+    if unknown:
+        known = ", ".join(sorted(FIELDS))
+        raise DataError(f"{name}: unknown field {printable(unknown[0])[:60]!r}; known are {known}")
+    return call
+
+
+class Entry(NamedTuple):
+    """A signal's contribution to the log-odds, in nats, and the sum so far."""
+
+    name: str
+    signal: SignalResult | None
+    nats: float
+    running: float
+
+
+class Ledger(NamedTuple):
+    """The sum behind a verdict, in nats: prior + contributions = total, P(fabricated) = 1 / (1 + exp(-total)).
+
+    Attributes:
+        prior: log-odds before any signal.
+        entries: one a signal.
+        remainder: 0 but for rounding, unless the engine limited the posterior.
+        total: the log-odds of the posterior.
+    """
+
+    prior: float
+    entries: tuple[Entry, ...]
+    remainder: float
+    total: float
+
+
+def ledger(result: VerificationResult) -> Ledger:
+    """Lay out a verdict as a sum, in the order of its signals."""
+    prior = running = log_odds(result.prior)
+    entries = []
+    names = [*result.signals, *(name for name in result.contributions if name not in result.signals)]
+    for name in names:
+        nats = result.contributions.get(name, 0.0)
+        running += nats
+        entries.append(Entry(name, result.signals.get(name), nats, running))
+    total = log_odds(result.posterior)
+    return Ledger(prior, tuple(entries), total - running if math.isfinite(total) else 0.0, total)
+
+
+def log_odds(probability: float) -> float:
+    """ln(p / (1 - p)); infinite at 0 and 1.
+
+    >>> round(log_odds(0.15), 4)
+    -1.7346
+    """
+    if 0 < probability < 1:
+        return math.log(probability / (1 - probability))
+    return -math.inf if probability <= 0 else math.inf
+
+
+def _as_dict(result: VerificationResult, learned: ReplaySummary | None) -> dict[str, Any]:
+    signals = [
+        {**signal._asdict(), "tier": signal.tier.value, "contribution": result.contributions.get(name, 0.0)}
+        for name, signal in result.signals.items()
+    ]
+    sheet = ledger(result)
+    history = {} if learned is None else {"history": {"calls": learned.counts.calls, "broken": learned.broken}}
+    return {
+        "tool": result.tool,
+        "call_id": result.call_id,
+        "verdict": result.verdict,
+        "posterior": result.posterior,
+        "prior": result.prior,
+        "false_block_p": result.false_block_p,
+        "tier_reached": result.tier_reached.value,
+        "explanation": result.explanation,
+        "note": result.note,
+        "log_odds": {
+            "prior": sheet.prior,
+            "contributions": {entry.name: entry.nats for entry in sheet.entries},
+            "remainder": sheet.remainder,
+            "total": sheet.total,
+        },
+        "signals": signals,
+        **history,
+    }
+
+
+def _explain(out: Console, result: VerificationResult, learned: ReplaySummary | None) -> None:
+    if learned is not None:
+        broken = f", {learned.broken:,} broken lines left out" if learned.broken else ""
+        out.print(f"learned from {learned.counts.calls:,} calls{broken}")
+    sheet = ledger(result)
+    _print_sum(out, result, sheet)
+    if math.isfinite(sheet.total):
+        out.print(f"P(fabricated) = 1 / (1 + e^({-sheet.total:.4f})) = {result.posterior:.4f}")
+    if result.false_block_p is not None:
+        out.print(f"share of genuine calls that look at least this bad: {result.false_block_p:.4g}")
+    out.print()
+    details = table("signal", "what it says")
+    for name, signal in result.signals.items():
+        details.add(name, signal.detail)
+    out.print(details)
+    out.print()
+    if result.note:
+        out.print(show(f"note: {result.note}"))
+    out.print(show(f"verdict on {result.tool}:"), show(result.verdict, VERDICT_STYLES[result.verdict]))
+
+
+def _print_sum(out: Console, result: VerificationResult, sheet: Ledger) -> None:
+    rows = table("signal", "tier", "applies", "#score", "#p", "#ratio", "#nats", "#sum")
+    rows.add("prior", "", "", "", f"{result.prior:.4f}", "", f"{sheet.prior:+.4f}", f"{sheet.prior:+.4f}")
+    for entry in sheet.entries:
+        signal = entry.signal
+        added = (f"{entry.nats:+.4f}", f"{entry.running:+.4f}")
+        if signal is None:
+            rows.add(entry.name, "", "", "", "", "", *added)
+            continue
+        rows.add(
+            show(entry.name, "bold" if signal.fired else ""),
+            str(signal.tier.value),
+            "no" if not signal.applicable else "fired" if signal.fired else "yes",
+            f"{signal.score:.3f}",
+            "" if signal.p_value is None else f"{signal.p_value:.4g}",
+            f"{signal.likelihood_ratio:.4g}",
+            *added,
+            style="" if signal.applicable else "dim",
+        )
+    if abs(sheet.remainder) >= _SHOWN_REMAINDER:
+        rows.add("limit of the sum", "", "", "", "", "", f"{sheet.remainder:+.4f}", f"{sheet.total:+.4f}")
+    rows.add("total", "", "", "", f"{result.posterior:.4f}", "", "", f"{sheet.total:+.4f}", style="bold")
+    out.print(rows)
