@@ -31,8 +31,7 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
-from agentguard.demo.clock import stamp
-from agentguard.demo.toolbox import PROFILES, Toolbox
+from agentguard.demo._tools import PROFILES, Toolbox, stamp
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.verification import VerificationEngine
 

@@ -19,7 +19,8 @@ try:
 except ImportError as error:
     raise needs("langgraph", error) from error
 
-from agentguard.content.results import Found, Kind, found_in, redacted
+from agentguard.content._findings import Kind
+from agentguard.content._results import Found, found_in, redacted
 from agentguard.integrations.guard import Judgement
 from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
 

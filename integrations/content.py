@@ -11,12 +11,6 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.integrations._extras import needs
-from agentguard.content._findings import KINDS, Kind
-from agentguard.errors import ConfigurationError
-from agentguard.integrations.apart import apart
-from agentguard.integrations.content_blocks import ACTS, Act, Looked, legible, look, without
-from agentguard.integrations.extras import needs
-from agentguard.integrations.receipts import as_text
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
@@ -27,9 +21,9 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
-from agentguard.content.findings import Finding
+from agentguard.content._findings import KINDS, Finding, Kind
+from agentguard.content._results import redacted
 from agentguard.content.grounding import check, check_arguments
-from agentguard.content.results import KINDS, Kind, redacted
 from agentguard.integrations._messages import (
     ACTS,
     Act,

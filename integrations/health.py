@@ -20,10 +20,8 @@ from uuid import UUID
 
 from agentguard import _forks as forks
 from agentguard.health import HealthResult, LLMCall, LLMMonitor
-from agentguard.health.reading import read
-from agentguard.integrations._extras import needs
 from agentguard.health._measuring import read
-from agentguard.integrations.extras import needs
+from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.callbacks import BaseCallbackHandler

@@ -17,13 +17,9 @@ from typer.testing import CliRunner
 from agentguard.cli import app
 from agentguard.cli._exits import Exit
 from agentguard.errors import GateError
-from agentguard.gate import _config as config_file
-from agentguard.gate import _run as stages
-from agentguard.gate import load_config
-from agentguard.gate.rules._judge import RuleJudge
 from agentguard.gate import config_file, load_config, stages
-from agentguard.gate.config_file import CONFIG_NAME
-from agentguard.gate.rules.judge import RuleJudge
+from agentguard.gate._config import CONFIG_NAME
+from agentguard.gate.rules._judge import RuleJudge
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gate"
 EXPECTED = yaml.load((EXAMPLE / "expected.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)

@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from agentguard.cli.app import app
-from agentguard.stores._disk import DiskStore
 from agentguard.cli import app
-from agentguard.stores.disk import DiskStore
+from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
 
 

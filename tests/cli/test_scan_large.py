@@ -17,21 +17,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from agentguard._limits import LIMITS
-from agentguard.cli import app, scan_json, scan_looking, scan_texts
-from agentguard.cli.scan_json import outline_of, string_end
-from agentguard.cli.scan_looking import Looked, Looker
-from agentguard.cli.scan_places import Places, Replaced
-from agentguard.cli.scan_reading import Form, Piece, read_pieces
-from agentguard.cli.scan_texts import json_windows
-from agentguard.content._findings import Finding
-from agentguard.content.pii import ScanResult
 from agentguard.cli import app
 from agentguard.cli._scan import json_texts, looking
 from agentguard.cli._scan.json_texts import json_windows, outline_of, string_end
 from agentguard.cli._scan.looking import Looked, Looker, Places, Replaced
 from agentguard.cli._scan.reading import Form, Piece, read_pieces
-from agentguard.content.findings import Finding
-from agentguard.content.pii import PiiResult
+from agentguard.content._findings import Finding
+from agentguard.content.pii import ScanResult
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
 from agentguard.traces._read import parse_json
@@ -335,9 +327,9 @@ def inflated(path: Path) -> str:
 def test_what_is_not_read_to_its_end_is_no_clean_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], str]
 ) -> None:
-    monkeypatch.setattr("agentguard._line_files.ALWAYS_UNPACKED", 1 << 22)
+    monkeypatch.setattr("agentguard.line_files.ALWAYS_UNPACKED", 1 << 22)
     monkeypatch.setattr(
-        "agentguard._line_files.LIMITS", LIMITS._replace(unpacked_ratio=256 if make is inflated else 5_000)
+        "agentguard.line_files.LIMITS", LIMITS._replace(unpacked_ratio=256 if make is inflated else 5_000)
     )
     path = tmp_path / "log.jsonl.gz"
     said = make(path)

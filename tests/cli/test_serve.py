@@ -17,18 +17,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agentguard.cli import app, state_place
-from agentguard.cli import serve as command
+from agentguard.cli import _options, app
+from agentguard.cli import _serve as command
 from agentguard.gate._config import load_config
 from agentguard.gate._run import open_services
 from agentguard.gate.documents._ingest import ingest
 from agentguard.gate.records import open_records
-from agentguard.cli import _options, app
-from agentguard.cli import _serve as command
-from agentguard.gate.config_file import load_config
-from agentguard.gate.ingest.ingesting import ingest
-from agentguard.gate.records.opening import open_records
-from agentguard.gate.services import open_services
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.verification import VerificationEngine
 
@@ -41,7 +35,7 @@ runner = CliRunner()
 WAITING = """
 import sys
 from functools import partial
-from agentguard.gate.api import _gate as runs
+from agentguard.gate.api import runs
 from agentguard.cli import main
 
 def answer(prompt):

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from agentguard.demo._tools import Toolbox
 from agentguard.errors import ConfigurationError
-from agentguard.integrations import _demo
+from agentguard.integrations import _demo as demo_agent
 from agentguard.integrations._demo import MORNING, PLAN, AgentDemoReport, ScriptedModel, Stage, run_agent_demo
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.types import Verdict
@@ -97,7 +97,7 @@ def engine_that_says(monkeypatch: pytest.MonkeyPatch, verdict: Verdict) -> None:
         def verify(self, tool: str, **call: Any) -> VerificationResult:
             return super().verify(tool, **call)._replace(verdict=verdict)
 
-    monkeypatch.setattr(_demo, "VerificationEngine", Stubborn)
+    monkeypatch.setattr(demo_agent, "VerificationEngine", Stubborn)
 
 
 def test_a_guard_that_sees_nothing_is_not_praised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,20 +18,6 @@ from importlib.abc import Traversable
 from typing import Any, cast
 
 from agentguard._yaml_files import Subject, read_yaml
-from agentguard.content import (
-    compliance,
-    compression,
-    contradiction,
-    grounding,
-    hallucination,
-    injection,
-    intent,
-    json_repair,
-    pii,
-    secrets,
-)
-from agentguard.content.results import KINDS, found_in, redacted
-from agentguard.convergence.parsing import parse_reply
 from agentguard.content import grounding, injection, json_repair, pii, secrets
 from agentguard.content._findings import KINDS
 from agentguard.content._results import found_in, redacted

@@ -15,7 +15,9 @@ def odds(engine: VerificationEngine, result: dict[str, Any]) -> float:
     """Of a fault, as posterior odds, after sixty genuine calls."""
     for number in range(60):
         ticker = ("ACME", "BOLT")[number % 2]
-        engine.verify("quote", args={"ticker": ticker}, result=quote(ticker, number), execution_time_ms=40.0 + number % 9)
+        engine.verify(
+            "quote", args={"ticker": ticker}, result=quote(ticker, number), execution_time_ms=40.0 + number % 9
+        )
     verdict = engine.verify("quote", args={"ticker": "ACME"}, result=result, execution_time_ms=44.0, learn=False)
     return verdict.posterior / (1.0 - verdict.posterior)
 
@@ -25,7 +27,10 @@ def odds(engine: VerificationEngine, result: dict[str, Any]) -> float:
     [
         # Of ten faults three break a declaration of form: kept, it may take at most these three from the odds.
         ({"required_fields": ["ticker", "price"]}, 0.7),
-        ({"required_fields": ["ticker", "price"], "response_patterns": ["USD"], "echoes": {"ticker": "ticker"}}, 0.7**3),
+        (
+            {"required_fields": ["ticker", "price"], "response_patterns": ["USD"], "echoes": {"ticker": "ticker"}},
+            0.7**3,
+        ),
     ],
 )
 def test_a_scaled_price_stays_as_suspicious(declared: dict[str, Any], least: float) -> None:

@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.live.board import Board, Position
-from agentguard.live.changes import Alike
-from agentguard.live.records import Label, RecordedCall
-from agentguard.stores._base import Record
 from agentguard.live._board import Alike, Board, Label, Position, RecordedCall
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AuditRecord, Judged
 from agentguard.verification.changes import change_event
 from agentguard.verification.types import Verdict

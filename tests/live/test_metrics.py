@@ -7,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from agentguard.live.board import Board
-from agentguard.live.metrics import store_metrics
-from agentguard.live.records import RecordedCall
-from agentguard.stores._base import Record
 from agentguard.live._board import Board, RecordedCall
 from agentguard.live._metrics import store_metrics
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AuditRecord, Judged
 from agentguard.verification.changes import change_event
 

@@ -11,8 +11,6 @@ import pytest
 from agentguard.errors import StoreError
 from agentguard.stores import MemoryStore
 from agentguard.stores._base import Record
-from agentguard.telemetry.store_lag import Lag, StoreLag
-from agentguard.stores.base import Record
 from agentguard.telemetry._engines import Lag, StoreLag
 from agentguard.verification import VerificationEngine
 

@@ -24,8 +24,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from agentguard._line_files import DAMAGED_SAID, Damaged, lines_of, unpacked
 from agentguard.errors import DataError
-from agentguard.line_files import DAMAGED_SAID, Damaged, lines_of, unpacked
 from agentguard.stores import Store
 
 if TYPE_CHECKING:

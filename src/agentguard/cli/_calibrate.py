@@ -131,7 +131,7 @@ def _read(labels: str | None, store: str | None) -> Labels:
 
 
 def _stored(where: str) -> Labels:
-    from agentguard.stores import open_store  # with the store's library, which files of labels do not need
+    from agentguard.stores import open_store
 
     folder = where.removeprefix("disk:")
     if "://" not in where and where != "memory:" and not os.path.isdir(folder):

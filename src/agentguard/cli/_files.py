@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from agentguard._line_files import DAMAGED, Bloated, unpacked
 from agentguard.cli._terminal import printable
 from agentguard.errors import AgentGuardError, DataError
-from agentguard.line_files import DAMAGED, Bloated, unpacked
 
 STDIO = "-"
 

@@ -29,17 +29,11 @@ from agentguard.cli._terminal import (
     write_json,
 )
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.traces import BrokenLine, ReplaySummary, TraceRow, find_traces, read_traces
+from agentguard.traces import BrokenLine, TraceRow, find_traces, read_traces
 from agentguard.traces._inference import MIN_CALLS, Draft
 from agentguard.traces._learn import HOLDOUT, Learner
 from agentguard.traces._profile_yaml import file_name, write_profiles
 from agentguard.traces._read import STDIN
-from agentguard.traces import BrokenLine, TraceRow, find_traces, read_traces
-from agentguard.traces.draft import Draft
-from agentguard.traces.inference import MIN_CALLS
-from agentguard.traces.learn import HOLDOUT, Learner
-from agentguard.traces.profile_yaml import file_name, write_profiles
-from agentguard.traces.read import STDIN
 
 _STAGES = {"count": "counting", "learn": "learning", "judge": "judging", "done": ""}
 

@@ -136,7 +136,7 @@ def opened(where: str | None, *, create: bool = False) -> Iterator[Store]:
 
 def _require(address: str) -> None:
     """Refuse a folder without a store: opening would make one."""
-    from agentguard.stores.disk_folder import DATABASE
+    from agentguard.stores._disk import DATABASE
 
     folder = address[len("disk:") :] if address.lower().startswith("disk:") else address
     if folder == address and _SCHEME.match(address) and not os.path.exists(address):

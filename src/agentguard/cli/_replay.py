@@ -40,16 +40,12 @@ from agentguard.cli._terminal import (
 from agentguard.errors import ConfigurationError
 from agentguard.traces import ReplaySummary, Tally
 from agentguard.traces import replay as replay_rows
-from agentguard.traces.compare import Comparing, Comparison, VerdictMatrix, compare
-from agentguard.traces.engines.lines import first_calls
-from agentguard.traces.engines.partitions import PARTITIONS, EngineSpec
-from agentguard.traces.engines.processes import CountingProcesses, JudgingProcesses
-from agentguard.traces.engines.spark import count_on_spark, judge_on_spark
-from agentguard.traces.engines.spark_session import MASTER_VARIABLE, spark_session
-from agentguard.traces.engines.workers import usable_cpus
-from agentguard.traces.read import parse, read_lines
-from agentguard.traces.state import State
-from agentguard.traces.tool_state import ToolState
+from agentguard.traces._compare import Comparing, Comparison, VerdictMatrix, compare
+from agentguard.traces._counts import State, ToolState
+from agentguard.traces._partitions import PARTITIONS, EngineSpec, first_calls
+from agentguard.traces._processes import CountingProcesses, JudgingProcesses, usable_cpus
+from agentguard.traces._read import parse, read_lines
+from agentguard.traces._spark import MASTER_VARIABLE, count_on_spark, judge_on_spark, spark_session
 from agentguard.verification.census import value_of
 
 NONE = "none"

@@ -35,10 +35,7 @@ from agentguard.stores._disk import DATABASE
 from agentguard.traces import BrokenLine, Tally
 from agentguard.traces import replay as replay_rows
 from agentguard.traces._partitions import first_calls
-from agentguard.traces._read import STDIN as TRACES_FROM_STDIN
 from agentguard.traces._read import parse, read_lines
-from agentguard.traces.engines.lines import first_calls
-from agentguard.traces.read import parse, read_lines
 from agentguard.verification.calibration import load_calibration
 from agentguard.verification.types import Settings
 

@@ -98,11 +98,8 @@ def serve(
 
 
 def _application(root: Path | None, config: str | None, max_running: int, store: Store | None, source: str) -> FastAPI:
-    # A server, with all that it loads, is for who asks for one.
-    from agentguard.serving._app import ServiceKey, assemble
     # Loaded only now, so that a refusal of the arguments does not wait for a server.
-    from agentguard.serving.app import assemble
-    from agentguard.serving.key import ServiceKey
+    from agentguard.serving._app import ServiceKey, assemble
 
     key = ServiceKey.given(None)
     parts = []

@@ -185,7 +185,7 @@ def reading_bar(traces: str, calls: Callable[[], int], *, hidden: bool) -> Itera
     Raises:
         DataError: where there are no traces.
     """
-    from agentguard.traces.read import find_traces  # commands that read no log do without
+    from agentguard.traces._read import find_traces
 
     files = [] if traces == "-" else find_traces(traces)
     size = sum(file.stat().st_size for file in files if file.is_file()) or None

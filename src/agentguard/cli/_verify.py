@@ -27,17 +27,6 @@ from agentguard.cli._terminal import VERDICT_STYLES, console, printable, reading
 from agentguard.errors import DataError
 from agentguard.traces import ReplaySummary, Tally, read_traces, replay
 from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json
-from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
-
-from .exits import VERDICT_EXITS
-from .ledger import ledger
-from .options import CalibrationOption, JsonOption, Mode, ModeOption, ProfilesOption, StoreOption, build_engine
-from .output import VERDICT_STYLES, console, printable, show, table, write_json
-from .progress import reading_bar
-from .state_place import opened, shown
-
-from agentguard.traces.read import MAX_LINE_BYTES, STDIN
-from agentguard.traces.row import FIELDS, parse_call, parse_json
 from agentguard.verification import SignalResult, ToolCall, VerificationEngine, VerificationResult
 
 _EXAMPLE = 'a call looks like {"tool": "get_weather", "args": {"city": "Oslo"}, "result": {"temperature": 4}}'

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import re2
 
-from agentguard import forks
+from agentguard import _forks as forks
+from agentguard._linear_patterns import LinearPattern, LinearSet
 from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError
-from agentguard.linear_patterns import LinearPattern, LinearSet
 
 MEMORY = 32 << 20  # bytes that an automaton may grow to before it begins anew; a judgement
 

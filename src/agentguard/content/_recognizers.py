@@ -12,11 +12,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
+from agentguard._limits import LIMITS
 from agentguard.content._findings import Finding
 from agentguard.content._patterns import Catalogue, Occurrences, Pattern, joined, read_table
 from agentguard.content._redaction import Redaction, Vault, complete, replace
 from agentguard.errors import ConfigurationError
-from agentguard.limits import LIMITS
 
 AT_LEAST = 0.5
 MOST_CANDIDATES = LIMITS.values  # of a text that have the form of something

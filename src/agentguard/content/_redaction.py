@@ -15,7 +15,6 @@ from string import Formatter
 from typing import Any
 
 from agentguard._limits import LIMITS
-from agentguard.content.findings import LABEL, Finding
 from agentguard.content._findings import LABEL, Finding
 from agentguard.errors import ConfigurationError, DataError
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from agentguard import _forks as forks
 from agentguard._limits import LIMITS
-from agentguard import forks
 from agentguard.content._findings import LABEL, Finding, Kind
 from agentguard.content._text import written
 from agentguard.errors import DataError

@@ -7,13 +7,6 @@ from functools import cache
 from types import MappingProxyType
 
 from agentguard._limits import LIMITS
-from agentguard.content import injection, pii, secrets
-from agentguard.content.findings import KINDS
-from agentguard.content.forms import AT_LEAST
-from agentguard.content.injection import InjectionResult
-from agentguard.content.patterns import Catalogue
-from agentguard.content.pii import PiiResult
-from agentguard.content.secrets import SecretsResult
 from agentguard.content._findings import KINDS
 from agentguard.content._patterns import Catalogue
 from agentguard.content._recognizers import AT_LEAST, ScanResult

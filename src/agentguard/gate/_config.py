@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from agentguard._yaml_files import Subject, read_yaml_file
 from agentguard.errors import FileProblems, Problem
-from agentguard.yaml_files import Subject, read_yaml_file
 
 # --- Sections ---
 

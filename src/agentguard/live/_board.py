@@ -13,9 +13,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.stores import MemoryStore
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AuditRecord, audit_record, is_share
 from agentguard.verification.calibration import DECLARED
 from agentguard.verification.changes import CHANGES, Change, ChangeState, changes_in, read_change_event

@@ -30,7 +30,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Scope
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.live._stream import Audience
 from agentguard.serving._app import KEY_HEADER, KEY_VARIABLE, ProblemError, ServiceKey
 

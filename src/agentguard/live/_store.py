@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, Literal
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
 from agentguard.live._board import (
     Board,
@@ -25,7 +25,7 @@ from agentguard.live._board import (
 )
 from agentguard.serving._app import ProblemError
 from agentguard.stores import Store
-from agentguard.stores.base import Record
+from agentguard.stores._base import Record
 from agentguard.verification.audit import AUDIT
 from agentguard.verification.census import field
 from agentguard.verification.changes import CHANGES, decide

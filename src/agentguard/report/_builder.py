@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from itertools import islice, pairwise
 from typing import Any, Final
 
-from agentguard.admin.portrait import Portrait
+from agentguard.admin._portrait import Portrait
 from agentguard.report._records import Chart, Content, ReportData, ToolReport, WorstCall
 from agentguard.report._series import LEAST, Series, drift_alarms, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Timing, Worst, steps_of
-from agentguard.admin._portrait import Portrait
 from agentguard.verification.canonical import plain
 from agentguard.verification.document import read
 from agentguard.verification.keys import numbers_of

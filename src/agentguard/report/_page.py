@@ -16,7 +16,7 @@ from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from agentguard.admin.portrait import Kind, Portrait
+from agentguard.admin._portrait import Kind, Portrait
 from agentguard.report._charts import (
     ROUNDING,
     Cell,

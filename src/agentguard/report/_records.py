@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from agentguard.admin.portrait import Portrait
-from agentguard.verification.changes import Change
 from agentguard.admin._portrait import Portrait
+from agentguard.verification.changes import Change
 from agentguard.verification.types import Verdict, VerdictCounts
 
 Scale = Literal["log", "signed log"]

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from agentguard.admin.overview import Overview, overview
-from agentguard.admin.portrait import Portrait, portrait, restored
+from agentguard.admin._overview import Overview, overview
+from agentguard.admin._portrait import Portrait, portrait, restored
 from agentguard.errors import DataError
 from agentguard.report._builder import LEAST_MS, MAX_DETAIL, MAX_NAME, tool_rank
 from agentguard.report._records import (

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agentguard import _forks as forks
 from agentguard.content._findings import Kind
-from agentguard import forks
-from agentguard.content.findings import Kind
 from agentguard.errors import ConfigurationError
 from agentguard.verification.canonical import serialise
 
@@ -114,7 +113,7 @@ def _is_clean(text: str, kinds: tuple[Kind, ...]) -> bool:
 
 @cache  # as many as there are sets of kinds
 def _scanner(kinds: tuple[Kind, ...]) -> Scanner:
-    from agentguard.content._scanner import Scanner  # with all its patterns, which only who observes needs
+    from agentguard.content._scanner import Scanner
 
     return Scanner(kinds)
 

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from time import monotonic
 from typing import Final, NamedTuple
 
-from agentguard import forks
+from agentguard import _forks as forks
 from agentguard.errors import AgentGuardError
 from agentguard.telemetry._disclosing import ToolNames
 from agentguard.verification import VerificationEngine

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final, cast
 
-from agentguard import forks
-from agentguard.content.findings import Kind
-from agentguard.content.results import redacted
+from agentguard import _forks as forks
+from agentguard.content._findings import Kind
+from agentguard.content._results import redacted
 from agentguard.telemetry._disclosing import safe_text, warm_up
 from agentguard.telemetry._engines import CHANGE, ChangeStates, moment
 from agentguard.telemetry._observer import Observation, Observer

@@ -28,8 +28,6 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from agentguard import _forks as forks
-from agentguard.content.results import KINDS
-from agentguard import forks
 from agentguard.content._findings import KINDS
 from agentguard.errors import ConfigurationError, Problem, ProfileError
 

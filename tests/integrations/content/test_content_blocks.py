@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content.results import Found
+from agentguard.content._results import Found
 from agentguard.integrations import _messages
 from agentguard.integrations._messages import legible, look, text_in_place, without
-from agentguard.content._results import Found
-from agentguard.integrations import content_blocks
-from agentguard.integrations.content_blocks import legible, look, text_in_place, without
 
 ADDRESS = "ada@example.org"
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}}

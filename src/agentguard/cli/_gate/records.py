@@ -18,18 +18,15 @@ from rich.text import Text
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import SHOWN, console, print_more, printable, show, table, timestamp, write_json
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import CONFIG_NAME, load_config
-from agentguard.gate.records.base import RunRecords, RunSummary
-from agentguard.gate.records.comparison import Comparison
-from agentguard.gate.records.comparison import compare as compare_runs
-from agentguard.gate.records.history import Regression, Trend, regression, trend
-from agentguard.gate.records.interruption import mark_interrupted
-from agentguard.gate.records.opening import open_records
-from agentguard.gate.reports import Explanation, Marked, Said, claims_said, summary_as_dict
+from agentguard.gate._config import CONFIG_NAME, GateConfig, load_config
+from agentguard.gate._history import Comparison, Regression, Trend, regression, trend
+from agentguard.gate._history import compare as compare_runs
+from agentguard.gate._run import GateRun, read_run
+from agentguard.gate._types import Decision, Label
+from agentguard.gate.records import open_records
+from agentguard.gate.records._base import RunRecords, RunSummary, mark_interrupted
+from agentguard.gate.reports import Explanation, Marked, RecordedClaim, recorded_claims, summary_as_dict
 from agentguard.gate.reports import explain as explain_claim
-from agentguard.gate.runs import GateRun, read_run
-from agentguard.gate.types import Decision, Label
 
 LATEST = "latest"
 RUNS_SEARCHED = 100  # among which the latest finished one is looked for
@@ -102,9 +99,9 @@ def claims(
     configured = load_config(config)
     counts: Counter[str] = Counter()
     runs = set()
-    listed: list[Said] = []
+    listed: list[RecordedClaim] = []
     with _opened_records(configured) as records:
-        for claim in claims_said(records, configured.use_case, words=words or [], since=begin, until=end):
+        for claim in recorded_claims(records, configured.use_case, words=words or [], since=begin, until=end):
             verdict = claim.finding.verdict.label
             counts[verdict] += 1
             runs.add(claim.run.run_id)
@@ -228,7 +225,7 @@ def _moment(option: str, given: str | None, more: timedelta = timedelta()) -> fl
         ) from None
 
 
-def _claim_as_dict(claim: Said) -> dict[str, Any]:
+def _claim_as_dict(claim: RecordedClaim) -> dict[str, Any]:
     finding = claim.finding
     return {
         "run_id": claim.run.run_id,
@@ -261,7 +258,7 @@ def _report_history(out: Console, runs: Sequence[RunSummary], course: Trend, bes
         out.print(show(beside.explanation, "bold red" * beside.is_regression, _EXPLANATION), soft_wrap=True)
 
 
-def _report_claims(out: Console, runs: int, counts: Counter[str], listed: Sequence[Said], more: int) -> None:
+def _report_claims(out: Console, runs: int, counts: Counter[str], listed: Sequence[RecordedClaim], more: int) -> None:
     """Print how many claims there are of each label, and those that are listed, run by run."""
     each = ", ".join(f"{counts[name]:,} {name.replace('_', ' ')}" for name in LABELS)
     out.print(show(f"{counts.total():,} claims in {runs:,} run{'s' * (runs != 1)}: {each}"), soft_wrap=True)

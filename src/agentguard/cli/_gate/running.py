@@ -29,17 +29,13 @@ from agentguard.cli._gate.records import (
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import SHOWN, console, json_text, print_more, printable, progress, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError, GateError
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import CONFIG_NAME, load_config
-from agentguard.gate.ingest.ingesting import IngestReport, IngestServices, IngestStep
-from agentguard.gate.ingest.ingesting import ingest as ingest_documents
-from agentguard.gate.pipeline import evaluate
-from agentguard.gate.records.interruption import mark_interrupted
+from agentguard.gate._config import CONFIG_NAME, GateConfig, load_config
+from agentguard.gate._run import STAGES, GateRun, Services, evaluate, open_library, open_services
+from agentguard.gate._types import Decision, Label, Score
+from agentguard.gate.documents._ingest import IngestReport, IngestServices, IngestStep
+from agentguard.gate.documents._ingest import ingest as ingest_documents
+from agentguard.gate.records._base import mark_interrupted
 from agentguard.gate.reports import Finding, evaluation, findings, junit_xml, markdown_summary
-from agentguard.gate.runs import GateRun
-from agentguard.gate.services import Services, open_library, open_services
-from agentguard.gate.stages import STAGES
-from agentguard.gate.types import Decision, Label, Score
 
 DECISION_EXITS: Mapping[Decision, Exit] = {"deploy": Exit.ACCEPT, "warn": Exit.ACCEPT, "block": Exit.FLAG}
 GITHUB_COMMANDS: Mapping[Decision, str] = {"warn": "warning", "block": "error"}

@@ -36,7 +36,7 @@ from agentguard.cli._terminal import (
     table,
     write_json,
 )
-from agentguard.content.results import Kind as KindName
+from agentguard.content._findings import Kind as KindName
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces import BrokenLine
 from agentguard.verification.types import Verdict

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from agentguard.errors import DataError
-from agentguard.traces.row import parse_json
+from agentguard.traces._read import parse_json
 
 PARSED: Final = 1 << 18  # characters
 DEEPEST: Final = 1_000  # about as deep as parsers go

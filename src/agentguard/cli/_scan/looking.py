@@ -16,10 +16,6 @@ from agentguard._limits import LIMITS
 from agentguard.cli._scan.json_texts import Leaf, Node, Part, Window, json_windows, keys_above, outline_of, plain_part
 from agentguard.cli._scan.reading import Form, Piece
 from agentguard.cli._terminal import printable
-from agentguard.content.findings import Finding
-from agentguard.content.redaction import Vault
-from agentguard.content.results import Kind
-from agentguard.content.scanner import Scanner
 from agentguard.content._findings import Finding, Kind
 from agentguard.content._redaction import Vault
 from agentguard.content._scanner import Scanner

@@ -16,11 +16,6 @@ from typing import IO, Any, NamedTuple
 
 from agentguard._limits import LIMITS
 from agentguard._line_files import (
-from agentguard.cli._files import reason_of
-from agentguard.cli._scan.json_texts import outline_of
-from agentguard.errors import DataError
-from agentguard.limits import LIMITS
-from agentguard.line_files import (
     BLANK_SAID,
     BYTE_ORDER_MARK,
     DAMAGED,
@@ -31,12 +26,11 @@ from agentguard.line_files import (
     blank_blocks,
     unpacked,
 )
+from agentguard.cli._files import reason_of
+from agentguard.cli._scan.json_texts import outline_of
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
-from agentguard.traces._read import MAX_LINE_BYTES, STDIN, find_files, is_parquet, parquet_lines, reason_of
-from agentguard.traces.files import find_files
-from agentguard.traces.parquet import is_parquet, parquet_lines
-from agentguard.traces.read import MAX_LINE_BYTES, STDIN
+from agentguard.traces._read import MAX_LINE_BYTES, STDIN, find_files, is_parquet, parquet_lines
 
 BLOCK_BYTES = 16 * 2**20
 SUFFIXES = (".csv", ".json", ".jsonl", ".log", ".md", ".ndjson", ".parquet", ".txt", ".xml", ".yaml", ".yml")

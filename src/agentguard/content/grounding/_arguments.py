@@ -19,7 +19,6 @@ from agentguard.content._text import message_text, written
 from agentguard.content.grounding._answer import Name, Trace, nearest_token, trace
 from agentguard.content.grounding._sources import Sources, field_path
 from agentguard.content.grounding._values import NUMBER_WORDS, WEEKDAYS, Moment, plain, read, stem, stems
-from agentguard.foreign import raised_by
 
 FLAG_AT: Final = 0.5
 MAX_ARGUMENTS: Final = 1_000  # that name something

@@ -34,8 +34,6 @@ from agentguard.content.grounding._values import (
     unit_of_key,
     window,
 )
-from agentguard.foreign import raised_by
-from agentguard.limits import LIMITS
 
 # --- Numbers by value, and how likely one is met by chance ---
 

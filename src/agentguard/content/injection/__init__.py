@@ -13,11 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agentguard._limits import LIMITS
-from agentguard.content.findings import Finding
-from agentguard.content.injection_reading import CATALOGUE, PATTERNS, Context, Evidence, probability, read
-from agentguard.content.injection_triggers import CATEGORIES
-from agentguard.content.injection_turns import read_turns
-from agentguard.content.patterns import Occurrences
 from agentguard.content._findings import Finding
 from agentguard.content._patterns import Occurrences
 from agentguard.content.injection._evidence import CATALOGUE, Context, Evidence, probability, read, read_turns

@@ -11,11 +11,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from agentguard._linear_patterns import LinearPattern
-from agentguard.content.injection_signs import ASKS, KINDS_OF_LEAD, KINDS_OF_VERB, LEADS, SENTENCE_SIGNS
-from agentguard.content.matching import PatternSet
-from agentguard.content.patterns import Pattern
-
 from agentguard.content._patterns import Pattern, PatternSet, compiled
 from agentguard.content.injection._features import LEADS, QUESTIONS, SIGNS
 

@@ -11,7 +11,6 @@ import orjson
 
 from agentguard._linear_patterns import LinearPattern
 from agentguard.content._text import encodable, entropy
-from agentguard.linear_patterns import LinearPattern
 
 MAX_LENGTH = 512
 MARKUP = ("[", "<", "(", "**", "#", "http")  # a link or an instruction behind the word, and no password

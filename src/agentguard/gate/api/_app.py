@@ -19,9 +19,8 @@ from agentguard.gate._types import Decision, Label
 from agentguard.gate.api._gate import ConfigPath, Gate
 from agentguard.gate.records._base import RunStatus, RunSummary
 from agentguard.gate.reports._formats import evaluation, summary_as_dict
-from agentguard.serving.app import KEY_SCHEME, MAX_BODY_BYTES, Part, assemble
-from agentguard.serving.key import ServiceKey
-from agentguard.serving.problems import documented as described
+from agentguard.serving._app import KEY_SCHEME, MAX_BODY_BYTES, Part, ServiceKey, assemble
+from agentguard.serving._app import documented as described
 
 _DESCRIPTIONS: Final[dict[int, str]] = {
     400: "The body is no JSON.",

@@ -25,15 +25,6 @@ from agentguard.gate._config import GateConfig, load_config
 from agentguard.gate._run import GateRun, evaluate, open_services, read_run
 from agentguard.gate.records import open_records
 from agentguard.gate.records._base import RunRecords, RunSummary
-from agentguard.serving.problems import ProblemError
-from agentguard.gate.api.config_paths import find_config, is_config_path, open_root
-from agentguard.gate.config import GateConfig
-from agentguard.gate.config_file import load_config
-from agentguard.gate.pipeline import evaluate
-from agentguard.gate.records.base import RunRecords, RunSummary
-from agentguard.gate.records.opening import open_records
-from agentguard.gate.runs import GateRun, read_run
-from agentguard.gate.services import open_services
 from agentguard.serving._app import ProblemError
 
 # A part has no separator, no drive, no control character, and does not begin with two dots (nor is it one dot).

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import LocalSource
 from agentguard.gate.documents._text import ENDINGS, MAX_BYTES, Found, LeftOut, Listing, Raw, kind_of

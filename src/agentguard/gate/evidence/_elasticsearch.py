@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import punctuation
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import ElasticsearchConfig
 from agentguard.gate._types import Chunk, Document, Passage

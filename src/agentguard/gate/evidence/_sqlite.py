@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 from agentguard.errors import ConfigurationError
 from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.backends import schema

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.gate.evidence._index import Vector
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, GateError
 
 MAX_SAID = 200

@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, DataError, GateError
 from agentguard.gate._types import Case, Claim, ClaimVerdict, Label, Prompt, Reason, Response
 from agentguard.gate.models._asking import ChatModel, Question, ask_all, check_concurrency

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, GateError
 from agentguard.gate._config import EmbeddingsConfig, ModelConfig, provider_key
 from agentguard.gate.evidence._index import Embeddings

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from agentguard.content.words import encodable
+from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, FileProblems, GateError, Problem
 from agentguard.gate._types import Prompt
 from agentguard.gate.models._asking import ChatModel, Question, ask_all, check_concurrency, describe_failure

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
-from agentguard.content.words import STOPWORDS, encodable, sentence_spans, trimmed, words
+from agentguard.content._text import STOPWORDS, encodable, sentence_spans, trimmed, words
 from agentguard.errors import GateError
 from agentguard.gate._types import Claim, Response
 from agentguard.gate.rules._grammar import PRONOUNS, SUBORDINATORS, clause, starts_predicate

@@ -10,13 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.grounding_values import Quantity, Stated
+from agentguard.content.grounding._values import Quantity, Stated
 from agentguard.gate.rules._reading import Reading
 from agentguard.gate.rules._words import root
-from agentguard.content.grounding._values import Quantity, Stated
-from agentguard.gate.rules.reading import Reading
-from agentguard.gate.rules.roots import root
-
 
 MAX_FIGURES: Final = 40  # of a claim; further ones are not held against anything
 _UPPER: Final = (

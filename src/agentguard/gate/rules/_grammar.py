@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.words import STOPWORDS
+from agentguard.content._text import STOPWORDS
 from agentguard.gate.rules._words import word_sections
 
 

@@ -10,17 +10,11 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from agentguard.content.grounding_index import NumberIndex
-from agentguard.content.grounding_units import MAGNITUDES, NUMBER_WORDS, units_of
-from agentguard.content.grounding_values import Quantity, Stated, Values, read
-from agentguard.content.words import encodable, sentence_spans
-from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
-from agentguard.gate.rules._words import family, root
-from agentguard.content._text import STOPWORDS, encodable, sentence_spans
+from agentguard.content._text import encodable, sentence_spans
 from agentguard.content.grounding._sources import NumberIndex
 from agentguard.content.grounding._values import MAGNITUDES, NUMBER_WORDS, Quantity, Stated, Values, read, units_of
-from agentguard.gate.rules.roots import family, root
-
+from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
+from agentguard.gate.rules._words import family, root
 
 MAX_CHARACTERS: Final = 40_000
 MAX_CONTEXT: Final = 1_000

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from agentguard.content.grounding_units import NUMBER_WORDS
+from agentguard.content.grounding._values import NUMBER_WORDS
 from agentguard.gate._types import Case, ClaimVerdict, Label, Passage, Reason
 from agentguard.gate.rules._alignment import MAX_WORDS, Alignment, Link, align, is_near, weight_of
 from agentguard.gate.rules._figures import MAX_FIGURES

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from agentguard.content.grounding_words import plain
+from agentguard.content.grounding._values import plain
 
 _FAMILY_ENDINGS: Final = (
     "ization isation ational fulness iveness ation ition ment ness abl ibl anc enc ancy ency ity iv ical ial ion er or "
