@@ -357,10 +357,9 @@ class PlaceCounts:
         if len(self.values) > CHOICES:
             self.values = None
 
-    def add(
-        self, results: int, always: int, given: int, types: list[int], formats: list[int], values: dict[str, int] | None
-    ) -> None:
+    def add(self, *numbers: Any) -> None:
         """Add the ``numbers`` of other results."""
+        results, always, given, types, formats, values = numbers
         self.results += results
         self.always += always
         self.given += given
