@@ -108,7 +108,7 @@ def claims(
             if label in (None, verdict) and len(listed) < limit:
                 listed.append(claim)
     if as_json:
-        labelled = {name: counts[name] for name in LABELS}
+        labelled: dict[str, int] = {name: counts[name] for name in LABELS}
         listing = [_claim_as_dict(claim) for claim in listed]
         write_json({"use_case": configured.use_case, "runs": len(runs), **labelled, "claims": listing})
     else:
