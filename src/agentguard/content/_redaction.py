@@ -120,12 +120,12 @@ class Vault:
         name = _name(kind)
         fillings = {"kind": re.escape(name), "number": f"([0-9]{{1,{MOST_DIGITS}}})", None: ""}
         pattern = "".join(re.escape(before) + fillings[field] for before, field, _, _ in parts)
-        found: set[str] = set()
+        result: set[str] = set()
         for match in re.finditer(f"(?={pattern})", text):
             digits = match[1]
             # Where no sign follows the number, the placeholder of a shorter one stands there too.
-            found.update(self.template.format(kind=name, number=digits[:end]) for end in range(1, len(digits) + 1))
-        return found
+            result.update(self.template.format(kind=name, number=digits[:end]) for end in range(1, len(digits) + 1))
+        return result
 
     def restore(self, text: str) -> str:
         """Put the values back in the place of their placeholders; placeholders of other vaults stay."""
@@ -178,8 +178,8 @@ def _fernet(key: bytes) -> Any:
     try:
         from cryptography.fernet import Fernet
     except ImportError as error:
-        said = "sealing a vault needs the package cryptography: pip install 'agentguard[content]'"
-        raise ConfigurationError(said) from error
+        message = "sealing a vault needs the package cryptography: pip install 'agentguard[content]'"
+        raise ConfigurationError(message) from error
     try:
         return Fernet(key)
     except ValueError as error:

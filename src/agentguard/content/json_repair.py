@@ -256,7 +256,7 @@ def _escaped(text: str) -> Repair | None:
             value = json.loads("\\".join(pieces), strict=False, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             continue
-        bare = (Finding(ESCAPE_QUOTE, "a quote within a string", place, place + 1) for place in quotes)
+        bare = (Finding(ESCAPE_QUOTE, "a quote within a string", index, index + 1) for index in quotes)
         edits = islice(bare if quotes else json_faults(text), EDITS)
         return _written(value, tuple(edits))
     return None

@@ -195,10 +195,10 @@ def _late(name: str, limit: float | None) -> Opinion:
 
 
 def _fault(error: Exception) -> str:
-    said = str(error)[:300]
+    message = str(error)[:300]
     if isinstance(error, DataError):
-        return said
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+        return message
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 # --- Rules: severity, rounds, stability, categories ---
@@ -330,22 +330,22 @@ def _more_rounds(replies: Sequence[JudgeReply], rules: RuleAssessment, passed: b
 def _reasoning(
     opinions: Sequence[Opinion], rules: RuleAssessment, votes: int, carried: bool, agreement: Agreement
 ) -> str:
-    said = [
+    reasons = [
         f"No usable answer ({opinion.fault})." if opinion.reply is None else opinion.reply.reasoning
         for opinion in opinions
     ]
     if len(opinions) > 1:
         wanted = "all of them" if agreement == "unanimous" else "more than half"
-        said = [f"{opinion.judge}: {text}" for opinion, text in zip(opinions, said, strict=True)]
-        said.insert(0, f"{votes} of {len(opinions)} judges pass the session; {wanted} must.")
+        reasons = [f"{opinion.judge}: {text}" for opinion, text in zip(opinions, reasons, strict=True)]
+        reasons.insert(0, f"{votes} of {len(opinions)} judges pass the session; {wanted} must.")
     if all(opinion.reply is None for opinion in opinions):
         met = "are met" if rules.passed else "are not met"
-        said.append(f"Held back for want of an answer. The rules {met}.")
+        reasons.append(f"Held back for want of an answer. The rules {met}.")
     elif carried and not rules.passed:
-        said.append("The rules overrule this.")
+        reasons.append("The rules overrule this.")
     if not rules.passed:
-        said.append(f"Rules not met: {'; '.join(rules.unmet)}.")
-    return "\n".join(said)
+        reasons.append(f"Rules not met: {'; '.join(rules.unmet)}.")
+    return "\n".join(reasons)
 
 
 def _faults(opinions: Sequence[Opinion]) -> list[str]:

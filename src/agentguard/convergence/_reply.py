@@ -46,28 +46,28 @@ def find_objects(text: str, key: str) -> list[FoundObject]:
     first = _FIRST_THINKING.search(text)
     if first is not None and first[1]:  # a closing tag alone: the template has opened the thought
         text = text[first.end() :]
-    found: list[FoundObject] = []
+    objects: list[FoundObject] = []
     at = 0
     while (mark := _MARK.search(text, at)) is not None:
         if mark["object"]:
             at = _end(text, mark.start())
             written = text[mark.start() : at]
             try:
-                found.append(FoundObject(written, load_object(written)))
+                objects.append(FoundObject(written, load_object(written)))
             except DataError:
                 if key in written:
                     raise
         elif mark["list"]:
             raise DataError("it holds a list of objects where one object is asked for")
         elif mark[4]:  # the end of a thought within a thought: all so far was thought
-            found.clear()
+            objects.clear()
             at = mark.end()
         else:
             closing = re.compile(rf"</{mark[5]}\s*>", re.IGNORECASE).search(text, mark.end())
             if closing is None:
                 raise DataError("it breaks off inside a thought")
             at = closing.end()
-    return found
+    return objects
 
 
 def load_object(written: str) -> dict[str, Any]:
@@ -194,11 +194,13 @@ def read_answer(answer: Mapping[str, Any], categories: Sequence[str] = DEFAULT_C
     if answer.get("passed") is None:
         faults.append("passed is missing")
     passed = read("passed", _truth, False)
-    said = answer.get("confidence")
+    confidence = answer.get("confidence")
     scores: Mapping[str, Any] = read("categoryScores", _mapping, dict[str, Any]())
     reply = JudgeReply(
         passed=passed,
-        confidence=cast(Confidence, said) if isinstance(said, str) and said in _CONFIDENCES else "uncertain",
+        confidence=cast(Confidence, confidence)
+        if isinstance(confidence, str) and confidence in _CONFIDENCES
+        else "uncertain",
         reasoning=read("reasoning", _text, "") or "No reasoning was given.",
         evidence=read("evidence", _texts, ()),
         quality_score=read("qualityScore", _score, None),

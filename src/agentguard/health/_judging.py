@@ -281,11 +281,11 @@ def structure_of(text: str) -> Structure:
 
 def _blocks(text: str) -> list[tuple[str, str]]:
     fences = list(_FENCE.finditer(text))
-    found = []
-    for place in range(0, len(fences), 2):
-        end = fences[place + 1].start() if place + 1 < len(fences) else len(text)
-        found.append((fences[place][1].strip().lower(), text[fences[place].end() : end]))
-    return found
+    blocks = []
+    for index in range(0, len(fences), 2):
+        end = fences[index + 1].start() if index + 1 < len(fences) else len(text)
+        blocks.append((fences[index][1].strip().lower(), text[fences[index].end() : end]))
+    return blocks
 
 
 def _is_json(text: str) -> bool:
@@ -301,12 +301,12 @@ def _is_value(text: str) -> bool:
 
 
 def check_structure(
-    found: Structure | None, expects: Structured | None = None, *, absent: float = 1.0, broken: float = 0.5
+    structure: Structure | None, expects: Structured | None = None, *, absent: float = 1.0, broken: float = 0.5
 ) -> EngineResult:
     """Judge a structure. Where nothing is wrong with it, the result has no weight in the score.
 
     Args:
-        found: the response's structure; None: there was no text.
+        structure: the response's structure; None: there was no text.
         expects: the form it was asked for: ``json``, ``list`` (two items and more) or ``code``.
         absent: the value, in error, where that form is not there.
         broken: the value, a warning, of broken JSON that nobody asked for.
@@ -316,15 +316,17 @@ def check_structure(
     >>> check_structure(structure_of("Fine."))
     EngineResult(metric='structure', value=0.0, status='ok', applicable=False, detail='nothing out of order: ...')
     """
-    if found is None:
+    if structure is None:
         return EngineResult.abstain("structure", "no text was read")
-    there = {"json": found.is_json, "list": found.list_items >= 2, "code": found.code_blocks > 0}
+    there = {"json": structure.is_json, "list": structure.list_items >= 2, "code": structure.code_blocks > 0}
     if expects is not None and not there[expects]:
-        how = "is broken" if expects == "json" and found.broken_json else "is absent"
+        how = "is broken" if expects == "json" and structure.broken_json else "is absent"
         return EngineResult("structure", absent, "error", True, f"{expects} was expected, and {how}")
-    if found.broken_json:
+    if structure.broken_json:
         return EngineResult("structure", broken, "warn", True, "begins as JSON, and cannot be read as such")
-    made_of = "JSON" if found.is_json else f"{found.list_items} list items, {found.code_blocks} blocks of code"
+    made_of = (
+        "JSON" if structure.is_json else f"{structure.list_items} list items, {structure.code_blocks} blocks of code"
+    )
     return EngineResult.abstain("structure", f"nothing out of order: {made_of}")
 
 
@@ -449,25 +451,25 @@ def _counted(call: LLMCall) -> tuple[TokenSource | None, float | None]:
 
 
 def _sample(value: float | None) -> Sample | None:
-    found = usable(value)
-    return None if found is None else (found,)
+    figure = usable(value)
+    return None if figure is None else (figure,)
 
 
 def _step(level: Level, sample: Sample | None, check: Check, settings: Settings) -> tuple[EngineResult, Level]:
-    found = check(sample, level.usual or None)
+    result = check(sample, level.usual or None)
     if sample is None:
-        return found, level
+        return result, level
     stable = level.samples >= settings.min_samples
     learned = level.push(
         sample,
-        outlier=found.applicable and found.status == "error",
+        outlier=result.applicable and result.status == "error",
         alpha=settings.alpha,
         # Before the level is stable nobody knows which of its samples are the unusual ones: the majority decides.
         adapt_after=settings.adapt_after if stable else min(settings.min_samples, settings.adapt_after),
     )
     if not stable:
-        found = EngineResult.abstain(found.metric, f"{level.samples} of {settings.min_samples} calls")
-    return found, learned
+        result = EngineResult.abstain(result.metric, f"{level.samples} of {settings.min_samples} calls")
+    return result, learned
 
 
 def _latency(settings: Settings, metric: str) -> Check:
@@ -498,13 +500,13 @@ def _only(sample: Sample | None) -> float | None:
 def _structure(call: LLMCall, level: Level, settings: Settings) -> tuple[EngineResult, Level]:
     if call.text is None:
         return check_structure(None), level
-    found = structure_of(call.text)
+    structure = structure_of(call.text)
     usual = level.samples >= settings.adapt_after and level.usual[0] >= MOSTLY
     expects: Structured | None = call.expects or ("json" if usual else None)
     learned = level.push(
-        (float(found.is_json),),
-        outlier=usual and not found.is_json,
+        (float(structure.is_json),),
+        outlier=usual and not structure.is_json,
         alpha=settings.alpha,
         adapt_after=settings.adapt_after,
     )
-    return check_structure(found, expects), learned
+    return check_structure(structure, expects), learned

@@ -211,8 +211,8 @@ class Coverage(Rule):
     topics: Terms
 
     def judge(self, text: str) -> Outcome:
-        said = {plural_stripped(word) for whole in words_of(text) for word in (whole, *whole.split("-"))}
-        missing = [topic for topic in self.topics if not _essence(topic) <= said]
+        covered = {plural_stripped(word) for whole in words_of(text) for word in (whole, *whole.split("-"))}
+        missing = [topic for topic in self.topics if not _essence(topic) <= covered]
         return outcome(not missing, _named("not covered", missing))
 
 
@@ -395,7 +395,7 @@ def _in_language(text: str, wanted: str) -> Outcome:
 
 
 def _wrong_case(text: str, wrong: Callable[[str], bool], name: str) -> Outcome:
-    spans = [(place, place + 1) for place, letter in enumerate(text) if wrong(letter)]
+    spans = [(index, index + 1) for index, letter in enumerate(text) if wrong(letter)]
     return outcome(False, f"{len(spans)} {name} letters", spans)
 
 
@@ -716,16 +716,16 @@ def parse_rules(rules: Iterable[Rule | Mapping[str, Any]]) -> tuple[Rule, ...]:
     """
     parsed: list[Rule] = []
     problems: list[str] = []
-    for place, rule in enumerate(rules):
+    for index, rule in enumerate(rules):
         try:
             parsed.append(rule if isinstance(rule, Rule) else _parsed(rule))
         except ValidationError as error:
             problems += [
-                f"rules[{place}]: {'.'.join(map(str, each['loc'])) or rule['type']}: {each['msg']}"  # type: ignore[index]
+                f"rules[{index}]: {'.'.join(map(str, each['loc'])) or rule['type']}: {each['msg']}"  # type: ignore[index]
                 for each in error.errors(include_url=False, include_input=False)
             ]
         except ConfigurationError as error:
-            problems.append(f"rules[{place}]: {error}")
+            problems.append(f"rules[{index}]: {error}")
     if problems:
         raise ConfigurationError("; ".join(problems))
     return tuple(parsed)

@@ -44,7 +44,7 @@ def contradictions(text: str) -> tuple[Finding, ...]:
     # By pair and side, then by subject: the verbs that were claimed.
     claims: dict[tuple[str, bool], dict[tuple[str, ...], set[str]]] = {}
     last: tuple[str, ...] = ()
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for start, end in _clauses(text):
         clause = text[start:end]
         subject: tuple[str, ...] = ()
@@ -57,10 +57,10 @@ def contradictions(text: str) -> tuple[Finding, ...]:
                 verb = _verb(clause[match.end() :]) if verb_counts else ""
                 if subject and _agree(verb, claims.get((name, not affirms), {}).get(subject, set())):
                     detail = f"of the same subject: {name}, and elsewhere {opposite}"
-                    found.append(Finding("contradiction", detail, *trimmed(text, start, end)))
+                    findings.append(Finding("contradiction", detail, *trimmed(text, start, end)))
                 claims.setdefault((name, affirms), {}).setdefault(subject, set()).add(verb)
         last = subject
-    return tuple(found)
+    return tuple(findings)
 
 
 def _clauses(text: str) -> list[tuple[int, int]]:
@@ -175,7 +175,7 @@ def new_entities(output: str, prompt: str) -> tuple[Finding, ...]:
     known = _spoken(prompt)
     small = {word for word in words(output) if word.islower()}
     openings = _openings(output)
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for match in NAME.finditer(output):
         start, opens = match.start(), match.start() in openings
         for word in re.finditer(r"[^ ]+", match.group()):
@@ -192,8 +192,8 @@ def new_entities(output: str, prompt: str) -> tuple[Finding, ...]:
         if opens and len(parts) == 1 and not _is_a_name(name, output[match.end() : match.end() + 24], small):
             continue
         finding = Finding("new name", "a name that the prompt does not have", start, match.end())
-        found.setdefault(name.casefold(), finding)
-    return tuple(found.values())
+        findings.setdefault(name.casefold(), finding)
+    return tuple(findings.values())
 
 
 def _spoken(text: str) -> set[str]:
@@ -227,7 +227,7 @@ def _unmentioned_keys(output: str, prompt: str) -> tuple[Finding, ...]:
     if part is None:
         return ()
     known = _spoken(prompt)
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for match in STRING.finditer(output, part.start, part.end):
         if match.group(2) is None:
             continue
@@ -235,5 +235,5 @@ def _unmentioned_keys(output: str, prompt: str) -> tuple[Finding, ...]:
         parts = [piece.casefold() for piece in KEY_PARTS.findall(key)]
         named = all(piece in known for piece in parts) if parts else key in prompt
         if key.casefold() not in known and not named:
-            found.setdefault(key, Finding("unmentioned key", "the prompt does not mention this key", *match.span(1)))
-    return tuple(found.values())
+            findings.setdefault(key, Finding("unmentioned key", "the prompt does not mention this key", *match.span(1)))
+    return tuple(findings.values())

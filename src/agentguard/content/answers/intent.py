@@ -85,18 +85,18 @@ def classify(text: str, *, weights: Mapping[str, float] | None = None, short_wor
     factor = SHORT_FACTOR if count_words(text) < short_words else 1.0
     candidates = []
     for intent, patterns in PATTERNS.items():
-        found = {name: match for name, pattern in patterns.items() if (match := pattern.search(text))}
-        if not found:
+        matches = {name: match for name, pattern in patterns.items() if (match := pattern.search(text))}
+        if not matches:
             continue
-        confidence = len(found) / len(patterns) * (weights or {}).get(intent, 1.0) + _boost(intent, text, found)
-        findings = tuple(Finding(intent, f"a sign of it: {name}", *match.span()) for name, match in found.items())
+        confidence = len(matches) / len(patterns) * (weights or {}).get(intent, 1.0) + _boost(intent, text, matches)
+        findings = tuple(Finding(intent, f"a sign of it: {name}", *match.span()) for name, match in matches.items())
         candidates.append(Candidate(intent, min(1.0, confidence * factor), findings))
     return tuple(sorted(candidates, key=lambda candidate: -candidate.confidence))
 
 
-def _boost(intent: str, text: str, found: Mapping[str, re.Match[str]]) -> float:
+def _boost(intent: str, text: str, matches: Mapping[str, re.Match[str]]) -> float:
     if intent == "code":
-        return CODE_BOOST if "code block" in found else 0.0
+        return CODE_BOOST if "code block" in matches else 0.0
     if intent == "list":
         items = sum(1 for pattern in PATTERNS["list"].values() for _ in pattern.finditer(text))
         return LIST_BOOST if items >= MANY_ITEMS else 0.0

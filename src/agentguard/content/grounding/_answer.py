@@ -84,12 +84,12 @@ def names(text: str, words: Sequence[Word]) -> list[Name]:
     >>> [name.text for name in names(text, read(text).words) if not name.weak]
     ['the blue house', 'Anna de Vries', 'Oslo']
     """
-    found = [
+    result = [
         Name(match.start(1), match.end(1), match[1], tuple(stems(match[1])), False)
         for match in _QUOTED.finditer(text)
         if any(character.isalpha() for character in match[1]) and len(match[1].split()) <= MAX_WORDS
     ]
-    quoted = [(name.start, name.end) for name in found]
+    quoted = [(name.start, name.end) for name in result]
     run: list[Word] = []
     for word in words:
         capital = word.text[:1].isupper()
@@ -98,10 +98,10 @@ def names(text: str, words: Sequence[Word]) -> list[Name]:
             if (capital or word.text in _PARTICLES) and (text[run[-1].end] != "." or initial):
                 run.append(word)
                 continue
-        found.extend(_named(text, run, quoted))
+        result.extend(_named(text, run, quoted))
         run = [word] if capital else []
-    found.extend(_named(text, run, quoted))
-    return found
+    result.extend(_named(text, run, quoted))
+    return result
 
 
 def _named(text: str, run: list[Word], quoted: list[tuple[int, int]]) -> Iterator[Name]:
@@ -197,13 +197,13 @@ def _together(words: list[str], sources: Sources) -> tuple[int, str] | None:
     return None
 
 
-def _adjacent(words: list[str], said: list[str]) -> str:
+def _adjacent(words: list[str], stated: list[str]) -> str:
     """How a leaf says words side by side: as written, in another order, abbreviated; "" where it does not."""
     size = len(words)
     wanted = sorted(words)
     initials = any(len(word) == 1 for word in words)
-    for at in range(max(0, len(said) - size + 1)):
-        part = said[at : at + size]
+    for at in range(max(0, len(stated) - size + 1)):
+        part = stated[at : at + size]
         if part == words:
             return "as written"
         if sorted(part) == wanted:
@@ -212,13 +212,13 @@ def _adjacent(words: list[str], said: list[str]) -> str:
             one == two or (len(one) == 1 and two.startswith(one)) for one, two in zip(words, part, strict=True)
         ):
             return "by its initials"
-    if size > 1 and len(said) <= 4 * size and set(words) <= set(said) and _spread(words, said) <= size + 2:
+    if size > 1 and len(stated) <= 4 * size and set(words) <= set(stated) and _spread(words, stated) <= size + 2:
         return "with words between"
     return ""
 
 
-def _spread(words: list[str], said: list[str]) -> int:
-    places = [said.index(word) for word in words]
+def _spread(words: list[str], stated: list[str]) -> int:
+    places = [stated.index(word) for word in words]
     return max(places) - min(places) + 1
 
 
@@ -292,8 +292,8 @@ class Answer:
         self.missing += weight
         claim = self.text[start:end]
         shown = claim if len(claim) <= 80 else claim[:77] + "..."
-        said = f"the answer says {shown!r}; {detail or 'results do not'}"
-        self.findings.append(Finding(f"{wrong} {kind}", said, start, end))
+        message = f"the answer says {shown!r}; {detail or 'results do not'}"
+        self.findings.append(Finding(f"{wrong} {kind}", message, start, end))
 
     @property
     def explains(self) -> bool:
@@ -610,11 +610,11 @@ class Numbers:
 
     def _is_counted_elsewhere(self, value: float, words: tuple[str, ...]) -> bool:
         """Tell whether a field named for what is counted, or the elements that say one thing, give this number."""
-        said = set(words)
+        counted = set(words)
         for number in self._sources.numbers:
             if number.value == value and number.whole:
                 path = self._sources.leaves[number.leaf].path
-                if not path.endswith("]") and said & set(stems_of_key(path.rpartition(".")[2])):
+                if not path.endswith("]") and counted & set(stems_of_key(path.rpartition(".")[2])):
                     return True
         whole = self._answer.said(0, len(self._answer.text))
         return any(
@@ -691,17 +691,17 @@ class Numbers:
 
     def _calculated(self, quantity: Quantity) -> bool | None:
         answer, start, end = self._answer, quantity.start, quantity.end
-        said, around = answer.said(*answer.sentence(start)), answer.around(start)
+        spoken, around = answer.said(*answer.sentence(start)), answer.around(start)
         if quantity.readings[0].value == self._bullets:
             answer.calculated(start, end, None, "counted in the answer", _weight(quantity))
             return True
         for match in self._index.within(quantity):
             number = self._derived[match.place]
-            if not _same_sort(match, number) or (number.narrow and not number.words & said):
+            if not _same_sort(match, number) or (number.narrow and not number.words & spoken):
                 continue
-            cue = bool(CUES[number.operation] & said)
+            cue = bool(CUES[number.operation] & spoken)
             if number.operation == "count":
-                believed = bool(number.words & said) or cue or self._lengths <= MAX_LENGTHS
+                believed = bool(number.words & spoken) or cue or self._lengths <= MAX_LENGTHS
             else:
                 expected = chance(quantity, self._alike[number.operation] if cue else 4 * len(self._derived))
                 shared = any(self._sources.common(around, leaf) for leaf in number.leaves[:3])
@@ -716,7 +716,7 @@ class Numbers:
         """Calculate a number from traced numbers of the answer: of its sentence, then the nearest."""
         answer = self._answer
         begin, end = answer.sentence(quantity.start)
-        said = answer.said(begin, end)
+        spoken = answer.said(begin, end)
         is_written = any(mark in answer.text[begin:end] for mark in "+=×*−")
         inside = [other for other in known if begin <= other.start < end]
         nearest = sorted(known, key=lambda other: abs(other.start - quantity.start))[:MAX_OPERANDS]
@@ -726,7 +726,7 @@ class Numbers:
             found, index, alike = self._combinations(operands)
             for match in index.within(quantity):
                 number = found[match.place]
-                cue = is_written or bool(CUES[number.operation] & said)
+                cue = is_written or bool(CUES[number.operation] & spoken)
                 tried = alike[number.operation] if cue else 4 * len(found)
                 if _same_sort(match, number) and chance(quantity, tried) <= self._chance_at:
                     answer.calculated(quantity.start, quantity.end, None, number.detail, _weight(quantity))

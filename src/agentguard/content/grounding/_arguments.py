@@ -136,25 +136,25 @@ def check_arguments(
 
 def _naming(args: Mapping[str, Any]) -> tuple[list[tuple[str, str, Any]], bool]:
     """Path, key and value of each argument that names one thing, and whether those are all."""
-    found: list[tuple[str, str, Any]] = []
+    naming: list[tuple[str, str, Any]] = []
     stack: list[tuple[str, str, Any, int]] = [("", "", args, 0)]
     left, whole = MAX_VALUES, True
     while stack:
         path, key, value, depth = stack.pop()
         left -= 1
-        if left < 0 or len(found) >= MAX_ARGUMENTS:
-            return found, False
+        if left < 0 or len(naming) >= MAX_ARGUMENTS:
+            return naming, False
         try:
             if isinstance(value, (Mapping, list, tuple)):
                 whole = whole and depth <= MAX_DEPTH
                 stack.extend(_below(path, key, value, depth + 1, left + 1) if depth <= MAX_DEPTH else ())
             elif _names_something(key, value):
-                found.append((path, key, value))
+                naming.append((path, key, value))
         except BaseException as error:
             if not raised_by(value, error):
                 raise
             whole = False
-    return found, whole
+    return naming, whole
 
 
 def _below(path: str, key: str, value: Any, depth: int, most: int) -> list[tuple[str, str, Any, int]]:
@@ -198,12 +198,12 @@ class _Derived:
     """Dates and times that follow from what was said: "tomorrow", "in two weeks", "for half an hour"."""
 
     def __init__(self, texts: list[str], sources: Sources, now: datetime | None) -> None:
-        said = "\n".join(texts)[:1_000_000].casefold()
+        text = "\n".join(texts)[:1_000_000].casefold()
         self.dates: set[date] = set()
         self.hours = {(moment.hour, moment.minute) for moment, _ in sources.moments if moment.hour is not None}
         self.months = {moment.month for moment, _ in sources.moments if moment.day is None and moment.month}
         self.days = {(moment.month, moment.day) for moment, _ in sources.moments if moment.day is not None}
-        for number, unit in _LENGTH.findall(said)[:50]:
+        for number, unit in _LENGTH.findall(text)[:50]:
             length = _number(number)
             if length is not None and length < 1000:
                 minutes = length * (1 if unit.startswith("m") else 60)
@@ -211,10 +211,10 @@ class _Derived:
                     end = (60 * (hour or 0) + (minute or 0) + minutes) % 1440
                     self.hours.add((int(end // 60), int(end % 60)))
         if now is not None:
-            self._relative(said, now.date())
+            self._relative(text, now.date())
 
-    def _relative(self, said: str, today: date) -> None:
-        words = set(re.findall(r"[a-z]+", said))
+    def _relative(self, text: str, today: date) -> None:
+        words = set(re.findall(r"[a-z]+", text))
         self.dates |= _shifted(today, (shift for word, shift in _DAYS.items() if word in words))
         for name, number in WEEKDAYS.items():
             if name in words:
@@ -222,7 +222,7 @@ class _Derived:
                 self.dates |= _shifted(today, (ahead + shift for shift in (-7, 0, 7)))
         if "week" in words or "weekend" in words:
             self.dates |= _shifted(today, range(-today.weekday(), 14 - today.weekday()))
-        for match in list(_IN.finditer(said))[:100]:
+        for match in list(_IN.finditer(text))[:100]:
             count = _number(match[1] or match[3])
             if count is not None and count < 1000:
                 days = count * (7 if (match[2] or match[4]) == "week" else 1)
@@ -248,11 +248,11 @@ class _Derived:
 
 def _shifted(day: date, shifts: Iterable[float]) -> set[date]:
     """The days that lie so many days away, as far as the calendar goes: from the year 1 to 9999."""
-    found = set()
+    days = set()
     for shift in shifts:
         with suppress(OverflowError):
-            found.add(day + timedelta(days=shift))
-    return found
+            days.add(day + timedelta(days=shift))
+    return days
 
 
 def _number(word: str) -> float | None:

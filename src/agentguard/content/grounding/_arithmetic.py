@@ -65,13 +65,13 @@ def derived(sources: Sources) -> list[Derived]:
     >>> sorted({(number.operation, number.value) for number in found if number.operation in ("sum", "count")})
     [('count', 3.0), ('sum', 60.75)]
     """
-    found: list[Derived] = []
+    numbers: list[Derived] = []
     for part in (_lists(sources), _columns(sources), _shares(sources), _records(sources), _spans(sources)):
         for number in part:
-            if len(found) >= MAX_DERIVED:
-                return found
-            found.append(number)
-    return found
+            if len(numbers) >= MAX_DERIVED:
+                return numbers
+            numbers.append(number)
+    return numbers
 
 
 def _whole(sources: Sources) -> Iterator[tuple[int, float, Unit | None]]:
@@ -108,27 +108,27 @@ def _columns(sources: Sources) -> Iterator[Derived]:
             continue
         values, unit = [value for _, value, _ in column], column[0][2]
         leaves = tuple(leaf for leaf, _, _ in column[:8])
-        said = f"{len(values)} values at {path}"
+        operands = f"{len(values)} values at {path}"
         total = sum(values)
-        yield Derived(total, unit, "sum", f"sum of {said}", leaves)
-        yield Derived(total / len(values), unit, "average", f"average of {said}", leaves)
+        yield Derived(total, unit, "sum", f"sum of {operands}", leaves)
+        yield Derived(total / len(values), unit, "average", f"average of {operands}", leaves)
         middle = sorted(values)
         half = len(middle) // 2
         median = middle[half] if len(middle) % 2 else (middle[half - 1] + middle[half]) / 2
-        yield Derived(median, unit, "average", f"median of {said}", leaves)
-        yield Derived(middle[-1] - middle[0], unit, "difference", f"range of {said}", leaves)
+        yield Derived(median, unit, "average", f"median of {operands}", leaves)
+        yield Derived(middle[-1] - middle[0], unit, "difference", f"range of {operands}", leaves)
         if len(values) <= 4:
             for at, (first, one, _) in enumerate(column):
                 for second, two, _ in column[at + 1 :]:
                     yield from _pair(one, two, unit, f"two values at {path}", (first, second))
 
 
-def _pair(one: float, two: float, unit: Unit | None, said: str, leaves: tuple[int, ...]) -> Iterator[Derived]:
-    yield Derived(abs(one - two), unit, "difference", f"difference of {said}", leaves)
+def _pair(one: float, two: float, unit: Unit | None, operands: str, leaves: tuple[int, ...]) -> Iterator[Derived]:
+    yield Derived(abs(one - two), unit, "difference", f"difference of {operands}", leaves)
     for part, base in ((one, two), (two, one)):
         if base:
-            yield Derived(100 * (part - base) / abs(base), _PERCENT, "difference", f"change between {said}", leaves)
-            yield Derived(100 * part / base, _PERCENT, "percentage", f"ratio of {said}", leaves)
+            yield Derived(100 * (part - base) / abs(base), _PERCENT, "difference", f"change between {operands}", leaves)
+            yield Derived(100 * part / base, _PERCENT, "percentage", f"ratio of {operands}", leaves)
 
 
 def _shares(sources: Sources) -> Iterator[Derived]:
@@ -159,12 +159,12 @@ def _records(sources: Sources) -> Iterator[Derived]:
         for at, (first, one, unit) in enumerate(fields[:MAX_FIELDS]):
             for second, two, other in fields[at + 1 : MAX_FIELDS]:
                 names = (sources.leaves[first], sources.leaves[second])
-                said, both = f"{names[0].path} and {names[1].path}", (first, second)
-                yield Derived(one * two, unit or other, "product", f"product of {said}", both)
+                operands, both = f"{names[0].path} and {names[1].path}", (first, second)
+                yield Derived(one * two, unit or other, "product", f"product of {operands}", both)
                 products.setdefault((names[0].source, names[0].group, names[1].group), []).append(one * two)
                 if unit == other:
-                    yield Derived(one + two, unit, "sum", f"sum of {said}", both)
-                    yield from _pair(one, two, unit, said, both)
+                    yield Derived(one + two, unit, "sum", f"sum of {operands}", both)
+                    yield from _pair(one, two, unit, operands, both)
         alike = [value for _, value, unit in fields if unit == fields[0][2]]
         if 3 <= len(alike) <= MAX_FIELDS:
             yield Derived(sum(alike), fields[0][2], "sum", "sum of a record's fields", (fields[0][0],))
@@ -200,17 +200,17 @@ def combined(operands: Sequence[tuple[float, Unit | None]]) -> list[Derived]:
     >>> sorted({number.value for number in combined([(120.0, None), (35.0, None)]) if number.operation == "sum"})
     [155.0]
     """
-    found: list[Derived] = []
+    numbers: list[Derived] = []
     values = [value for value, _ in operands]
     for first in range(len(operands)):
         for last in range(first + 2, len(operands) + 1):
             part, unit = values[first:last], operands[first][1]
-            said = f"{len(part)} numbers of the answer"
-            found.append(Derived(sum(part), unit, "sum", f"sum of {said}", ()))
-            found.append(Derived(sum(part) / len(part), unit, "average", f"average of {said}", ()))
+            operands_text = f"{len(part)} numbers of the answer"
+            numbers.append(Derived(sum(part), unit, "sum", f"sum of {operands_text}", ()))
+            numbers.append(Derived(sum(part) / len(part), unit, "average", f"average of {operands_text}", ()))
     for at, (one, unit) in enumerate(operands):
         for two, other in operands[at + 1 :]:
-            found.append(Derived(one * two, unit or other, "product", "product of two numbers of the answer", ()))
-            found.append(Derived(one + two, unit or other, "sum", "sum of two numbers of the answer", ()))
-            found.extend(_pair(one, two, unit or other, "two numbers of the answer", ()))
-    return found
+            numbers.append(Derived(one * two, unit or other, "product", "product of two numbers of the answer", ()))
+            numbers.append(Derived(one + two, unit or other, "sum", "sum of two numbers of the answer", ()))
+            numbers.extend(_pair(one, two, unit or other, "two numbers of the answer", ()))
+    return numbers

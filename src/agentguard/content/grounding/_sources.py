@@ -248,15 +248,15 @@ class Sources:
 
     def common(self, words: set[str], leaf: int) -> int:
         """How many stems stand with a leaf: in its path, in its record, or in the records that this one is part of."""
-        place = self.leaves[leaf]
-        found = self._context.get(place.record)
+        own = self.leaves[leaf]
+        found = self._context.get(own.record)
         if found is None:
-            found, at = set(), place.record
+            found, at = set(), own.record
             while at >= 0 and len(found) < MAX_CONTEXT:
                 found |= self._records[at].words
                 at = self._records[at].parent
-            self._context[place.record] = found
-        path = set(stems_of_key(place.path))
+            self._context[own.record] = found
+        path = set(stems_of_key(own.path))
         return len(words & found) + len((words & path) - found)
 
     def said(self, leaf: int) -> list[str]:
@@ -272,11 +272,11 @@ class Sources:
 
     def line(self, record: int) -> list[int]:
         """A record and those that it is part of, innermost first."""
-        found: list[int] = []
-        while record >= 0 and len(found) <= MAX_DEPTH:
-            found.append(record)
+        records: list[int] = []
+        while record >= 0 and len(records) <= MAX_DEPTH:
+            records.append(record)
             record = self._records[record].parent
-        return found
+        return records
 
     def _record(self, parent: int) -> int:
         self._records.append(_Record(parent, set()))
@@ -314,7 +314,7 @@ class Sources:
         self, value: Any, path: str, group: str, source: int, record: int, depth: int
     ) -> list[tuple[Any, str, str, int, int]]:
         """Take in one value; what is in it, the last first."""
-        found: list[tuple[Any, str, str, int, int]] = []
+        inside: list[tuple[Any, str, str, int, int]] = []
         if isinstance(value, Mapping):
             own = self._record(record)
             items = list(islice(value.items(), MAX_LEAVES))
@@ -322,22 +322,22 @@ class Sources:
             for key, inner in reversed(items):
                 name = written(key)
                 self._key(name, source, path, own)
-                found.append((inner, field_path(path, name), field_path(group, name), own, depth + 1))
+                inside.append((inner, field_path(path, name), field_path(group, name), own, depth + 1))
         elif isinstance(value, (list, tuple, set, frozenset)):
             self.listings.append(Listing(source, path, len(value), record))
             items = list(islice(value, MAX_LEAVES))
             self.complete = self.complete and len(items) == len(value)
             for index, inner in reversed(list(enumerate(items))):
-                found.append((inner, f"{path}[{index}]", f"{group}[]", record, depth + 1))
+                inside.append((inner, f"{path}[{index}]", f"{group}[]", record, depth + 1))
         elif isinstance(value, str):
             inner = _parsed(value) if depth < MAX_DEPTH else None
             if inner is not None:
-                found.append((inner, path, group, record, depth + 1))
+                inside.append((inner, path, group, record, depth + 1))
             else:
                 self._string(value, source, path, group, record)
         elif value is not None and not isinstance(value, bool):
             self._scalar(value, source, path, group, record)
-        return found
+        return inside
 
     def _key(self, name: str, source: int, path: str, record: int) -> None:
         """A key that is data itself (a date, a name, an id) is a leaf; any key's words describe its record."""

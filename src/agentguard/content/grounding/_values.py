@@ -292,17 +292,17 @@ _BINARY: Final = {"kb": 1024.0, "mb": 1024.0**2, "gb": 1024.0**3, "tb": 1024.0**
 
 
 def _units() -> dict[str, tuple[Unit, ...]]:
-    found: dict[str, list[Unit]] = {}
+    units_by_name: dict[str, list[Unit]] = {}
     for dimension, spellings in _TABLE.items():
         for names, factor in spellings.items():
             for name in names.split():
-                found.setdefault(name, []).append(Unit(dimension, factor))
+                units_by_name.setdefault(name, []).append(Unit(dimension, factor))
     for names, unit in _TEMPERATURES.items():
         for name in names.split():
-            found.setdefault(name, []).append(unit)
+            units_by_name.setdefault(name, []).append(unit)
     for name, factor in _BINARY.items():
-        found[name].append(Unit("data", factor))
-    return {name: tuple(units) for name, units in found.items()}
+        units_by_name[name].append(Unit("data", factor))
+    return {name: tuple(units) for name, units in units_by_name.items()}
 
 
 UNITS: Final = _units()

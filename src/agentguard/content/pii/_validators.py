@@ -51,9 +51,9 @@ def verhoeff(text: str) -> bool:
     (True, False)
     """
     check = 0
-    for place, digit in enumerate(reversed(digits_of(text))):
+    for index, digit in enumerate(reversed(digits_of(text))):
         value = int(digit)
-        for _ in range(place % 8):
+        for _ in range(index % 8):
             value = VERHOEFF_PERMUTE[value]
         check = _dihedral(check, value)
     return check == 0
@@ -135,10 +135,10 @@ def iban_part(text: str) -> tuple[int, int]:
     (0, 27)
     """
     left = IBAN_LENGTHS.get(text[:2].upper(), 0)
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         left -= character.isalnum()
         if left == 0:
-            return 0, place + 1
+            return 0, index + 1
     return 0, len(text)
 
 
@@ -180,10 +180,10 @@ def bitcoin_address(text: str) -> bool:
 def _base58check(text: str) -> bool:
     number = 0
     for character in text:
-        place = BASE58.find(character)
-        if place < 0:
+        value = BASE58.find(character)
+        if value < 0:
             return False
-        number = number * 58 + place
+        number = number * 58 + value
     if number >= 1 << 200:
         return False
     content = number.to_bytes(25, "big")
@@ -330,7 +330,7 @@ def _day(year: int, month: int, day: int) -> bool:
 
 
 def _digit_sums(digits: str, weights: tuple[int, ...]) -> int:
-    return sum(sum(divmod(int(digit) * weights[place % len(weights)], 10)) for place, digit in enumerate(digits))
+    return sum(sum(divmod(int(digit) * weights[index % len(weights)], 10)) for index, digit in enumerate(digits))
 
 
 def us_ssn(text: str) -> bool:
@@ -514,5 +514,5 @@ def br_cpf(text: str) -> bool:
     if len(digits) != 11 or len(set(digits)) == 1:
         return False
     return all(
-        weighted(digits[:place], range(place + 1, 1, -1)) * 10 % 11 % 10 == int(digits[place]) for place in (9, 10)
+        weighted(digits[:index], range(index + 1, 1, -1)) * 10 % 11 % 10 == int(digits[index]) for index in (9, 10)
     )
