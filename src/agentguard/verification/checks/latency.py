@@ -38,7 +38,6 @@ class LatencyAnomaly(LearnedCheck):
     name = "latency_anomaly"
     tier = VerificationTier.TIER_0
     group = "latency"
-    fabricated = 0.5
     floor = 0.0002
 
     def __call__(self, case: Case, /) -> SignalResult:
