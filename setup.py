@@ -39,17 +39,17 @@ COMPILED = Path("src/agentguard/verification")
 #: but for these. What is compiled holds callers to its annotations with a TypeError, and may not be subclassed or
 #: patched: what users hold in their hands stays Python.
 INTERPRETED = {
-    "audit.py": "locks, a log and records; next to nothing of it on the path of an accepted call",
-    "calibration.py": "labels are rare, and its files are read once",
-    "changes.py": "a log, its lock and its readers; on the path of a call only where a change begins or ends",
-    "engine.py": "users subclass it, and it answers for arguments of any type itself",
-    "method.py": "protocols and records that users may implement; nothing in them to compile",
-    "output_schema.py": "calls other people's validators",
+    "_audit.py": "locks, a log and records; next to nothing of it on the path of an accepted call",
+    "_calibration.py": "labels are rare, and its files are read once",
+    "_changes.py": "a log, its lock and its readers; on the path of a call only where a change begins or ends",
+    "_engine.py": "users subclass it, and it answers for arguments of any type itself",
+    "_method.py": "protocols and records that users may implement; nothing in them to compile",
+    "_output_schema.py": "calls other people's validators",
     "own_signals.py": "users' own checks are called from it",
-    "persistence.py": "away from the path of a call, and users' own stores are called from it",
+    "_persistence.py": "away from the path of a call, and users' own stores are called from it",
     "profile.py": "pydantic's metaclass reads its annotations; not on the path of a call",
     "receipts.py": "not on the path of a call",
-    "state.py": "for people who look after a store; not on the path of a call",
+    "_state.py": "for people who look after a store; not on the path of a call",
     "types.py": "named tuples, which are no faster compiled; a call's fields hold what the caller put there",
 }
 

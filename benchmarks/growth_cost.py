@@ -22,7 +22,7 @@ from workload import SIZES
 from agentguard.verification import VerificationEngine
 
 # For the sake of one question only: whether a result was looked at as a whole.
-from agentguard.verification.document import read
+from agentguard.verification._document import read
 
 __all__ = ["AXES", "FORMS", "Axis", "Point", "SizePoint", "measure_axis", "measure_sizes", "size_work", "work"]
 

@@ -18,7 +18,7 @@ from race import WARM
 from workload import PROFILE, SIZES, TOOL, Call
 
 from agentguard.verification import VerificationEngine
-from agentguard.verification import engine as engine_module
+from agentguard.verification import _engine as engine_module
 
 __all__ = ["Stage", "measure"]
 

@@ -16,7 +16,7 @@ import orjson
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationResult
-from agentguard.verification.canonical import plain
+from agentguard.verification._canonical import plain
 
 #: The line after a flagged result, as a format string.
 FLAG_TEXT: Final = "[agentguard: this result of '{tool}' may be wrong: {hazard}. Check it before you rely on it.]"

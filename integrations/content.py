@@ -41,7 +41,7 @@ from agentguard.integrations._messages import (
 )
 from agentguard.integrations.guard import apart
 from agentguard.integrations.receipts import as_text
-from agentguard.verification.canonical import args_key, made_plain
+from agentguard.verification._canonical import args_key, made_plain
 
 __all__ = ["ContentGuardMiddleware"]
 

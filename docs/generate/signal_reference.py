@@ -10,7 +10,7 @@ from typing import Any
 from markdown_text import cell, prose, table
 
 from agentguard.verification.checks import TIERS, LearnedCheck
-from agentguard.verification.checks.content import CONTENT
+from agentguard.verification.checks._content import CONTENT
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.weights import WEIGHTS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from agentguard.verification.canonical import args_key, as_name, digest, plain, serialise, weighs_too_much
+from agentguard.verification._canonical import args_key, as_name, digest, plain, serialise, weighs_too_much
 from fuzz import grammar, objects
 from fuzz.harness import Harness
 from fuzz.trial import Trial, require

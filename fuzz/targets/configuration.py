@@ -13,7 +13,7 @@ from agentguard.calibration._labels import read_label
 from agentguard.errors import ConfigurationError, DataError, FileProblems, ProfileError
 from agentguard.gate._config import load_config, parse_config
 from agentguard.verification import VerificationEngine, load_profiles
-from agentguard.verification.calibration import load_calibration, parse_calibration
+from agentguard.verification._calibration import load_calibration, parse_calibration
 from agentguard.verification.profile import ToolProfile, parse_profile
 from fuzz import grammar, tokens
 from fuzz.harness import Harness, folder, written

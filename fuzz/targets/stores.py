@@ -15,9 +15,9 @@ from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, DiskStore, MemoryStore
 from agentguard.stores._base import decode, encode
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import CHANGES, changes_in, decide
-from agentguard.verification.snapshot import decode as decode_state
-from agentguard.verification.snapshot import encode as encode_state
+from agentguard.verification._changes import CHANGES, changes_in, decide
+from agentguard.verification._snapshot import decode as decode_state
+from agentguard.verification._snapshot import encode as encode_state
 from fuzz import grammar, objects
 from fuzz.copied import Copied
 from fuzz.harness import Harness, folder, quiet

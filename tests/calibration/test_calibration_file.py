@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, ProfileError
 from agentguard.verification import VerificationEngine
-from agentguard.verification.calibration import load_calibration, parse_calibration
+from agentguard.verification._calibration import load_calibration, parse_calibration
 from agentguard.verification.evidence import DEFAULT_RATIOS
 
 WHOLE = """\

@@ -15,7 +15,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit
 
 from agentguard.calibration import Label, LabelSettings, cross_posteriors, fit
-from agentguard.verification.calibration import Calibration
+from agentguard.verification._calibration import Calibration
 
 Audit = Callable[[list[Label], float, int], list[Label]]
 

@@ -10,7 +10,7 @@ import pytest
 from agentguard.calibration import Label, LabelSettings, Outcome, Wish, calibrate, proposal
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
-from agentguard.verification.calibration import Calibration
+from agentguard.verification._calibration import Calibration
 
 
 def apply(found: Calibration) -> VerificationEngine:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agentguard.calibration import Label, LabelSettings, Outcome, calibrate, proposal, yaml_of
 from agentguard.calibration._proposal import MAX_TOOLS, quoted
-from agentguard.verification.calibration import Calibration, load_calibration
+from agentguard.verification._calibration import Calibration, load_calibration
 
 _names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1_000).filter(lambda name: name != "<<")
 

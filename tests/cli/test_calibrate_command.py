@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from agentguard.cli import app
 from agentguard.stores import MemoryStore
-from agentguard.verification.calibration import load_calibration
+from agentguard.verification._calibration import load_calibration
 
 runner = CliRunner()
 

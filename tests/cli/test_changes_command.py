@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli._exits import Exit
+from agentguard.cli._terminal import Exit
 from agentguard.stores import DiskStore
-from agentguard.verification.changes import CHANGES, change_event
+from agentguard.verification._changes import CHANGES, change_event
 
 runner = CliRunner()
 PRICE, UNIT, MOCK, KEY = "0a1b2c3d4e5f", "0a1bffffffff", "9f8e7d6c5b4a", "77aa77aa77aa"

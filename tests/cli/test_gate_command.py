@@ -15,7 +15,7 @@ import yaml
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli._exits import Exit
+from agentguard.cli._terminal import Exit
 from agentguard.errors import GateError
 from agentguard.gate import config_file, load_config, stages
 from agentguard.gate._config import CONFIG_NAME

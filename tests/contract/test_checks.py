@@ -18,14 +18,14 @@ import pytest
 from pydantic import BaseModel
 
 from agentguard.verification import SignalResult, ToolCall, ToolProfile, VerificationTier
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.calibrated import Calibrated
-from agentguard.verification.case import Case
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
-from agentguard.verification.method import Check, Method
-from agentguard.verification.pool import Between
-from agentguard.verification.reference import Reference
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._calibrated import Calibrated
+from agentguard.verification._case import Case
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
+from agentguard.verification._method import Check, Method
+from agentguard.verification._pool import Between
+from agentguard.verification._reference import Reference
 from agentguard.verification.types import Settings
 
 METHODS: dict[str, Callable[[], Method]] = {"calibrated": Calibrated, "reference": Reference}

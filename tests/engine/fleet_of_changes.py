@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from agentguard.stores import open_store
-from agentguard.verification.changes import CHANGES, Change, changes_in, decide
+from agentguard.verification._changes import CHANGES, Change, changes_in, decide
 
 from .fleets import all_do, fleet
 

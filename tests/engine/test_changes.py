@@ -12,8 +12,8 @@ from agentguard.errors import DataError, ResultBlocked
 from agentguard.integrations.functions import guarded
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.changes import CHANGES, Change
-from agentguard.verification.snapshot import encode, encode_incidents
+from agentguard.verification._changes import CHANGES, Change
+from agentguard.verification._snapshot import encode, encode_incidents
 
 TOOL = "get_order"
 

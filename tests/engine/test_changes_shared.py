@@ -9,8 +9,8 @@ import pytest
 
 from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import CHANGES, Change, change_event, changes_in, decide
-from agentguard.verification.snapshot import encode
+from agentguard.verification._changes import CHANGES, Change, change_event, changes_in, decide
+from agentguard.verification._snapshot import encode
 
 from .fleet_of_changes import SCENES
 from .test_changes import TOOL, ask, ask_many, ask_renamed, order, renamed

@@ -14,7 +14,7 @@ import pytest
 from agentguard.errors import StoreError
 from agentguard.stores._disk import DiskStore
 from agentguard.verification import VerificationEngine
-from agentguard.verification.census import field
+from agentguard.verification._census import field
 
 KILLS = 20
 

@@ -11,7 +11,7 @@ import pytest
 
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import CHANGES
+from agentguard.verification._changes import CHANGES
 
 KEPT = 3600.0  # seconds: nothing is handed over but by ``flush``
 

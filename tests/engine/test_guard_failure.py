@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.engine import _METHODS as METHODS
-from agentguard.verification.method import Check
+from agentguard.verification._engine import _METHODS as METHODS
+from agentguard.verification._method import Check
 
 Mode = Literal["calibrated", "reference"]
 BROKEN = "value_plausibility"

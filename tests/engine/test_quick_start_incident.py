@@ -19,7 +19,7 @@ import pytest
 
 from agentguard import ResultBlocked, VerificationEngine
 from agentguard.stores import DiskStore
-from agentguard.verification.changes import changes_in
+from agentguard.verification._changes import changes_in
 
 from ..docs.blocks import DOCS, ROOT, blocks
 from ..live.conftest import KEY, application, running

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 
 from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.document import read
-from agentguard.verification.walk import MAX_PATHS
+from agentguard.verification._document import read
+from agentguard.verification._walk import MAX_PATHS
 
 CALLS = 150
 OPTIONAL = ("colour", "discount")

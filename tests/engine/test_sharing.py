@@ -11,8 +11,9 @@ import pytest
 
 from agentguard.errors import StoreError
 from agentguard.stores import Delta, Document, MemoryStore
-from agentguard.verification import VerificationEngine, persistence
-from agentguard.verification.census import field
+from agentguard.verification import VerificationEngine
+from agentguard.verification import _persistence as persistence
+from agentguard.verification._census import field
 
 from . import recorded
 

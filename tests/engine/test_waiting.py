@@ -10,7 +10,8 @@ import pytest
 
 from agentguard.errors import StoreError
 from agentguard.stores import MemoryStore
-from agentguard.verification import VerificationEngine, registry
+from agentguard.verification import VerificationEngine
+from agentguard.verification import _registry as registry
 from agentguard.verification.receipts import ReceiptSigner, ReceiptStatus
 
 Answer = TypeVar("Answer")

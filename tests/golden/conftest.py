@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.case import Case
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
-from agentguard.verification.method import Decision
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._case import Case
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
+from agentguard.verification._method import Decision
+from agentguard.verification._reference import Reference
 from agentguard.verification.profile import ToolProfile
-from agentguard.verification.reference import Reference
 from agentguard.verification.types import Settings, SignalResult, ToolCall, VerificationTier
 
 

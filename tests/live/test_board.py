@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from agentguard.live._board import Alike, Board, Label, Position, RecordedCall
 from agentguard.stores._base import Record
-from agentguard.verification.audit import AuditRecord, Judged
-from agentguard.verification.changes import change_event
+from agentguard.verification._audit import AuditRecord, Judged
+from agentguard.verification._changes import change_event
 from agentguard.verification.types import Verdict
 
 

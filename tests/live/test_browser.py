@@ -14,7 +14,7 @@ import pytest
 from agentguard.calibration import labels_in_store
 from agentguard.stores import MemoryStore
 from agentguard.stores._redis import RedisStore
-from agentguard.verification.changes import change_event
+from agentguard.verification._changes import change_event
 
 from ..stores.redis.conftest import RedisServer
 

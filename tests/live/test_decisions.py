@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from agentguard.errors import StoreError
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.stores._base import Record
-from agentguard.verification.changes import CHANGES, change_event, changes_in
+from agentguard.verification._changes import CHANGES, change_event, changes_in
 
 CALL = {
     "tool": "get_price", "call_id": "c1", "session_id": "s1", "posterior": 0.75, "false_block_p": None,

@@ -12,7 +12,7 @@ from agentguard.live._board import Board
 from agentguard.live._store import CallCounts, Follower
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.stores._base import Delta, Record
-from agentguard.verification.census import field
+from agentguard.verification._census import field
 
 
 class Flaky(MemoryStore):

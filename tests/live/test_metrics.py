@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from agentguard.live._board import Board, RecordedCall
 from agentguard.live._metrics import store_metrics
 from agentguard.stores._base import Record
-from agentguard.verification.audit import AuditRecord, Judged
-from agentguard.verification.changes import change_event
+from agentguard.verification._audit import AuditRecord, Judged
+from agentguard.verification._changes import change_event
 
 parser = pytest.importorskip("prometheus_client.parser", reason="prometheus-client is not installed")
 

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentguard.errors import ProfileError
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
 from agentguard.verification.profile import FieldPath, ToolProfile, parse_profile, place_of
 
 KEYS = st.text(min_size=1, max_size=8).filter(lambda key: key == key.strip() and not set(key) & set(".[]"))

@@ -11,13 +11,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agentguard.verification import SignalResult, ToolCall, ToolProfile, VerificationTier
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.calibrated import Calibrated
-from agentguard.verification.case import Case
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
-from agentguard.verification.method import Decision, Method
-from agentguard.verification.reference import Reference
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._calibrated import Calibrated
+from agentguard.verification._case import Case
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
+from agentguard.verification._method import Decision, Method
+from agentguard.verification._reference import Reference
 from agentguard.verification.types import Settings
 
 METHODS: dict[str, Callable[[], Method]] = {"calibrated": Calibrated, "reference": Reference}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.verification.reference import Reference
+from agentguard.verification._reference import Reference
 from agentguard.verification.types import SignalResult, VerificationTier
 
 NAMES = [check.name for _, checks in Reference().tiers for check in checks]

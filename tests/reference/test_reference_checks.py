@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from agentguard.verification.reference import Reference
+from agentguard.verification._reference import Reference
 
 
 @pytest.mark.parametrize(

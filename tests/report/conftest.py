@@ -11,7 +11,7 @@ from agentguard.report import ReportBuilder, ReportData, report_of_store
 from agentguard.report._stored import kept_of
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import change_event
+from agentguard.verification._changes import change_event
 from agentguard.verification.types import ToolCall
 
 HOSTILE = (

@@ -12,7 +12,7 @@ from agentguard.report._charts import bars_of
 from agentguard.report._records import log_odds
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import change_event
+from agentguard.verification._changes import change_event
 from agentguard.verification.types import VerdictCounts
 
 HOUR = 3_600.0

@@ -29,7 +29,7 @@ from agentguard.telemetry import (
 )
 from agentguard.telemetry._engines import ChangeStates
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 
 DSN = "postgres://app:tea4two@db.internal/shop"
 OPEN = Change(

@@ -20,7 +20,7 @@ from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores import MemoryStore
 from agentguard.telemetry import WebhookObserver
 from agentguard.telemetry._webhook import signature
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 
 SECRET = "a secret of the receiver's"
 SOON = 60.0  # seconds, after which a test gives up

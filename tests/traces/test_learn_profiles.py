@@ -15,8 +15,8 @@ from agentguard.traces._counts import partial
 from agentguard.traces._inference import Draft, at_least, draft_profile, share
 from agentguard.traces._learn import Learner, Trial
 from agentguard.verification import ToolCall, VerificationEngine
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
 
 
 def row(result: Any, args: Any = None, ms: float | None = None, tool: str = "t", line: int = 1) -> TraceRow:

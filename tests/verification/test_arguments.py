@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.canonical import args_key
-from agentguard.verification.sides import normal
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._canonical import args_key
+from agentguard.verification._sides import normal
 
 
 def words(*texts):

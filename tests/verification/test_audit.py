@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentguard.errors import ConfigurationError
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine
-from agentguard.verification.audit import is_sampled
+from agentguard.verification._audit import is_sampled
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.1, 0.5])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agentguard.stores import MemoryStore
 from agentguard.stores._base import Record
 from agentguard.verification import VerificationEngine
-from agentguard.verification.audit import audit_record
+from agentguard.verification._audit import audit_record
 
 GOOD: dict[str, Any] = {
     "tool": "search", "call_id": "c7", "session_id": "s1", "posterior": 0.7, "false_block_p": 0.01, "verdict": "block",

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard import ProfileError, VerificationEngine
-from agentguard.verification.canonical import MAX_WEIGHT, args_key, plain, weighs_too_much
-from agentguard.verification.document import Limits, read
-from agentguard.verification.walk import Walk, layout_of
+from agentguard.verification._canonical import MAX_WEIGHT, args_key, plain, weighs_too_much
+from agentguard.verification._document import Limits, read
+from agentguard.verification._walk import Walk, layout_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats() | st.text(max_size=20),

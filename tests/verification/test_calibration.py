@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.calibration import LabelCounts
+from agentguard.verification._calibration import LabelCounts
 
 LABELS = st.lists(st.booleans(), max_size=400)
 PRIORS = st.floats(0.001, 0.999)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from agentguard.verification.canonical import (
+from agentguard.verification._canonical import (
     args_key,
     as_name,
     digest,

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.census import Census, absorb, added, bucket_of, field, parts, value_of
-from agentguard.verification.document import read
-from agentguard.verification.pool import Pool
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._census import Census, absorb, added, bucket_of, field, parts, value_of
+from agentguard.verification._document import read
+from agentguard.verification._pool import Pool
 from agentguard.verification.relations import Relations
 
 RESULTS = st.recursive(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.document import read
-from agentguard.verification.pool import Pool
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._document import read
+from agentguard.verification._pool import Pool
 
 STEADY, LIVELY = Arguments({"city": "Oslo"}), Arguments({"city": "Riga"})
 

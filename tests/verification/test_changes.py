@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import DiskStore, MemoryStore, Record
-from agentguard.verification.changes import (
+from agentguard.verification._changes import (
     CHANGES,
     MAX_TRAITS,
     MAX_WORDS,
@@ -565,7 +565,7 @@ def test_whatever_is_in_the_log_it_is_read_alike_by_everybody(events: list[Any],
 
 
 def test_a_log_of_strangers_stays_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentguard.verification import changes
+    from agentguard.verification import _changes as changes
 
     monkeypatch.setattr(changes, "MAX_KNOWN", 10)
     store = Ticking()

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from agentguard.verification import VerificationEngine
-from agentguard.verification.document import read
-from agentguard.verification.shape import Shape, formats_of, no_number, not_finite
+from agentguard.verification._document import read
+from agentguard.verification._shape import Shape, formats_of, no_number, not_finite
 from agentguard.verification.statistics import Categories
 
 RECORDS = [

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
 from agentguard.verification.profile import ToolProfile
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.decision import false_block_p, new_scores, verdict_of
+from agentguard.verification._decision import false_block_p, verdict_of
+from agentguard.verification.statistics import new_scores
 from agentguard.verification.types import Settings
 
 SETTINGS = Settings(accept_below=0.2, block_at=0.5, max_false_block_rate=0.01)

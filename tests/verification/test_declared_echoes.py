@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.contract import EchoRule, Rows, repeats
-from agentguard.verification.document import read
-from agentguard.verification.sides import normal
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._contract import EchoRule, Rows, repeats
+from agentguard.verification._document import read
+from agentguard.verification._sides import normal
 
 
 def rows(argument, path, args, result):

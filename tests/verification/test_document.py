@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentguard.verification.canonical import digest
-from agentguard.verification.document import read
-from agentguard.verification.walk import child_path
+from agentguard.verification._canonical import digest
+from agentguard.verification._document import read
+from agentguard.verification._walk import child_path
 
 KINDS = {"object", "array", "literal", "number", "boolean", "word", "keyed", "list", "prose", "broken", "empty"}
 SCALARS = (str, int, float, bool, type(None))

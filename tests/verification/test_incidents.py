@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import DataError
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.case import Case
-from agentguard.verification.changes import STATES, Change
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
-from agentguard.verification.incidents import (
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._case import Case
+from agentguard.verification._changes import STATES, Change
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
+from agentguard.verification._incidents import (
     MAX_HELD,
     MAX_INCIDENTS,
     MAX_SAME,
@@ -25,9 +25,9 @@ from agentguard.verification.incidents import (
     Settled,
     incident_id,
 )
-from agentguard.verification.method import Decision
+from agentguard.verification._method import Decision
+from agentguard.verification._snapshot import FIELDS, encode_incidents, follow_changes, restore_incidents
 from agentguard.verification.profile import ToolProfile
-from agentguard.verification.snapshot import FIELDS, encode_incidents, follow_changes, restore_incidents
 from agentguard.verification.types import Settings, SignalResult, ToolCall, Verdict, VerificationTier
 
 CONTRACTS = {

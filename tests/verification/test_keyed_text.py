@@ -5,8 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.document import read
-from agentguard.verification.text import keyed_lines
+from agentguard.verification._document import keyed_lines, read
 
 LIST = """\
 - id: 7

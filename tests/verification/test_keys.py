@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.document import read
-from agentguard.verification.keys import KeyHistory, Keys, numbers_of
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._document import read
+from agentguard.verification._keys import KeyHistory, Keys, numbers_of
 
 LONG = "The weather in Paris is fine today: 20 degrees, with light winds from the south-west and no rain at all."
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
 from agentguard import ProfileError, VerificationEngine
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import read
-from agentguard.verification.output_schema import OutputSchema, takes_too_many_routes
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import read
+from agentguard.verification._output_schema import OutputSchema, takes_too_many_routes
 from agentguard.verification.profile import ToolProfile, parse_profile
 from agentguard.verification.types import NotLookedAt
 

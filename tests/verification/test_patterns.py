@@ -3,8 +3,8 @@
 import pytest
 
 from agentguard import ProfileError
-from agentguard.verification.contract import Contract, Patterns
-from agentguard.verification.document import read
+from agentguard.verification._contract import Contract, Patterns
+from agentguard.verification._document import read
 from agentguard.verification.profile import ToolProfile, parse_profile
 from agentguard.verification.types import NotLookedAt
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.document import read
-from agentguard.verification.pool import Owner, Pool, outermost_form
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._document import read
+from agentguard.verification._pool import Owner, Pool, outermost_form
 
 ORDER = {"order_id": 7, "total": 12.5, "status": "paid"}
 USER = {"user_id": "u7", "name": "Ada", "email": "ada@example.com"}

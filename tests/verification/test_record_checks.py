@@ -16,21 +16,21 @@ from agentguard.admin._transfer import check_event, import_state
 from agentguard.errors import DataError
 from agentguard.stores import Delta, MemoryStore
 from agentguard.verification import VerificationEngine, statistics
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.census import check_counts
-from agentguard.verification.document import read
-from agentguard.verification.drift import Clocks, NumberChart, Stream, Stuck
-from agentguard.verification.keys import KeyHistory, Keys
-from agentguard.verification.pool import Owner, Pool, SessionLog
-from agentguard.verification.reference import Baseline, History
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._census import check_counts
+from agentguard.verification._document import read
+from agentguard.verification._drift import Clocks, NumberChart, Stream, Stuck
+from agentguard.verification._keys import KeyHistory, Keys
+from agentguard.verification._pool import Owner, Pool, SessionLog
+from agentguard.verification._reference import Baseline, History
+from agentguard.verification._shape import Shape
+from agentguard.verification._sides import Side
+from agentguard.verification._snapshot import check_record, restore
+from agentguard.verification._voice import Voice
 from agentguard.verification.relations import Constants, Counts, Deciders, Relations, Templates
-from agentguard.verification.relations.equality import Equal
-from agentguard.verification.shape import Shape
-from agentguard.verification.sides import Side
-from agentguard.verification.snapshot import check_record, restore
+from agentguard.verification.relations._equality import Equal
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
 from agentguard.verification.types import ToolCall
-from agentguard.verification.voice import Voice
 
 
 class Shared(MemoryStore):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentguard.verification.output_schema import takes_too_many_routes
+from agentguard.verification._output_schema import takes_too_many_routes
 
 STRING = {"type": "string"}
 

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from agentguard.verification import VerificationEngine
-from agentguard.verification.pool import MAX_CALLS, MAX_SESSIONS, Between, SessionLog
+from agentguard.verification._pool import MAX_CALLS, MAX_SESSIONS, Between, SessionLog
 
 
 def test_the_calls_since_the_same_call() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.document import read
-from agentguard.verification.shape import Shape, facts_of, string_format
+from agentguard.verification._document import read
+from agentguard.verification._shape import Shape, facts_of, string_format
 
 
 def learned(*results):

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.sides import Side, is_word, mark_of
+from agentguard.verification._sides import Side, is_word, mark_of
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=80)
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import DataError
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.pool import Pool
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._pool import Pool
+from agentguard.verification._sides import Side
+from agentguard.verification._snapshot import RECORDS, decode, encode, restore
 from agentguard.verification.relations import Deciders, Relations
-from agentguard.verification.sides import Side
-from agentguard.verification.snapshot import RECORDS, decode, encode, restore
 from agentguard.verification.statistics import Level, Rate, Ring
 
 SCALARS = st.one_of(

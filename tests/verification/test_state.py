@@ -9,7 +9,7 @@ from agentguard.admin._portrait import feedback_of, portrait
 from agentguard.errors import DataError
 from agentguard.stores import Delta, DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
-from agentguard.verification.state import LabelTally, documents_of, place_of, reset
+from agentguard.verification._state import LabelTally, documents_of, place_of, reset
 
 SECRETS = ("Stockholm", "umbrella", "1234.5")
 

@@ -13,7 +13,8 @@ from agentguard.admin._overview import overview
 from agentguard.admin._transfer import Export, Imported, contents_of, import_state
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Document, MemoryStore
-from agentguard.verification import VerificationEngine, persistence
+from agentguard.verification import VerificationEngine
+from agentguard.verification import _persistence as persistence
 
 LABEL = {"tool": "weather", "confidence_score": 0.4, "was_hallucination": True, "call_id": None}
 

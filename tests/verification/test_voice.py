@@ -8,7 +8,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.voice import Voice
+from agentguard.verification._voice import Voice
 
 
 def line(rng: random.Random) -> bytes:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from agentguard.stores import Document, Store
-from agentguard.verification.audit import AUDIT
-from agentguard.verification.state import (
+from agentguard.verification._audit import AUDIT
+from agentguard.verification._persistence import sayable
+from agentguard.verification._state import (
     DAMAGED,
     Calls,
     LabelTally,
@@ -17,7 +18,6 @@ from agentguard.verification.state import (
     counts_of,
     labels_in,
     place_of,
-    sayable,
 )
 
 _RECORDS: Final = {"~ToolMemory": "count", "~Baseline": "calls", "~Pool": "results"}

@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.errors import DataError
 from agentguard.stores import Document, Store
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.incidents import Incidents
-from agentguard.verification.persistence import FEEDBACK, label_of, learned_in
-from agentguard.verification.pool import Pool
-from agentguard.verification.reference import Baseline
-from agentguard.verification.registry import Registry, Remembered, ToolState
-from agentguard.verification.snapshot import check_record, restore
-from agentguard.verification.state import Place
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._incidents import Incidents
+from agentguard.verification._persistence import FEEDBACK, label_of, learned_in
+from agentguard.verification._pool import Pool
+from agentguard.verification._reference import Baseline
+from agentguard.verification._registry import Registry, Remembered, ToolState
+from agentguard.verification._snapshot import check_record, restore
+from agentguard.verification._state import Place
 from agentguard.verification.statistics import Ring
 from agentguard.verification.types import Settings
 

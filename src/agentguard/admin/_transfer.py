@@ -27,13 +27,13 @@ from agentguard.admin._portrait import restored
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
 from agentguard.stores._base import Record, encode
-from agentguard.verification.audit import AUDIT, MOST_NATS, is_share
-from agentguard.verification.census import MAX_COUNT, added, check_counts, is_count
-from agentguard.verification.changes import CHANGES, read_change_event
-from agentguard.verification.incidents import Incidents
-from agentguard.verification.persistence import FEEDBACK, VERSION, document_name
-from agentguard.verification.snapshot import restore_incidents
-from agentguard.verification.state import batches, counts_of, met_tools, place_of, require, sayable
+from agentguard.verification._audit import AUDIT, MOST_NATS, is_share
+from agentguard.verification._census import MAX_COUNT, added, check_counts, is_count
+from agentguard.verification._changes import CHANGES, read_change_event
+from agentguard.verification._incidents import Incidents
+from agentguard.verification._persistence import FEEDBACK, VERSION, document_name, sayable
+from agentguard.verification._snapshot import restore_incidents
+from agentguard.verification._state import batches, counts_of, met_tools, place_of, require
 from agentguard.verification.types import VERDICTS
 
 FORMAT: Final = 1

@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.calibration._labels import MOST_NATS, Label
 from agentguard.calibration._statistics import effective_size, needs_scipy
-from agentguard.verification.calibration import Calibration
+from agentguard.verification._calibration import Calibration
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.types import Settings
 

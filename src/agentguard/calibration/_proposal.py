@@ -10,7 +10,7 @@ from typing import Any
 from agentguard.calibration._fit import LEAST_RATIO, Estimate, Fitted
 from agentguard.calibration._outcome import Outcome
 from agentguard.calibration._statistics import Threshold
-from agentguard.verification.calibration import CALIBRATION_VERSION, Calibration
+from agentguard.verification._calibration import CALIBRATION_VERSION, Calibration
 
 RATIO_DIGITS = 3
 PRIOR_DIGITS = 4

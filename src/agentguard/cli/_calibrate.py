@@ -30,7 +30,7 @@ from agentguard.cli._files import write_file
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import console, printable, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.verification.calibration import Calibration, load_calibration
+from agentguard.verification._calibration import Calibration, load_calibration
 
 _WISH = Wish()
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from agentguard.cli._options import JsonOption, StoreOption, command_group, opened, shown
 from agentguard.cli._terminal import VERDICT_STYLES, console, counted, show, table, timestamp, write_json
 from agentguard.stores import Store
-from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
-from agentguard.verification.changes import (
+from agentguard.verification._audit import AUDIT, AuditRecord, audit_record
+from agentguard.verification._changes import (
     CHANGES,
     Change,
     ChangeEvent,

@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
-from agentguard.cli._exits import VERDICT_EXITS, Exit
 from agentguard.cli._options import (
     SHIPPED,
     CalibrationOption,
@@ -26,7 +25,9 @@ from agentguard.cli._options import (
     opened,
 )
 from agentguard.cli._terminal import (
+    VERDICT_EXITS,
     VERDICT_STYLES,
+    Exit,
     console,
     counted,
     print_broken,
@@ -46,7 +47,7 @@ from agentguard.traces._partitions import PARTITIONS, EngineSpec, first_calls
 from agentguard.traces._processes import CountingProcesses, JudgingProcesses, usable_cpus
 from agentguard.traces._read import parse, read_lines
 from agentguard.traces._spark import MASTER_VARIABLE, count_on_spark, judge_on_spark, spark_session
-from agentguard.verification.census import value_of
+from agentguard.verification._census import value_of
 
 NONE = "none"
 DIVIDED = (

@@ -11,7 +11,6 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from agentguard.calibration import labels_in_store
-from agentguard.cli._exits import Exit
 from agentguard.cli._files import STDIO, write_lines
 from agentguard.cli._options import (
     STORE_VARIABLE,
@@ -26,7 +25,7 @@ from agentguard.cli._options import (
     opened,
     shown,
 )
-from agentguard.cli._terminal import console, printable, reading_bar, show, write_json
+from agentguard.cli._terminal import Exit, console, printable, reading_bar, show, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.report import ReportBuilder, ReportData, ReviewedCall, html_of, report_of_store
 from agentguard.report._stored import kept_of
@@ -36,7 +35,7 @@ from agentguard.traces import BrokenLine, Tally
 from agentguard.traces import replay as replay_rows
 from agentguard.traces._partitions import first_calls
 from agentguard.traces._read import parse, read_lines
-from agentguard.verification.calibration import load_calibration
+from agentguard.verification._calibration import load_calibration
 from agentguard.verification.types import Settings
 
 _ADDRESS = re.compile(r"(rediss?|unix)://|(disk|memory):", re.IGNORECASE)

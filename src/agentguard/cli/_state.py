@@ -19,9 +19,10 @@ from agentguard.cli._options import JsonOption, StoreOption, command_group, open
 from agentguard.cli._terminal import console, print_more, printable, show, table, timestamp, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.stores import Store
-from agentguard.verification.calibration import DECLARED
-from agentguard.verification.state import LabelTally, calls_of, documents_of, labels_of, require, sayable
-from agentguard.verification.state import reset as reset_tool
+from agentguard.verification._calibration import DECLARED
+from agentguard.verification._persistence import sayable
+from agentguard.verification._state import LabelTally, calls_of, documents_of, labels_of, require
+from agentguard.verification._state import reset as reset_tool
 
 _AGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([smhdw])", re.ASCII)
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}

@@ -1,9 +1,4 @@
-"""Output of the commands: text that cannot trick a terminal, tables, progress bars, JSON.
-
-Tool results, tool names and file names come from outside. On a terminal they are shown as ``Text`` (never parsed as
-rich markup) without control characters, which could move the cursor, set the title or turn text around. JSON is written
-in ASCII, which escapes them.
-"""
+"""Exit codes, and output that cannot trick a terminal: tables, progress bars, JSON."""
 
 from __future__ import annotations
 
@@ -14,22 +9,43 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from agentguard.verification.types import Verdict
+
+
+class Exit(IntEnum):
+    """How a command ended; 130 and 141 are what shells report for SIGINT and SIGPIPE.
+
+    Verdicts have the first three to themselves: no typing error and no bug ends with 1 or 2. ``agentguard gate run``
+    ends with 0 where the decision is deploy or warn, and with 1 where it is block.
+    """
+
+    ACCEPT = 0
+    FLAG = 1
+    BLOCK = 2
+    ERROR = 3
+    INTERRUPTED = 130
+    OUTPUT_CLOSED = 141
+
+
+VERDICT_EXITS: Mapping[Verdict, Exit] = {"accept": Exit.ACCEPT, "flag": Exit.FLAG, "block": Exit.BLOCK}
+
+# --- Output ---
+#
+# Tool results, tool names and file names come from outside. On a terminal they are shown as ``Text`` (never parsed as
+# rich markup) without control characters, which could move the cursor, set the title or turn text around. JSON is
+# written in ASCII, which escapes them.
+
 
 WIDTH_WITHOUT_TERMINAL = 120
 SHOWN = 50  # rows of a table, unless it says otherwise

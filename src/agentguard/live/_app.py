@@ -30,7 +30,7 @@ from agentguard.live._store import Follower, Reviews
 from agentguard.live._stream import HEARTBEAT, MOST_STREAMS, Audience, EventStream, Seat, told
 from agentguard.serving._app import KEY_SCHEME, Part, ProblemError, ServiceKey, assemble, documented
 from agentguard.stores import Store
-from agentguard.verification.audit import AUDIT
+from agentguard.verification._audit import AUDIT
 
 MOST: Final = 2**53 - 1
 """The largest integer that JavaScript holds exactly."""

@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple
 from agentguard import _forks as forks
 from agentguard.stores import MemoryStore
 from agentguard.stores._base import Record
-from agentguard.verification.audit import AuditRecord, audit_record, is_share
-from agentguard.verification.calibration import DECLARED
-from agentguard.verification.changes import CHANGES, Change, ChangeState, changes_in, read_change_event
-from agentguard.verification.persistence import sayable
+from agentguard.verification._audit import AuditRecord, audit_record, is_share
+from agentguard.verification._calibration import DECLARED
+from agentguard.verification._changes import CHANGES, Change, ChangeState, changes_in, read_change_event
+from agentguard.verification._persistence import sayable
 from agentguard.verification.types import SEVERITY, Verdict
 
 MAX_NAME: Final = 1_000

@@ -26,11 +26,11 @@ from agentguard.live._board import (
 from agentguard.serving._app import ProblemError
 from agentguard.stores import Store
 from agentguard.stores._base import Record
-from agentguard.verification.audit import AUDIT
-from agentguard.verification.census import field
-from agentguard.verification.changes import CHANGES, decide
-from agentguard.verification.persistence import FEEDBACK
-from agentguard.verification.state import batches, place_of
+from agentguard.verification._audit import AUDIT
+from agentguard.verification._census import field
+from agentguard.verification._changes import CHANGES, decide
+from agentguard.verification._persistence import FEEDBACK
+from agentguard.verification._state import batches, place_of
 
 MOST: Final = 500  # tools: those whose documents were saved last
 WHOLE_EVERY: Final = 60  # readings; then hours beyond the store's bound go, and tools that were reset

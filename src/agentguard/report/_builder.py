@@ -16,9 +16,9 @@ from agentguard.admin._portrait import Portrait
 from agentguard.report._records import Chart, Content, ReportData, ToolReport, WorstCall
 from agentguard.report._series import LEAST, Series, drift_alarms, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Timing, Worst, steps_of
-from agentguard.verification.canonical import plain
-from agentguard.verification.document import read
-from agentguard.verification.keys import numbers_of
+from agentguard.verification._canonical import plain
+from agentguard.verification._document import read
+from agentguard.verification._keys import numbers_of
 from agentguard.verification.types import SEVERITY, ToolCall, VerdictCounts, VerificationResult
 
 MAX_TOOLS: Final = 10_000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from agentguard.admin._portrait import Portrait
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 from agentguard.verification.types import Verdict, VerdictCounts
 
 Scale = Literal["log", "signed log"]

@@ -30,12 +30,13 @@ from agentguard.report._series import LEAST, Series, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Worst, by_hour, steps_of
 from agentguard.report._text import utc
 from agentguard.stores import Store
-from agentguard.verification.audit import AUDIT, AuditRecord, audit_record
-from agentguard.verification.baseline import ToolMemory
-from agentguard.verification.changes import Change, changes_in
-from agentguard.verification.drift import LIMIT, SIGMA, WARM_UP
-from agentguard.verification.reference import Baseline
-from agentguard.verification.state import Place, documents_of, sayable
+from agentguard.verification._audit import AUDIT, AuditRecord, audit_record
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._changes import Change, changes_in
+from agentguard.verification._drift import LIMIT, SIGMA, WARM_UP
+from agentguard.verification._persistence import sayable
+from agentguard.verification._reference import Baseline
+from agentguard.verification._state import Place, documents_of
 from agentguard.verification.types import SEVERITY, VERDICTS, VerdictCounts
 
 MOST_WEIGHT: Final = 200.0  # calls that one record may stand for

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agentguard import _forks as forks
 from agentguard.content._findings import Kind
 from agentguard.errors import ConfigurationError
-from agentguard.verification.canonical import serialise
+from agentguard.verification._canonical import serialise
 
 if TYPE_CHECKING:
     from agentguard.content._scanner import Scanner

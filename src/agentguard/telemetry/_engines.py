@@ -13,7 +13,7 @@ from agentguard import _forks as forks
 from agentguard.errors import AgentGuardError
 from agentguard.telemetry._disclosing import ToolNames
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 
 #: The name of the event in logs and traces.
 CHANGE: Final = "agentguard.change"

@@ -16,8 +16,8 @@ from agentguard.telemetry._disclosing import safe_text, warm_up
 from agentguard.telemetry._engines import CHANGE, ChangeStates, moment
 from agentguard.telemetry._observer import Observation, Observer
 from agentguard.verification import VerificationEngine
-from agentguard.verification.canonical import serialise
-from agentguard.verification.changes import Change
+from agentguard.verification._canonical import serialise
+from agentguard.verification._changes import Change
 from agentguard.verification.types import Verdict
 
 LOGGER: Final = "agentguard.verdicts"

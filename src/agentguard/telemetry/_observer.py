@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
-from agentguard.verification.canonical import as_name
-from agentguard.verification.changes import Change
+from agentguard.verification._canonical import as_name
+from agentguard.verification._changes import Change
 
 if TYPE_CHECKING:
     pass

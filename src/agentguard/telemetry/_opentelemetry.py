@@ -17,7 +17,7 @@ from agentguard.telemetry._engines import CHANGE, ChangeStates, StoreLag, open_b
 from agentguard.telemetry._observer import Observation, Observer
 from agentguard.telemetry._prometheus import GUARD_SECONDS, POSTERIORS
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider

@@ -26,7 +26,7 @@ from agentguard.telemetry._disclosing import ToolNames
 from agentguard.telemetry._engines import ChangeStates, StoreLag, open_by_label
 from agentguard.telemetry._observer import Observation, Observer
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -24,7 +24,7 @@ from agentguard.telemetry._disclosing import safe_text, warm_up
 from agentguard.telemetry._engines import ChangeStates, moment
 from agentguard.telemetry._observer import Observation, Observer
 from agentguard.verification import VerificationEngine
-from agentguard.verification.changes import Change
+from agentguard.verification._changes import Change
 
 SECRET_VARIABLE: Final = "AGENTGUARD_WEBHOOK_SECRET"  # noqa: S105 - the name of the variable, not what it holds
 CLAIMS: Final = "webhook"

@@ -25,13 +25,13 @@ from zlib import crc32
 
 from agentguard.errors import DataError
 from agentguard.traces._read import BrokenLine, TraceRow
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.canonical import as_name
-from agentguard.verification.census import bucket_of, field, parts
-from agentguard.verification.document import Document, read
-from agentguard.verification.sides import normal
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._canonical import as_name
+from agentguard.verification._census import bucket_of, field, parts
+from agentguard.verification._document import Document, read
+from agentguard.verification._sides import normal
+from agentguard.verification._walk import last_name
 from agentguard.verification.types import ToolCall
-from agentguard.verification.walk import last_name
 
 K = TypeVar("K", str, int)
 V = TypeVar("V")

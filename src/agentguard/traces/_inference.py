@@ -29,7 +29,7 @@ from agentguard.traces._counts import (
     ToolState,
     name_of,
 )
-from agentguard.verification.census import field, parts, value_of
+from agentguard.verification._census import field, parts, value_of
 from agentguard.verification.profile import FieldPath, ToolProfile, parse_profile, place_of
 
 LEVEL: Final = 0.95

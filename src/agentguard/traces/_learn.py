@@ -20,12 +20,12 @@ from agentguard.traces._counts import MAX_TOOLS, Kept, State, rank_of, repeats
 from agentguard.traces._inference import LATENCY_MARGIN, MIN_CALLS, Declaration, Draft, draft_profile, fields_of
 from agentguard.traces._read import BrokenLine, TraceRow
 from agentguard.traces._replay import Tally, judge
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.canonical import as_name
-from agentguard.verification.document import Document, read
-from agentguard.verification.engine import VerificationEngine
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._canonical import as_name
+from agentguard.verification._document import Document, read
+from agentguard.verification._engine import VerificationEngine
+from agentguard.verification._sides import normal
 from agentguard.verification.profile import schema_validator
-from agentguard.verification.sides import normal
 from agentguard.verification.types import SEVERITY, ToolCall, Verdict, VerificationResult
 
 MOST_FAULTS: Final = 1_000  # of one answer

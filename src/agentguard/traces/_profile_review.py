@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from agentguard.errors import Problem
 from agentguard.traces._read import BrokenLine, TraceRow
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.contract import Contract
-from agentguard.verification.document import Document, read
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import Document, read
 from agentguard.verification.profile import ProfileIndex, ToolProfile, in_order, line_of, place_of
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ import orjson
 from agentguard._limits import LIMITS
 from agentguard._line_files import DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.verification.canonical import plain
+from agentguard.verification._canonical import plain
 from agentguard.verification.types import ToolCall
 
 if TYPE_CHECKING:

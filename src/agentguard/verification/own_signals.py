@@ -37,9 +37,9 @@ from math import isfinite
 from typing import Any, Final
 
 from agentguard.errors import ConfigurationError
+from agentguard.verification._case import Case
+from agentguard.verification._method import Check
 
-from .case import Case
-from .method import Check
 from .types import SignalResult, VerificationTier
 
 __all__ = ["MOST_RATIO", "OwnSignal", "own_signals", "with_own"]

@@ -30,9 +30,8 @@ from pydantic_core import PydanticCustomError
 from agentguard import _forks as forks
 from agentguard.content._findings import KINDS
 from agentguard.errors import ConfigurationError, Problem, ProfileError
-
-from .output_schema import backtracking, compiled, schema_validator
-from .walk import child_path
+from agentguard.verification._output_schema import backtracking, compiled, schema_validator
+from agentguard.verification._walk import child_path
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -294,6 +294,14 @@ _PRIOR_SQUARES: Final = Level.PRIOR_SD**2 * Level.PRIOR_COUNT
 _WINSOR_SQUARED: Final = Level.WINSOR**2
 
 
+TOOL_WEIGHT: Final = 20.0  # calls of a tool that behave as calls do over all tools
+
+
+def new_scores() -> Surprises:
+    """An empty record of the total log-odds of past calls."""
+    return Surprises(floor=0.0, prior=TOOL_WEIGHT)
+
+
 # --- Mean and variance of a stream of numbers in one pass, and the last of the numbers themselves ---
 
 KEPT = 100

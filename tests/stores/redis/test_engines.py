@@ -10,7 +10,7 @@ import pytest
 
 from agentguard.stores._redis import RedisStore
 from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.census import field
+from agentguard.verification._census import field
 
 CITIES = ["Lisbon", "Porto", "Madrid", "Vienna", "Graz", "Oslo", "Riga"]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification.arguments import Arguments
-from agentguard.verification.document import read
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._document import read
 from agentguard.verification.relations import FAMILIES, Broken, Relations
 
 Make = Callable[[random.Random, int], tuple[dict[str, Any], Any]]

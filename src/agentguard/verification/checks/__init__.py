@@ -1,26 +1,25 @@
 """The checks of the calibrated method, by what they look at, in the order in which they run."""
 
-from agentguard.verification.checks.declared import EchoMismatch, PatternMismatch, SchemaMismatch
-from agentguard.verification.checks.earlier import (
+from agentguard.verification._method import Check
+from agentguard.verification.checks._base import DeclaredCheck, LearnedCheck
+from agentguard.verification.checks._declared import EchoMismatch, PatternMismatch, SchemaMismatch
+from agentguard.verification.checks._earlier import (
     DuplicateResult,
     HistoricalInconsistency,
     MovedValue,
     SessionInconsistency,
     StaleResult,
 )
-from agentguard.verification.checks.form import (
+from agentguard.verification.checks._form import (
     FormatMismatch,
     LengthAnomaly,
     StructureMismatch,
     TextAnomaly,
     TruncatedResult,
 )
-from agentguard.verification.checks.values import NovelValue, RelationMismatch, SpcAnomaly, ValuePlausibility
-from agentguard.verification.method import Check
+from agentguard.verification.checks._latency import LatencyAnomaly
+from agentguard.verification.checks._values import NovelValue, RelationMismatch, SpcAnomaly, ValuePlausibility
 from agentguard.verification.types import VerificationTier
-
-from .base import DeclaredCheck, LearnedCheck
-from .latency import LatencyAnomaly
 
 __all__ = ["TIERS", "DeclaredCheck", "LearnedCheck"]
 

@@ -1,0 +1,60 @@
+"""What a check is given to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._contract import Contract
+from agentguard.verification._document import Document
+from agentguard.verification._pool import Between
+from agentguard.verification.types import Settings, ToolCall
+
+_NONE: Final[Mapping[str, float]] = {}
+
+
+class Case:
+    """Everything that a check may look at: one call, its result as read, its contract, the tool's memory.
+
+    Attributes:
+        factors: by how much each signal's evidence counts more or less than documented, by labels.
+        found: what content was found in the result, by kind, or what a detector has raised; worked out on first use, by
+            ``checks.content``.
+        between: what was called in the session since this call was last made there; None without a session.
+        milliseconds: the call's execution time, worked out once for all checks; None where it is unknown.
+    """
+
+    __slots__ = (
+        "arguments",
+        "between",
+        "call",
+        "contract",
+        "document",
+        "factors",
+        "found",
+        "memory",
+        "milliseconds",
+        "settings",
+    )
+
+    def __init__(
+        self,
+        call: ToolCall,
+        document: Document,
+        contract: Contract,
+        memory: Any,
+        settings: Settings,
+        arguments: Arguments,
+        factors: Mapping[str, float] = _NONE,
+    ) -> None:
+        self.call: ToolCall = call
+        self.document: Document = document
+        self.contract: Contract = contract
+        self.memory: Any = memory
+        self.settings: Settings = settings
+        self.arguments: Arguments = arguments
+        self.factors: Mapping[str, float] = factors
+        self.found: Any = None
+        self.between: Between | None = None
+        self.milliseconds: float | None = call.milliseconds

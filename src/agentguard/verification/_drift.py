@@ -1,0 +1,364 @@
+"""What a tool's numbers do over time: clocks that go back, and slow drift.
+
+The four Western Electric rules on limits estimated from the data itself alarm every few dozen points on counters,
+trends and caches. An EWMA chart (Roberts 1959; lambda .2, L 3.2) on the residuals of a first-order autoregression
+runs about a thousand points between false alarms.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final
+
+from agentguard.verification._document import Document
+from agentguard.verification.statistics import USUAL_P, Level, Rate, student_t4_tail
+
+# --- Clocks: fields that only ever go forward ---
+#
+# Timestamps, versions, sequence numbers: one that goes back betrays a stale answer. A field is followed twice: over all
+# calls of the tool (the server's clock) and over the calls with the same arguments (a record's version). How often it
+# has gone back so far says how much a step back means.
+
+MAX_PATHS: Final = 32
+GIVEN_UP_AT: Final = 0.25
+CLOCK_WARM_UP: Final = 6
+LONGEST_TIME: Final = 35
+TIMES: Final = 0.05  # before anything is known: how often a field that is written as a time goes back
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
+
+ClockValue = float | str
+NO_CLOCKS: Final[dict[str, ClockValue]] = {}  # one for all that have none
+
+
+def clock_values(document: Document) -> dict[str, ClockValue]:
+    """The numbers and ISO 8601 times of a result that stand once each, by path.
+
+    >>> from agentguard.verification._document import read
+    >>> clock_values(read({"as_of": "2025-03-01T10:00:00", "price": 4.5, "name": "x", "rows": [{"id": 1}]}))
+    {'as_of': '2025-03-01T10:00:00', 'price': 4.5}
+    """
+    if document.clocks is None:
+        leaves = document.leaves
+        document.clocks = {}
+        for path in () if document.layout is None else document.layout.singles[:MAX_PATHS]:
+            values = leaves[path]
+            if len(values) == 1:
+                value = values[0]
+                kind = type(value)
+                if kind is str:
+                    if value[4:5] == "-" and len(value) <= LONGEST_TIME and _ISO.match(value):
+                        document.clocks[path] = value
+                elif (kind is float and math.isfinite(value)) or (kind is int and -(2**53) <= value <= 2**53):
+                    document.clocks[path] = value
+    return document.clocks
+
+
+def _went_back(now: ClockValue, before: ClockValue | None) -> bool | None:
+    """The clock stands earlier than before; None where it stands still, or where the two cannot be compared."""
+    if isinstance(now, str):
+        if not isinstance(before, str) or len(now) != len(before) or now == before:
+            return None
+        return now < before
+    return None if before is None or isinstance(before, str) or now == before else now < before
+
+
+class Clocks:
+    """The fields of one tool, and how often each has gone back."""
+
+    __slots__ = ("by_key", "overall", "standing")
+
+    def __init__(self) -> None:
+        self.standing: dict[str, ClockValue] = {}
+        self.overall: dict[str, Rate | None] = {}  # None: given up, the field goes back as a matter of course
+        self.by_key: dict[str, Rate | None] = {}
+
+    def back_rate(self, values: dict[str, ClockValue], last_of_key: dict[str, ClockValue]) -> tuple[float, str]:
+        """How often the steadiest field that went back has done so, and its path; (1, "") where none went back."""
+        least, where = 1.0, ""
+        for rates, last in ((self.overall, self.standing), (self.by_key, last_of_key)):
+            for path, now in values.items():
+                rate = rates.get(path)
+                if rate is not None and rate.total >= CLOCK_WARM_UP and _went_back(now, last.get(path)):
+                    usual = rate.mean(TIMES, 1.0) if isinstance(now, str) else rate.mean()
+                    if usual < least:
+                        least, where = usual, path
+        return least, where
+
+    def learn(self, values: dict[str, ClockValue], last_of_key: dict[str, ClockValue]) -> None:
+        for rates, last in ((self.overall, self.standing), (self.by_key, last_of_key)):
+            for path, now in values.items():
+                back = _went_back(now, last.get(path))
+                if back is not None:
+                    self._count(rates, path, back)
+        for path, now in values.items():
+            if path not in self.standing and len(self.standing) >= MAX_PATHS:
+                continue
+            if not _went_back(now, self.standing.get(path)):
+                self.standing[path] = now
+
+    def kept(self, values: dict[str, ClockValue]) -> dict[str, ClockValue]:
+        """Those of the values that may still turn out to be a record's clock."""
+        given_up = [path for path in values if self.by_key.get(path, self) is None]
+        kept = {path: value for path, value in values.items() if path not in given_up} if given_up else values
+        return kept or NO_CLOCKS
+
+    @staticmethod
+    def _count(rates: dict[str, Any], path: str, back: bool) -> None:
+        if path not in rates:
+            if len(rates) >= MAX_PATHS:
+                return
+            rates[path] = Rate()
+        rate = rates[path]
+        if rate is not None:
+            rate.push(back)
+            if rate.total >= CLOCK_WARM_UP and rate.mean() > GIVEN_UP_AT:
+                rates[path] = None
+
+
+# --- Drift: an EWMA chart on what is left of latency and size when their own inertia is taken out ---
+
+LAMBDA: Final = 0.2
+LIMIT: Final = 3.2
+WARM_UP: Final = 30
+SIGMA: Final = math.sqrt(LAMBDA / (2.0 - LAMBDA))  # asymptotic spread of the EWMA of standard normal scores
+WINSOR: Final = 4.0
+ALARM: Final = math.log(1_000.0)  # nats: an e-value that a run without a change reaches once in 1,000 runs
+MOST: Final = ALARM + 1.0  # so that a change that ended is not told of for long
+BET: Final = 0.5  # kappa of the calibrator
+_LOG_BET: Final = math.log(BET)
+# -ln P(a rule holds at a point | in control, normal), for the point with those before it.
+RULE_1: Final = -math.log(0.0027)  # one beyond three spreads
+RULE_2: Final = -math.log(0.0030)  # two of three beyond two: 2 sides x (3 x .0228^2 - 2 x .0228^3)
+RULE_3: Final = -math.log(0.0055)  # four of five beyond one: 2 x (5 x .1587^4 x .8413 + .1587^5)
+RULE_4: Final = -math.log(0.0078)  # eight on one side: 2 x .5^8
+VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
+LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
+MOST_INERTIA: Final = 0.95
+LITTLE_INERTIA: Final = 0.3
+FADING: Final = 0.99
+CHART_WARM_UP: Final = 20.0
+
+
+class Stream:
+    """One number's autoregression and the chart on its residuals."""
+
+    __slots__ = ("ewma", "lag", "last", "level", "power", "residuals")
+
+    def __init__(self) -> None:
+        self.level = Level()
+        self.residuals = Level()
+        self.last = 0.0
+        self.lag = 0.0
+        self.power = 1e-9
+        self.ewma = 0.0
+
+    def score(self, x: float) -> tuple[float, float, float]:
+        """The distance of ``x`` from the level, its residual, and the EWMA as it would be with it, in its spreads."""
+        away = x - self.level.mean if self.level.count else 0.0  # a first point is away from nothing
+        slope = min(max(self.lag / self.power, -0.9), 0.9)
+        residual = away - slope * self.last
+        z = (residual - self.residuals.mean) / math.sqrt(self.residuals.variance)
+        ewma = (1.0 - LAMBDA) * self.ewma + LAMBDA * min(max(z, -WINSOR), WINSOR)
+        return away, residual, ewma
+
+    def push(self, x: float) -> None:
+        away, residual, ewma = self.score(x)
+        if self.level.count >= WARM_UP // 2:
+            self.ewma = 0.0 if abs(ewma) > 2.0 * LIMIT * SIGMA else ewma
+        self.lag = 0.995 * self.lag + away * self.last
+        self.power = 0.995 * self.power + self.last * self.last
+        self.last = away
+        self.level.push(x)
+        self.residuals.push(residual)
+
+
+class NumberChart:
+    """A field's values as a sequence: many small surprises in a row are one large one.
+
+    Two tests. The four Western Electric rules on the last eight points, in spreads from the level; they are for
+    independent points. And an e-process: with p the two-sided p-value of a point against the level *as it stood before
+    the run began*, ``log e`` grows by ``ln(kappa p^(kappa - 1))`` with kappa 1/2 (Vovk & Wang 2021, a calibrator: its
+    mean is 1 where p is uniform), and a run ends where that falls to 0. By Ville's inequality a run in which nothing
+    has changed reaches 1/alpha with probability alpha at most; the test that begins again after each run alarms on
+    average no more often than once in 1/alpha points (Shin, Ramdas & Rinaldo 2022). Both hold for independent values;
+    a number that moves with what came before is taken as a first-order autoregression, whose residuals are tested, and
+    alarms are held against how often this tool has had such.
+    """
+
+    __slots__ = ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread")
+
+    def __init__(self) -> None:
+        self.run = 0  # points on one side of the level up to the last, below 0 those that lie below it; eight at most
+        self.recent = 0  # the last four points, four bits each, the newest lowest; see ``_beyond``
+        self.evidence = 0.0  # log e of the run that is under way
+        self.level = 0.0  # as it stood before the run began
+        self.spread = 1.0
+        self.slope = 0.0  # of the autoregression, as it stood then
+        self.last = 0.0  # the last point, in spreads from the level
+        self.lag = 0.0  # sums of the products of neighbours, and of squares
+        self.power = 4.0
+
+    def surprise(self, x: float, level: Level) -> tuple[float, bool]:
+        """``-ln p`` of what the point completes, and whether it lies above; (0, ...) where it completes nothing."""
+        if level.count < CHART_WARM_UP or (level.falls == 0 and level.only_grows):
+            return 0.0, True
+        if self.evidence > 0.0:
+            z, p = self._place(x, level)
+            evidence = self._grown(p)
+            found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
+            return max(found, self._rules(z)), z > 0.0
+        if self.lag >= LITTLE_INERTIA * self.power:
+            return 0.0, True  # the rules are for independent points, and no single point is an alarm of the e-process
+        z = (x - level.mean) / math.sqrt(level.variance)
+        if -1.0 <= z <= 1.0 and -7 < self.run < 7:
+            return 0.0, True  # most points
+        return self._rules(z), z > 0.0
+
+    def _rules(self, z: float) -> float:
+        """``-ln p`` of the strongest Western Electric rule that a point completes (see ``charts.RUN_RULES``)."""
+        if z > 1.0 or z < -1.0:
+            if z > 3.0 or z < -3.0:
+                return RULE_1
+            recent = self.recent >> 2 if z < 0.0 else self.recent
+            if (z > 2.0 or z < -2.0) and recent & 0x22:
+                return RULE_2
+            if (recent & 0x1111).bit_count() >= 3:
+                return RULE_3
+        return RULE_4 if (self.run >= 7 and z > 0.0) or (self.run <= -7 and z < 0.0) else 0.0
+
+    def push(self, x: float, level: Level) -> None:
+        """Take in a point; the level does not have it yet."""
+        if level.count < CHART_WARM_UP or (level.falls == 0 and level.only_grows):
+            return
+        z, p = self._place(x, level)
+        before = self.evidence
+        if before > 0.0 or p < USUAL_P:
+            self.evidence = min(self._grown(p), MOST)
+        if before <= 0.0 < self.evidence:
+            self.level, self.spread, self.slope = level.mean, math.sqrt(level.variance), self._inertia()
+        else:
+            self.lag = FADING * self.lag + z * self.last
+            self.power = FADING * self.power + z * z
+        if -1.0 <= z <= 1.0:
+            self.last, beyond = z, 0
+        else:
+            self.last, beyond = min(max(z, -WINSOR), WINSOR), _beyond(z)
+        self.recent = (self.recent << 4 | beyond) & 0xFFFF
+        run = self.run
+        if z > 0.0:
+            self.run = 1 if run <= 0 else run + 1 if run < 8 else 8
+        elif z < 0.0:
+            self.run = -1 if run >= 0 else run - 1 if run > -8 else -8
+        else:
+            self.run = 0
+
+    def _place(self, x: float, level: Level) -> tuple[float, float]:
+        """The point in spreads from the level, and the p-value of what its inertia does not explain; 1 if usual."""
+        if self.evidence > 0.0:
+            mean, spread, slope = self.level, self.spread, self.slope
+        else:
+            mean, spread, slope = level.mean, math.sqrt(level.variance), self._inertia()
+        z = (x - mean) / (spread or 1.0)
+        residual = z if slope == 0.0 else (z - slope * self.last) / math.sqrt(1.0 - slope * slope)
+        if -1.0 <= residual <= 1.0:
+            return z, 1.0
+        return z, student_t4_tail(residual / math.sqrt(1.0 + 1.0 / level.count))
+
+    def _inertia(self) -> float:
+        """The slope of a first-order autoregression: near 1 for what walks on from where it was; a small one is 0."""
+        slope = self.lag / self.power
+        return 0.0 if slope < LITTLE_INERTIA else slope if slope < MOST_INERTIA else MOST_INERTIA
+
+    def _grown(self, p: float) -> float:
+        return max(self.evidence + _LOG_BET + (BET - 1.0) * math.log(p), 0.0)
+
+
+def _beyond(z: float) -> int:
+    """A point as bits: above the level by more than one spread, by more than two; below it by one, by two."""
+    if z > 1.0:
+        return 0b0011 if z > 2.0 else 0b0001
+    return 0b1100 if z < -2.0 else 0b0100 if z < -1.0 else 0
+
+
+class Stuck:
+    """How long a tool has given one and the same result to calls with other arguments: a cache that is stuck.
+
+    With r the share of such repetitions among this tool's calls when the run began, a run of k has the likelihood ratio
+    ``r^-k`` against a tool that repeats itself by chance: an e-process, as in ``NumberChart``.
+    """
+
+    __slots__ = ("again", "evidence", "key", "rate", "result", "run")
+
+    def __init__(self) -> None:
+        self.again = Rate()  # of calls with other arguments than the one before: the same result
+        self.result = 0
+        self.key = b""
+        self.run = 0
+        self.rate = 1.0  # as it stood before the run began
+        self.evidence = 0.0
+
+    def grown(self, result: int, key: bytes) -> float:
+        """``log e`` with this call in; 0 where it is no repetition."""
+        if result != self.result or key == self.key:
+            return 0.0
+        rate = self.rate if self.run else self._usual()
+        return self.evidence - math.log(max(rate, LEAST_REPEATED))
+
+    def adopt(self) -> None:
+        """Take the run that is under way for genuine: it is no evidence, however long it gets."""
+        self.rate, self.evidence = 1.0, 0.0
+
+    def _usual(self) -> float:
+        """How often it repeats itself; always, as far as is known, until it has given other answers a few times."""
+        return self.again.mean() if self.again.total - self.again.hits >= VARIED else 1.0
+
+    def push(self, result: int, key: bytes) -> None:
+        """Take in a call."""
+        if key == self.key:
+            if result != self.result:
+                self.result, self.run, self.evidence = result, 0, 0.0
+            return
+        if result == self.result:
+            grown = min(self.grown(result, key), MOST)
+            if not self.run:
+                self.rate = self._usual()
+            self.run += 1
+            if grown < ALARM:
+                self.again.push(True)
+            self.evidence = grown
+        else:
+            self.again.push(False)
+            self.run, self.evidence = 0, 0.0
+        self.result, self.key = result, key
+
+
+class Drift:
+    """The charts of one tool, by name of the number.
+
+    >>> drift = Drift()
+    >>> drift.statistic("latency", 1.0) is None
+    True
+    """
+
+    __slots__ = ("streams",)
+
+    def __init__(self) -> None:
+        self.streams: dict[str, Stream] = {}
+
+    def count(self, name: str) -> int:
+        stream = self.streams.get(name)
+        return 0 if stream is None else int(stream.level.count)
+
+    def statistic(self, name: str, x: float) -> float | None:
+        """|EWMA| over its control limit with this point in: 1 and more is an alarm. None during warm-up (30 points)."""
+        stream = self.streams.get(name)
+        if stream is None or stream.level.count < WARM_UP:
+            return None
+        return abs(stream.score(x)[2]) / (LIMIT * SIGMA)
+
+    def push(self, name: str, x: float) -> None:
+        stream = self.streams.get(name)
+        if stream is None:
+            stream = self.streams[name] = Stream()
+        stream.push(x)

@@ -1,0 +1,598 @@
+"""The engine: from a tool call to a verdict.
+
+::
+
+    call ── read the result once ──▶ TIER 0: the call alone ──▶ (reference mode: combine ── block? ──▶ BLOCK)
+                                        │
+                                        ▼
+                                     TIER 1: against what was learned
+                                        └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentguard._foreign import raised_by
+from agentguard.errors import ConfigurationError, StoreError
+from agentguard.stores import MemoryStore, Store
+from agentguard.verification._arguments import Arguments
+from agentguard.verification._audit import Audit
+from agentguard.verification._calibrated import Calibrated
+from agentguard.verification._calibration import Calibration, LabelCounts, adapted, load_calibration
+from agentguard.verification._canonical import as_name, plain, serialise
+from agentguard.verification._case import Case
+from agentguard.verification._changes import Change, changes_in, find_change
+from agentguard.verification._decision import SAID, graver, least_verdict, why_not_as_posterior
+from agentguard.verification._document import read, read_copy
+from agentguard.verification._incidents import Incidents
+from agentguard.verification._method import Check, Decision, Method
+from agentguard.verification._persistence import Backlog, Persistence, document_name
+from agentguard.verification._reference import MIN_CALLS, Reference
+from agentguard.verification._reference import adapted as adapted_by_the_document
+from agentguard.verification._registry import Registry
+from agentguard.verification._snapshot import incident_of
+from agentguard.verification._state import reset
+from agentguard.verification.checks._content import CONTENT, at_least, look_through, to_redact
+from agentguard.verification.evidence import DEFAULT_RATIOS
+from agentguard.verification.own_signals import own_signals, with_own
+from agentguard.verification.profile import ToolProfile, parse_profile, profiles_in
+from agentguard.verification.types import (
+    Feedback,
+    Settings,
+    SignalResult,
+    ToolCall,
+    VerificationResult,
+    VerificationTier,
+    probability,
+)
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+_METHODS: dict[str, type[Method]] = {"calibrated": Calibrated, "reference": Reference}
+#: What labels make of the settings of a tool, by mode.
+_ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
+    "calibrated": adapted,
+    "reference": adapted_by_the_document,
+}
+#: What a tool without a profile is held to, by mode.
+_HELD_TO = {"calibrated": "what was learned of it alone", "reference": "a latency of 2 ms to 60 s"}
+_fired = attrgetter("fired")
+MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
+NOT_LOOKED_AT = "not looked at: tier 0 blocked"
+MOST_WARNED = 1_000  # tools of which a label that nothing is known of is logged
+_log = logging.getLogger("agentguard")
+
+
+class VerificationEngine:
+    """Judges tool results: P(fabricated or corrupted), a verdict, and the reasons.
+
+    One engine serves all tools of a process and may be shared by threads.
+
+    Args:
+        mode: ``"calibrated"`` learns each tool's results and bounds the share of genuine calls it blocks;
+            ``"reference"`` follows the published document's fixed scores and ratios.
+        prior: P(fabricated) before any signal, in (0, 1).
+        accept_below: posteriors below it are accepted, in (0, 1].
+        block_at: posteriors from it on are blocked, in [accept_below, 1].
+        max_false_block_rate: calibrated mode blocks a genuine call at most this often, in (0, 1]. A violated
+            declaration of a profile is blocked on the posterior alone.
+        profiles: a folder or file of YAML profiles, or profiles. None: only what is registered.
+        store: keeps what is learned, labels and audit records; an engine built on it goes on from there. None: in
+            memory, for as long as the engine lives.
+        audit_rate: the share of accepted calls that are put on record beside the flagged and blocked ones, in [0, 1];
+            labels on them tell what the guard misses. Nothing is put on record without a store.
+        calibration: a file that ``agentguard calibrate`` wrote; what it says is set by ``calibrate``.
+        keep_reviewed: ``"redacted"`` keeps the arguments and the result of flagged and blocked calls with their audit
+            records, without the personal data and credentials found in them, for whoever reviews them; the store's
+            bound on audit records is the bound on these. None keeps no content.
+        signals: checks of your own, run and weighed among the engine's; see ``own_signals``.
+
+    Raises:
+        ConfigurationError: for an argument out of range, a signal that is none or whose name is taken, or a calibration
+            file that cannot be used.
+        ProfileError: for faults in profiles, all of them at once.
+
+    >>> engine = VerificationEngine(mode="reference")
+    >>> _ = engine.register_tool_profile("weather", expected_latency_ms=(100, 5000), required_fields=["degrees"])
+    >>> verdict = engine.verify("weather", args={"city": "London"}, result={"degrees": 18}, execution_time_ms=350)
+    >>> verdict.verdict, round(verdict.posterior, 4)
+    ('accept', 0.1271)
+    """
+
+    def __init__(
+        self,
+        mode: Literal["calibrated", "reference"] = "calibrated",
+        prior: float = 0.15,
+        accept_below: float = 0.2,
+        block_at: float = 0.5,
+        max_false_block_rate: float = 0.01,
+        profiles: str | PathLike[str] | Iterable[ToolProfile] | None = None,
+        store: Store | None = None,
+        audit_rate: float = 0.02,
+        calibration: str | PathLike[str] | None = None,
+        keep_reviewed: Literal["redacted"] | None = None,
+        signals: Iterable[Check] = (),
+    ) -> None:
+        if mode not in tuple(_METHODS):
+            raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
+        self.mode = mode
+        self._method = _METHODS[mode]()
+        built_in = [check.name for _, checks in self._method.tiers for check in checks]
+        own = own_signals(signals, {*built_in, *DEFAULT_RATIOS})
+        self._own = frozenset(check.name for check in own)
+        self._tiers = with_own(self._method.tiers, own)
+        late = [check for tier, checks in self._tiers if tier is not VerificationTier.TIER_0 for check in checks]
+        self._not_looked_at = {
+            check.name: SignalResult.abstain(check.name, check.tier, NOT_LOOKED_AT, getattr(check, "group", ""))
+            for check in late
+        }
+        settings = Settings().changed(
+            prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
+        )
+        if keep_reviewed not in (None, "redacted"):
+            raise ConfigurationError(f"keep_reviewed must be 'redacted' or None, not {keep_reviewed!r}")
+        self._keep_reviewed = keep_reviewed
+        kept: Store = MemoryStore() if store is None else store
+        rate = probability("audit_rate", audit_rate, low_open=False)
+        self._audit = Audit(kept, None if store is None else rate)
+        self._persistence = Persistence(kept, self._method, mode, self._audit)
+        counting = kept.flush_seconds is not None
+        self._tools = Registry(self._persistence, settings, counting=counting, adapt=_ADAPTED[mode])
+        self._warned: set[str] = set()
+        for profile in profiles_in(profiles):
+            self._tools.declare(profile)
+        said = Calibration() if calibration is None else load_calibration(calibration)
+        for name, changes in ((None, said.everywhere), *said.tools.items()):
+            self.calibrate(name, **changes)
+        self._persistence.changes.apply = self._changed
+        self._persistence.start(self._tools, said.feedback_until)
+
+    def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
+        """Declare what real results of a tool look like; see ``ToolProfile`` for the fields.
+
+        Registering a name again replaces its profile and keeps what was learned.
+
+        Raises:
+            ProfileError: with every problem of the profile.
+        """
+        profile = parse_profile({"name": name, **fields}, source=f"profile {name!r}")
+        self._tools.declare(profile)
+        return profile
+
+    def unregister(self, name: str) -> ToolProfile:
+        """Take back a profile, by its own name; returns it. What was learned stays.
+
+        The tools that it matched are held to the next profile that matches them, or to none.
+
+        Raises:
+            ConfigurationError: where no profile of this name is registered.
+        """
+        return self._tools.undeclare(name)
+
+    def profile_of(self, tool: str) -> ToolProfile:
+        """The profile that a tool is held to; for an unregistered tool the default one."""
+        return self._tools.contract_of(as_name(tool)).profile
+
+    def verify(
+        self,
+        tool: str,
+        *,
+        args: Any = None,
+        result: Any = None,
+        execution_time_ms: float | None = None,
+        session_id: str | None = None,
+        call_id: str | None = None,
+        is_error: bool = False,
+        learn: bool = True,
+    ) -> VerificationResult:
+        """Judge one executed call. Never raises, whatever the arguments.
+
+        What the arguments' and the result's own code raises while it is read is held, ``SystemExit`` too; only
+        ``KeyboardInterrupt`` goes through.
+
+        Args:
+            tool: the tool's name.
+            args: its arguments, any object.
+            result: what it returned, any object; text that is JSON is read as JSON.
+            execution_time_ms: how long it took, in milliseconds; None where unknown.
+            session_id: calls of one session are held against each other.
+            call_id: a name for this call by which ``record_feedback`` can find it.
+            is_error: the framework's own flag that the call failed; errors are told from the result's form as well.
+            learn: False judges and leaves everything that was learned as it is.
+        """
+        session = None if session_id is None else as_name(session_id)
+        name = None if call_id is None else as_name(call_id)
+        is_error = is_error if type(is_error) is bool else _is_true(is_error)
+        learn = learn if type(learn) is bool else _is_true(learn)
+        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
+        state = self._tools.find(call.tool, keep=learn)
+        contract = state.contract
+        unread = ""
+        try:
+            document, arguments = read(result, contract.limits), Arguments(args)
+        except Exception as error:  # another thread is changing them
+            _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
+            # A copy that is made at one blow is judged.
+            document, arguments = read_copy(call.result, contract.limits), Arguments(plain(call.args))
+            unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
+        if is_error:
+            document.is_error = True
+        # Before the tool's lock is taken: of a large result this takes its time, and no other call is to wait for it.
+        content = look_through(contract, document) if contract.profile.content else None
+        with state.lock:
+            prior = state.in_force.prior
+            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors)
+            case.found = content
+            signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
+            if unread:
+                failed.insert(0, "reading the call")
+            closed = contract.profile.on_error == "closed"
+            trusted = learn and state.trusted_left > 0
+            settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
+            if learn:
+                state.count(case, self._method)
+            if learn and not (failed and closed):
+                if not settled.asked and (settled.incident is None or settled.incident.state != "fault"):
+                    self._note(case)  # a call that is asked again is no new one, and what is a fault is not followed
+                state.trusted_left -= trusted
+                if settled.teaches or trusted:
+                    self._learn(case, signals, decision, trusted=trusted)
+                if settled.released and settled.incident is not None:
+                    self._method.adopt(state.memory, settled.incident.traits)
+                for held in settled.released:
+                    self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
+        note = why_not_as_posterior(case, signals, decision, settled)
+        verdict = settled.verdict
+        if contract.declares:
+            least, unchecked = least_verdict(case, signals)
+            if unchecked:
+                verdict = graver(verdict, least)
+                note += f"{'; ' * bool(note)}{SAID[least]} at least: {unchecked}"
+        if unread:
+            note += f"{'; ' * bool(note)}{unread}"
+        if not contract.declared:
+            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {_HELD_TO[self.mode]}"
+        if failed and closed:
+            verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
+        elif trusted:
+            verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
+        found = VerificationResult(
+            verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
+            call.tool, name, note, to_redact(case, signals) if contract.profile.content else (),
+            None if settled.incident is None else settled.incident.id, settled.asked,
+        )  # fmt: skip
+        if not learn:
+            return found
+        for incident in settled.moved:
+            self._persistence.changes.tell(incident.id, call.tool, incident.state, incident.what, incident.traits)
+        kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
+        return self._audit.put(found, document.digest, state.judged, session, closed=closed, kept=kept)
+
+    def _judge(
+        self, case: Case, prior: float, incidents: Incidents, *, learn: bool
+    ) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
+        signals: dict[str, SignalResult] = {}
+        failed: list[str] = []
+        decision = Decision("accept", prior, {}, None)
+        last = self._tiers[-1][0]
+        asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
+        try:
+            self._method.prepare(case)
+        except Exception as error:
+            _log.error("looking up the session of %r failed: %s", case.call.tool, type(error).__name__)
+            failed.append("the session")
+        for tier, checks in self._tiers:
+            for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
+                try:
+                    signals[check.name] = check(case)
+                except Exception as error:
+                    signals[check.name] = self._failed(check, case, error)
+                    failed.append(check.name)
+            if tier is not last and not self._may_end(case, prior, signals):
+                continue
+            incidents.waive(signals, learn=learn)
+            try:
+                decision = self._method.decide(case, prior, signals)
+            except Exception as error:
+                _log.error("combining the signals of %r failed: %s", case.call.tool, type(error).__name__)
+                failed.append("combination")
+            if asked:
+                decision = decision._replace(verdict=at_least(decision.verdict, case, signals))
+            if decision.verdict == "block" and tier is not last:
+                signals.update(self._not_looked_at)
+                return signals, decision, tier, failed
+        return signals, decision, last, failed
+
+    def _may_end(self, case: Case, prior: float, signals: dict[str, SignalResult]) -> bool:
+        """A tier before the last one may block the call: the method ends early, and something speaks against it."""
+        return self._method.ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
+
+    @staticmethod
+    def _failed(check: Check, case: Case, error: Exception) -> SignalResult:
+        # The result's content may be in the exception's text: only its type is logged.
+        _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
+        return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
+
+    def _note(self, case: Case) -> None:
+        try:
+            self._method.note(case)
+        except Exception as error:
+            _log.error("charting a call of %r failed: %s", case.call.tool, type(error).__name__)
+
+    def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
+        if self._own:  # what is usual for a check of the user's is for the user to know
+            signals = {name: signal for name, signal in signals.items() if name not in self._own}
+        try:
+            self._method.learn(case, signals, decision, trusted=trusted)
+        except Exception as error:
+            _log.error("learning from a call of %r failed: %s", case.call.tool, type(error).__name__)
+
+    def record_feedback(
+        self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
+    ) -> Feedback:
+        """Tell the engine what a reviewed call really was.
+
+        A confirmed hallucination makes the tool's judgement stricter, a confirmed genuine result looser, both by
+        bounded steps: no number of labels switches the guard off, or blocks a call with nothing against it. With the
+        ``call_id`` of a verified call the label also decides what the change is that the call belongs to, and calls
+        like it follow. Of several labels of one call the latest counts, and it alone.
+
+        In reference mode the three steps are the document's: the tool's rate of hallucinations is an exponential moving
+        average, a confirmed hallucination lowers the blocking threshold, and the tool's prior is adapted. The weight of
+        the average, the distance and the bounds are ours (``reference.adapted``), and so is the other direction, by
+        which a confirmed genuine result raises the threshold. In calibrated mode the prior and the weight of the
+        signals that had fired move by Beta counts (``calibration``), and the thresholds stay. ``thresholds`` tells what
+        is in force. ``confidence_score`` is kept with the label; the engine goes by what it had judged itself.
+
+        Args:
+            tool: the tool's name.
+            confidence_score: the posterior that was given, in [0, 1].
+            was_hallucination: what the reviewer found.
+            call_id: as given to ``verify``.
+
+        Returns:
+            Whether the label counted, and what there is to say of it: of a tool that was never called here, of a call
+            that is not on record, of an earlier label of the same call. A label of a call that cannot be found counts
+            for the tool: another process may have judged it, or it is long gone.
+
+        Raises:
+            ConfigurationError: for a score outside [0, 1] or a label that is not a bool.
+            StoreError: where the store cannot keep it; nothing is learned then.
+        """
+        if not isinstance(was_hallucination, bool):
+            raise ConfigurationError(f"was_hallucination must be True or False, not {was_hallucination!r}")
+        score = probability("confidence_score", confidence_score, low_open=False)
+        tool, call_id = as_name(tool), None if call_id is None else as_name(call_id)
+        call = None if call_id is None else self._audit.find(tool, call_id)
+        before = None if call_id is None else self._tools.labelled(tool, call_id)
+        event = {"tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id}
+        self._persistence.label(event if call is None else {**event, **call.as_event()})
+        if before is not None:
+            said = f"call {call_id!r} of {tool!r} was labelled {'fabricated' if before else 'genuine'} before"
+            if before is was_hallucination:
+                return Feedback(False, f"{said}: this label is not counted again")
+            return Feedback(True, f"{said}: this label replaces it")
+        if call is not None:
+            return Feedback(True)
+        note = ""
+        if not self._was_called(tool):
+            note = f"tool {tool!r} was never called here: the label counts from its first call on"
+        elif call_id is not None:
+            note = f"call {call_id!r} of {tool!r} is not on record: the label counts for the tool alone"
+        if note and tool not in self._warned and len(self._warned) < MOST_WARNED:
+            self._warned.add(tool)
+            _log.warning("a label: %s", note)
+        return Feedback(True, note)
+
+    def _was_called(self, tool: str) -> bool:
+        """Calls of the tool were judged by this engine, or by another that has left what it learned in the store."""
+        if self._tools.met(tool) is not None:
+            return True
+        name = document_name(self.mode, tool)
+        try:
+            return name in self._persistence.store.load([name])
+        except StoreError:
+            return True  # it cannot be said
+
+    def changes(self, tool: str | None = None) -> list[Change]:
+        """The lasting changes of all tools, or of one: the open ones first.
+
+        Raises:
+            StoreError: where the store cannot be read.
+        """
+        found = changes_in(self._persistence.store, None if tool is None else as_name(tool))
+        return [self._counted(change) for change in found]
+
+    def adopt(self, change: Change | str) -> Change:
+        """Take a change for genuine: what was held back is learned at once, and calls like it are ordinary.
+
+        Args:
+            change: the change, or as much of its id's beginning as tells it from all others.
+
+        Raises:
+            DataError: where there is no such change, or several begin so.
+            StoreError: where it cannot be kept; nothing is decided then.
+        """
+        return self._decide(change, "adopted")
+
+    def reject(self, change: Change | str) -> Change:
+        """Take a change for a fault: calls like it are blocked from now on.
+
+        Raises:
+            DataError: where there is no such change, or several begin so.
+            StoreError: where it cannot be kept; nothing is decided then.
+        """
+        return self._decide(change, "fault")
+
+    def on_change(self, callback: Callable[[Change], object]) -> None:
+        """Call back with each change of a tool whose state moves: begun, ended, decided, here or by another worker.
+
+        Called on the thread that met or read it; what it raises is logged.
+        """
+        self._persistence.changes.listen(lambda change: callback(self._counted(change)))
+
+    def _decide(self, change: Change | str, state: Literal["adopted", "fault"]) -> Change:
+        id_ = change.id if isinstance(change, Change) else change
+        known = find_change(changes_in(self._persistence.store), id_)
+        return self._counted(self._persistence.changes.decide(known, state))
+
+    def _counted(self, change: Change) -> Change:
+        """The change with the calls that this engine has seen of it, where no audit record tells of them."""
+        state = self._tools.met(change.tool)
+        incident = None if state is None else state.incidents.find(change.id)
+        if incident is None:
+            return change
+        calls, blocked = max(change.calls, incident.calls), max(change.blocked, incident.blocked)
+        return change._replace(calls=calls, blocked=blocked)
+
+    def _changed(self, change: Change) -> None:
+        """Go along with what was decided of a change, or what another worker has met."""
+        state = self._tools.met(change.tool)
+        if state is None:
+            return
+        with state.lock:
+            incident = state.incidents.find(change.id)
+            if incident is None:
+                if change.state != "mode":
+                    state.incidents.remember(incident_of(change))
+                return
+            incident.told = True
+            if incident.state == change.state:
+                return
+            if incident.run and change.state == "recovered":  # it goes on here: the next call like it says so
+                incident.state = "recovered"
+                return
+            released = state.incidents.decide(incident, change.state, reviewed=change.reviewed)
+            if change.state == "adopted" and not self._method.holds and len(released) >= MIN_CALLS:
+                # A document's charts go by all calls that ever were: after a change that is meant they begin anew.
+                state.memory = self._method.new_memory(change.tool)
+            if change.state == "adopted":
+                self._method.adopt(state.memory, incident.traits)
+            for held in released:
+                held.case.memory = state.memory
+                self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
+                state.changed = True
+
+    def trust(self, tool: str, n: int) -> None:
+        """Declare the next ``n`` calls of a tool known-good: they are accepted and learned in full.
+
+        Raises:
+            ConfigurationError: where ``n`` is not a non-negative integer.
+        """
+        if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+            raise ConfigurationError(f"n must be a non-negative number of calls, not {n!r}")
+        state = self._tools.find(tool, keep=True)
+        with state.lock:
+            state.trusted_left = n
+
+    def thresholds(self, tool: str | None = None) -> Settings:
+        """The settings in force for a tool, as labels have moved them; without a name, those set for all tools.
+
+        ``likelihood_ratios`` has the ratio of every signal that the engine knows a ratio of.
+
+        >>> engine = VerificationEngine().calibrate("search", block_at=0.7)
+        >>> engine.thresholds("search").block_at, engine.thresholds().block_at
+        (0.7, 0.5)
+        """
+        settings = self._tools.settings_of(None if tool is None else as_name(tool))
+        named = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
+        ratios = {name: ratio for name, ratio in DEFAULT_RATIOS.items() if name in named}
+        return replace(settings, likelihood_ratios={**ratios, **settings.likelihood_ratios})
+
+    def reset(self, tool: str, *, labels: bool = False) -> None:
+        """Forget what was learned of a tool, here and in the store, and so by all engines on it.
+
+        Profiles, thresholds and audit records stay. So do labels, and what reviewers decided of the tool's changes.
+
+        Args:
+            tool: the tool's name.
+            labels: True forgets its labels too.
+
+        Raises:
+            DataError: where nothing is known of the tool.
+            StoreError: where the store cannot be used.
+        """
+        self._persistence.flush()  # so that what is to be forgotten is there, and other workers are told
+        reset(self._persistence.store, as_name(tool), labels=labels)
+        self._persistence.flush()  # reads the word of it, as every engine on the store does
+
+    def calibrate(
+        self,
+        tool: str | None = None,
+        *,
+        prior: float | None = None,
+        accept_below: float | None = None,
+        block_at: float | None = None,
+        max_false_block_rate: float | None = None,
+        likelihood_ratios: Mapping[str, float] | None = None,
+    ) -> VerificationEngine:
+        """Change the thresholds in force, for one tool or (without a name) for all; returns the engine.
+
+        What is set for a tool stands over what is set for all. Likelihood ratios are given by signal name, in (0, inf).
+
+        Raises:
+            ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
+        """
+        known = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
+        for name in set(likelihood_ratios or ()) - known:
+            raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
+        changes = {
+            "prior": prior, "accept_below": accept_below, "block_at": block_at,
+            "max_false_block_rate": max_false_block_rate, "likelihood_ratios": likelihood_ratios,
+        }  # fmt: skip
+        self._tools.configure(tool, {name: value for name, value in changes.items() if value is not None})
+        return self
+
+    def backlog(self) -> Backlog | None:
+        """How far the store is behind; None where nothing is written behind: no store, one in memory, once closed."""
+        return self._persistence.backlog()
+
+    def flush(self) -> None:
+        """Hand over to the store what was learned since the last time; with most stores a thread does so every second.
+
+        Raises:
+            StoreError: where the store cannot be used; what was learned stays in memory.
+        """
+        self._persistence.flush()
+
+    def close(self) -> None:
+        """``flush``, and end the thread that does so. The engine goes on judging; the store stays open."""
+        self._persistence.close()
+
+    def __enter__(self) -> VerificationEngine:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _is_true(value: object) -> bool:
+    """Whether a value counts as true; one whose own code fails does not."""
+    try:
+        return bool(value)
+    except BaseException as error:
+        if not raised_by(value, error):
+            raise
+        return False
+
+
+def _redacted_call(call: ToolCall) -> Mapping[str, str]:
+    """The call as text, without the personal data and the credentials in it; what cannot be redacted is left out."""
+    from agentguard.content._results import redacted  # its detectors take a while to load
+
+    found: dict[str, str] = {}
+    for name, value in (("args", call.args), ("result", call.result)):
+        try:
+            text = serialise(plain(value))[0].decode("utf-8", "replace")[:MOST_KEPT]
+            found[name] = str(redacted(text, ("pii", "secrets")))
+        except Exception as error:
+            found[name] = f"could not be redacted: {type(error).__name__}"
+    return found

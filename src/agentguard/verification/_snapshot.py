@@ -1,0 +1,798 @@
+"""What was learned, as JSON and back: every number, every order, so that who goes on from it judges as before.
+
+A record is an object with one key, ``"~"`` and its name, over its fields; what JSON has no form for (tuples, sets,
+bytes, keys that are no text, infinities) is written likewise. Nothing is ever executed or looked up by a name that
+stands in the text: a name that is not in the tables here is an error.
+
+>>> from agentguard.verification.statistics import Rate
+>>> rate = Rate()
+>>> rate.push(True)
+>>> encode({"errors": rate})
+{'errors': {'~Rate': {'hits': 1.0, 'total': 1.0}}}
+>>> decode(encode({"errors": rate}))["errors"].hits
+1.0
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from base64 import b64decode, b64encode
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from agentguard.errors import DataError
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._census import MAX_COUNT
+from agentguard.verification._changes import STATES, Change
+from agentguard.verification._drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
+from agentguard.verification._incidents import (
+    MAX_INCIDENTS,
+    MAX_SAME,
+    MAX_SESSIONS,
+    MAX_TRAITS,
+    Incident,
+    Incidents,
+    _Same,
+)
+from agentguard.verification._keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
+from agentguard.verification._pool import MAX_CALLS, Owner, Pool, SessionLog
+from agentguard.verification._reference import Baseline, History
+from agentguard.verification._shape import Shape
+from agentguard.verification._sides import Side
+from agentguard.verification._voice import SLOTS, Voice
+from agentguard.verification._walk import Layout, layout_of
+from agentguard.verification.relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
+from agentguard.verification.relations._deciding import MOST_PLACES, is_whole
+from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
+from agentguard.verification.types import VERDICTS
+
+MARK: Final = "~"
+MAX_DEPTH: Final = 60
+
+#: The classes that learned state is made of, and what is written of each. A field that comes in here later is not in
+#: what was written earlier: it stands as ``__init__`` leaves it then.
+RECORDS: dict[type, tuple[str, ...]] = {
+    Baseline: ("_histories", "_sessions", "calls", "fields", "latency", "size"),
+    Categories: ("counts", "singles", "total"),
+    Clocks: ("by_key", "overall", "standing"),
+    Constants: ("places",),
+    Counts: ("foreign_held", "foreign_tried", "held", "telling", "tried"),
+    Deciders: ("counts", "places", "rows"),
+    Drift: ("streams",),
+    History: ("calls", "fields"),
+    KeyHistory: ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words"),
+    Keys: ("by_key", "owners", "word_counts"),
+    Level: ("count", "falls", "last", "least", "mean", "rises", "squares", "variance"),
+    NumberChart: ("evidence", "lag", "last", "level", "power", "recent", "run", "slope", "spread"),
+    Owner: ("results", "tool", "votes"),
+    Pool: (
+        "after_other", "after_shared", "broken", "calls", "changes", "errors", "foreign", "foreign_form",
+        "foreign_sister", "foreign_tool", "forms", "owners", "results", "scores", "sessions", "surprises",
+    ),
+    Rate: ("hits", "total"),
+    Ring: ("_arrived", "_oldest", "ordered", "size"),
+    RunningStats: ("_kept", "_m2", "_next", "keep", "mean", "n"),
+    Shape: (
+        "_added_up", "_as_usual", "_names_left", "_novel", "_rigid", "_to_count", "_usual", "_usual_at",
+        "_usual_within", "count", "facts", "formats", "keys",
+    ),
+    Stream: ("ewma", "lag", "last", "level", "power", "residuals"),
+    Stuck: ("again", "evidence", "key", "rate", "result", "run"),
+    Surprises: ("bins", "floor", "prior", "total"),
+    Relations: ("calls", "constant_arguments", "constants", "deciders", "known", "recent", "templates"),
+    **dict.fromkeys(FAMILIES, ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")),
+    SessionLog: ("calls",),
+    Side: ("_marks", "_numbers", "_starts", "paths"),
+    Templates: ("known",),
+    ToolMemory: (
+        "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
+        "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
+        "forms", "keys", "kinds", "latency", "lengths", "levels", "quiet", "relations", "repeats", "reverts", "scores",
+        "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed", "voice", "within",
+    ),
+    Voice: ("characters", "count", "counts", "mean", "squares"),
+}  # fmt: skip
+
+_NAMES: Final = {MARK + cls.__name__: cls for cls in RECORDS}
+_EMPTY: dict[type, Callable[[], Any]] = {
+    KeyHistory: lambda: KeyHistory(frozenset()),
+    Owner: lambda: Owner(0),
+    Ring: lambda: Ring(1),
+    Side: lambda: Side({}),
+    **{family: partial(family, "", "") for family in FAMILIES},
+    Surprises: lambda: Surprises(0.0),
+}
+_TYPES: Final = {cls.__name__: cls for cls in (str, float, bool, type(None), dict, list)}
+_CONTAINERS: Final = {
+    "~tuple": tuple, "~set": set, "~frozenset": frozenset, "~Counter": Counter, "~OrderedDict": OrderedDict,
+}  # fmt: skip
+
+
+def encode(value: Any) -> Any:
+    """The value as JSON's own objects, arrays, texts and numbers.
+
+    Raises:
+        TypeError: for a value of a class that learned state is not made of.
+    """
+    cls = type(value)
+    if cls is float:
+        return value if math.isfinite(value) else {"~float": repr(value)}
+    if cls is int or cls is str or cls is bool or value is None:
+        return value
+    fields = RECORDS.get(cls)
+    if fields is not None:
+        return {MARK + cls.__name__: {name: encode(getattr(value, name)) for name in fields}}
+    if cls is dict:
+        return _encode_dict(value)
+    if cls is list:
+        return [encode(item) for item in value]
+    if cls is tuple:
+        return {"~tuple": [encode(item) for item in value]}
+    if cls is frozenset or cls is set:  # in an order that is the same in every process
+        return {MARK + cls.__name__: sorted([encode(item) for item in value], key=repr)}
+    if cls is Counter or cls is OrderedDict:
+        return {MARK + cls.__name__: [[encode(key), encode(item)] for key, item in value.items()]}
+    if cls is bytes:
+        return {"~bytes": b64encode(value).decode()}
+    if cls is array:
+        return {"~array": [value.typecode, b64encode(_little(value)).decode()]}
+    if cls is deque:
+        return {"~deque": [value.maxlen, [encode(item) for item in value]]}
+    if cls is Layout:
+        return {"~Layout": [encode(part) for part in value.described]}
+    if isinstance(value, type) and value.__name__ in _TYPES:
+        return {"~type": value.__name__}
+    raise TypeError(f"learned state holds a {cls.__name__}, which has no written form")
+
+
+def _encode_dict(value: dict[Any, Any]) -> dict[str, Any]:
+    for key in value:
+        if type(key) is not str or key[:1] == MARK:
+            break
+    else:
+        return {key: encode(item) for key, item in value.items()}
+    packed = _packed(value)
+    if packed is not None:
+        return {"~digests": packed}
+    return {"~dict": [[encode(key), encode(item)] for key, item in value.items()]}
+
+
+def _packed(value: dict[Any, Any]) -> list[str] | None:
+    """The keys and values of a dict from digests to digests: there are tens of thousands of them."""
+    try:
+        parts = array("Q", list(value)), array("Q", list(value.values()))
+    except (TypeError, OverflowError):
+        return None
+    return [b64encode(_little(part)).decode() for part in parts]
+
+
+def decode(value: Any) -> Any:
+    """What was encoded, anew.
+
+    Raises:
+        DataError: for anything that ``encode`` does not write.
+    """
+    try:
+        return _Decoder().value(value, 0)
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
+
+
+def restore(record: Any, written: Any, check: Callable[[Any], None] | None = None) -> None:
+    """Put what was written of a record into one of the same class, in place.
+
+    Args:
+        record: is as new, or what it knows is replaced.
+        written: what ``encode`` gave.
+        check: raises a ``DataError`` where the record cannot be gone on with (see ``check_record``).
+
+    Raises:
+        DataError: where it is not that of this class, or damaged; the record is as it was then.
+    """
+    cls = type(record)
+    found = decode(written) if cls not in (ToolMemory, Pool) else _fields_of(cls, written)
+    if isinstance(found, cls):
+        found = {name: getattr(found, name) for name in RECORDS[cls]}
+    elif cls not in (ToolMemory, Pool):
+        raise DataError(f"learned state of a {cls.__name__} was expected, and is that of a {type(found).__name__}")
+    before = {name: getattr(record, name) for name in found}
+    try:
+        for name, item in found.items():
+            setattr(record, name, item)
+        if check is not None:
+            check(record)
+    except (DataError, TypeError) as error:  # compiled classes hold their fields to their types
+        for name, item in before.items():
+            setattr(record, name, item)
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"learned state is damaged: {error}") from None
+
+
+def _fields_of(cls: type, written: Any) -> dict[str, Any]:
+    body = written.get(MARK + cls.__name__) if isinstance(written, dict) else None
+    if not isinstance(body, dict):
+        raise DataError(f"learned state of a {cls.__name__} was expected, and there is none")
+    decoder = _Decoder()
+    try:
+        return {name: decoder.value(body[name], 1) for name in RECORDS[cls] if name in body}
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
+
+
+class _Decoder:
+    """One reading. Equal paths and numbers that stand in it many times are kept once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Any, Any] = {}
+
+    def value(self, written: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise DataError("learned state is nested too deeply")
+        cls = type(written)
+        if cls is dict:
+            if len(written) == 1:
+                name, body = next(iter(written.items()))
+                if name[:1] == MARK:
+                    return self._marked(name, body, depth + 1)
+            return {self._one(key): self.value(item, depth + 1) for key, item in written.items()}
+        if cls is list:
+            return [self.value(item, depth + 1) for item in written]
+        if cls is str or (cls is int and written > 256):
+            return self._one(written)
+        return written
+
+    def _one(self, value: Any) -> Any:
+        return self._seen.setdefault(value, value)
+
+    def _marked(self, name: str, body: Any, depth: int) -> Any:
+        cls: Any = _NAMES.get(name)
+        if cls is not None:
+            made = _EMPTY.get(cls, cls)()
+            for field in RECORDS[cls]:
+                if field in body:
+                    setattr(made, field, self.value(body[field], depth))
+            return made
+        if name in ("~tuple", "~set", "~frozenset"):
+            made = _CONTAINERS[name]([self.value(item, depth) for item in body])
+            paths = name == "~tuple" and all(type(item) is str for item in made)
+            return self._one(made) if paths else made
+        if name in ("~dict", "~Counter", "~OrderedDict"):
+            pairs = {self.value(key, depth): self.value(item, depth) for key, item in body}
+            return _CONTAINERS.get(name, dict)(pairs)
+        if name == "~digests":
+            keys, values = (_array("Q", part) for part in body)
+            return {key: self._one(item) for key, item in zip(keys, values)}
+        if name == "~float":
+            return float(body)
+        if name == "~bytes":
+            return b64decode(body, validate=True)
+        if name == "~array":
+            return _array(*body)
+        if name == "~deque":
+            return deque([self.value(item, depth) for item in body[1]], maxlen=body[0])
+        if name == "~Layout":
+            forms, typed = (self.value(part, depth) for part in body)
+            return layout_of(forms, typed)
+        if name == "~type":
+            return _TYPES[body]
+        raise DataError(f"learned state holds a {name[1:40]!r}, which this version does not know")
+
+
+def _little(values: array[Any]) -> bytes:
+    """The array's bytes, the lowest first on every machine."""
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    return values.tobytes()
+
+
+def _array(typecode: str, text: str) -> array[Any]:
+    if typecode not in ("H", "I", "Q", "d", "f"):
+        raise DataError(f"learned state holds an array of {typecode!r}, which this version does not know")
+    made = array(typecode)
+    made.frombytes(b64decode(text, validate=True))
+    if sys.byteorder == "big":
+        made.byteswap()
+    return made
+
+
+# --- Whether a record that was read can be gone on with ---
+#
+# A file of state may come from anywhere and a store may be damaged. A total below zero, a share above 1, a variance
+# below zero, a ring out of its order or a number that is none would be reckoned with from then on, and the next genuine
+# call be judged by it. What is held here is what ``__init__`` and the methods of each record keep by themselves,
+# whatever calls come.
+
+MAX_DIGEST: Final = 1 << 64
+MAX_ITEMS: Final = 1 << 17  # of one container; the largest that is kept has 20,000
+MAX_RING: Final = 1 << 12
+ROUNDING: Final = 1.0 + 1e-6  # of sums of weights
+
+_GIVEN_UP: Final = type(None)
+_FACT: Final = (str, tuple)
+
+#: What stands in the dicts of a record: the types of the keys, and those of the values.
+_ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]] = {
+    place: (frozenset(keys), frozenset(values))
+    for place, (keys, values) in {
+        (Baseline, "_histories"): ((bytes,), (History,)),
+        (Baseline, "_sessions"): ((bytes,), (deque,)),
+        (Baseline, "fields"): ((str,), (RunningStats,)),
+        (Categories, "counts"): ((str, int, tuple), (int,)),
+        (Clocks, "by_key"): ((str,), (Rate, _GIVEN_UP)),
+        (Clocks, "overall"): ((str,), (Rate, _GIVEN_UP)),
+        (Clocks, "standing"): ((str,), (float, int, str)),
+        (Constants, "places"): ((str,), (dict, _GIVEN_UP)),
+        (Deciders, "counts"): ((str,), (Counts,)),
+        (Deciders, "places"): ((str,), (int,)),
+        (Deciders, "rows"): ((int,), (bytes,)),
+        (Drift, "streams"): ((str,), (Stream,)),
+        (History, "fields"): ((str,), (RunningStats,)),
+        (KeyHistory, "clocks"): ((str,), (float, int, str)),
+        (Keys, "by_key"): ((bytes,), (KeyHistory,)),
+        (Keys, "owners"): ((int,), (bytes,)),
+        (Keys, "word_counts"): ((int,), (int,)),
+        (Pool, "forms"): ((int,), (Owner,)),
+        (Pool, "owners"): ((int,), (int,)),
+        (Pool, "sessions"): ((int,), (int,)),
+        (Pool, "surprises"): ((str,), (Surprises,)),
+        (Relations, "known"): ((tuple,), FAMILIES),
+        (SessionLog, "calls"): ((int,), (list,)),
+        (Shape, "_to_count"): ((Layout,), (int,)),
+        (Shape, "_usual_within"): ((str,), (frozenset,)),
+        (Shape, "facts"): (_FACT, (int,)),
+        (Shape, "formats"): ((str,), (Categories, _GIVEN_UP)),
+        (Shape, "keys"): ((str,), (Categories,)),
+        (Side, "_numbers"): ((str,), (tuple,)),
+        (Side, "_starts"): ((str,), (int,)),
+        (Side, "_marks"): ((str,), (tuple,)),
+        (ToolMemory, "after"): ((int,), (Rate,)),
+        (ToolMemory, "charts"): ((str,), (NumberChart,)),
+        (ToolMemory, "contracts"): ((str,), (Rate,)),
+        (ToolMemory, "echoed_rows"): ((str,), (Rate,)),
+        (ToolMemory, "endings"): ((str,), (Categories,)),
+        (ToolMemory, "lengths"): ((str,), (Ring,)),
+        (ToolMemory, "levels"): ((str,), (Level,)),
+        (ToolMemory, "shapes"): ((str,), (Shape,)),
+        (ToolMemory, "surprises"): ((str,), (Surprises,)),
+        (ToolMemory, "unclosed"): ((str,), (Rate,)),
+        (ToolMemory, "within"): ((str,), (Level,)),
+    }.items()
+}
+
+Held = Iterator[tuple[bool, str]]
+"""What must hold, each with what is said where it does not."""
+
+
+def check_record(record: Any) -> None:
+    """Every field of a record, and of those in it, is of its type, of a size and of a value that it can come to have.
+
+    Raises:
+        DataError: where that is not so, naming the place.
+    """
+    try:
+        _check(record)
+    except DataError as error:
+        raise DataError(f"learned state is damaged: {error}") from None
+    except Exception as error:  # of whatever stands there in the place of a record
+        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
+
+
+def _check(record: Any) -> None:
+    waiting: list[tuple[Any, str]] = [(record, "")]
+    fresh: dict[type, Any] = {}
+    while waiting:
+        value, place = waiting.pop()
+        try:
+            waiting += _checked(value, place, fresh)
+        except DataError as error:
+            raise DataError(f"{place}: {error}" if place else str(error)) from None
+
+
+def _checked(value: Any, place: str, fresh: dict[type, Any]) -> list[tuple[Any, str]]:
+    """What stands in a value and is to be checked itself, where the value may stand."""
+    cls = type(value)
+    if cls in RECORDS:
+        if cls not in fresh:
+            fresh[cls] = _new(cls)
+        usual, within = fresh[cls], []
+        for name in RECORDS[cls]:
+            found = getattr(value, name)
+            _check_field(cls, name, found, getattr(usual, name))
+            if type(found) not in _PLAIN:
+                within.append((found, f"{place}.{name}" if place else name))
+        for holds, said in _HELD[cls](value) if cls in _HELD else ():
+            if not holds:
+                raise DataError(f"a {cls.__name__} has {said}")
+        return within
+    if not isinstance(value, Mapping | list | tuple | deque):
+        return []
+    if len(value) > MAX_ITEMS:
+        raise DataError(f"there are {len(value):,} things, more than {MAX_ITEMS:,}")
+    items = value.values() if isinstance(value, Mapping) else value
+    for item in items:
+        if (type(item) is float and not math.isfinite(item)) or (type(item) is int and not _is_int(item)):
+            raise DataError("a number is beyond all bounds")
+    return [(item, place) for item in items if type(item) not in _PLAIN]
+
+
+_SIMPLE: Final = frozenset({str, int, float, bytes, dict, tuple})
+_PLAIN: Final = _SIMPLE - {dict, tuple} | {bool, type(None), array, frozenset, set, type}
+
+
+def _check_field(cls: type, name: str, found: Any, usual: Any) -> None:
+    kind = type(found)
+    if not (kind is type(usual) and kind in _SIMPLE) and not _is_alike(found, usual):
+        raise DataError(f"{name} of a {cls.__name__} is a {kind.__name__}")
+    if kind is int:
+        if not _is_int(found):
+            raise DataError(f"{name} of a {cls.__name__} is beyond all bounds")
+    elif kind is float or kind is array:
+        # A level starts at -inf.
+        if not (math.isfinite(found) or found == usual) if kind is float else not all(map(math.isfinite, found)):
+            raise DataError(f"{name} of a {cls.__name__} is no finite number")
+    elif (cls, name) in _ITEMS:
+        keys, values = _ITEMS[cls, name]
+        if not keys.issuperset(map(type, found)) or not values.issuperset(map(type, found.values())):
+            raise DataError(f"{name} of a {cls.__name__} holds something else")
+
+
+def _new(cls: type) -> Any:
+    if cls is ToolMemory:
+        return ToolMemory("", Pool())
+    return Pool() if cls is Pool else decode({f"~{cls.__name__}": {}})
+
+
+def _is_alike(found: Any, usual: Any) -> bool:
+    if usual is None or found is None:
+        return usual is None and (found is None or isinstance(found, array))
+    if type(usual) is float:
+        return type(found) in (int, float)
+    return type(found) is type(usual) and getattr(found, "typecode", "") == getattr(usual, "typecode", "")
+
+
+def _is_int(number: int) -> bool:
+    return -MAX_COUNT <= number < MAX_DIGEST
+
+
+def _are_digests(numbers: Iterable[Any]) -> bool:
+    return all(type(number) is int and 0 <= number < MAX_DIGEST for number in numbers)
+
+
+def _is_count(number: Any, least: int = 0) -> bool:
+    return type(number) is int and least <= number <= MAX_COUNT
+
+
+# --- What each record keeps by itself ---
+#
+# Records are taken as anything: compiled, what is annotated is cast, and a damaged one would be refused unnamed.
+
+
+def _rate(rate: Any) -> Held:
+    said = f"{rate.hits:g} hits of {rate.total:g}"
+    yield 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT, said
+
+
+def _categories(found: Any) -> Held:
+    known = sum(found.counts.values())
+    yield all(_is_count(count, 1) for count in found.counts.values()), "a count that is none"
+    yield _is_count(found.total) and known <= found.total, f"counts that come to {known:,} of {found.total:,}"
+    yield 0 <= found.singles <= found.total, f"{found.singles:,} that came once, of {found.total:,}"
+
+
+def _surprises(found: Any) -> Held:
+    bins = () if found.bins is None else found.bins
+    weight = math.fsum(bins)
+    yield len(bins) <= Surprises.BINS and all(count >= 0.0 for count in bins), "a histogram that is none"
+    yield 0.0 <= found.total <= MAX_COUNT, f"a total of {found.total:g}"
+    yield weight <= found.total * ROUNDING, f"a histogram of {weight:g} in a total of {found.total:g}"
+    yield 0.0 <= found.floor <= 1.0 and 0.0 < found.prior <= MAX_COUNT, "a prior that is none"
+
+
+def _ring(ring: Any) -> Held:
+    yield 1 <= ring.size <= MAX_RING, f"a size of {ring.size:,}"
+    arrived = len(ring._arrived)
+    yield arrived == len(ring.ordered) <= ring.size, f"{arrived:,} and {len(ring.ordered):,} values in {ring.size:,}"
+    yield list(ring.ordered) == sorted(ring._arrived), "values that are out of their order"
+    yield 0 <= ring._oldest < ring.size and (not ring._oldest or arrived == ring.size), "an oldest value that is none"
+
+
+def _level(level: Any) -> Held:
+    yield 0.0 <= level.count <= MAX_COUNT, f"a count of {level.count:g}"
+    yield level.squares >= 0.0 and level.variance > 0.0, f"a variance of {level.variance:g}, of {level.squares:g}"
+    yield _is_count(level.falls) and _is_count(level.rises, -1), "falls or rises below none"
+    yield level.least <= 0.0, f"a least value below zero of {level.least:g}"
+
+
+def _stream(stream: Any) -> Held:
+    yield stream.power > 0.0, f"a power of {stream.power:g}"
+
+
+def _chart(chart: Any) -> Held:
+    yield -8 <= chart.run <= 8, f"a run of {chart.run:,}"
+    yield 0 <= chart.recent <= 0xFFFF, "latest points that are none"
+    yield 0.0 <= chart.evidence <= MOST, f"evidence of {chart.evidence:g}"
+    yield chart.spread >= 0.0 and chart.power > 0.0, f"a spread of {chart.spread:g}, a power of {chart.power:g}"
+    yield 0.0 <= chart.slope <= MOST_INERTIA, f"a slope of {chart.slope:g}"
+
+
+def _stuck(stuck: Any) -> Held:
+    yield 0 <= stuck.result < MAX_DIGEST, "a result that is none"
+    yield _is_count(stuck.run), f"a run of {stuck.run:,}"
+    yield 0.0 < stuck.rate <= 1.0, f"a rate of {stuck.rate:g}"
+    yield 0.0 <= stuck.evidence <= MOST, f"evidence of {stuck.evidence:g}"
+
+
+def _constants(constants: Any) -> Held:
+    counts = [count for known in constants.places.values() for count in (known or {}).values()]
+    marks = [mark for known in constants.places.values() for mark in known or {}]
+    yield all(type(count) is float and 0.0 < count <= MAX_COUNT for count in counts), "a count that is none"
+    yield _are_digests(marks), "a value that is none"
+
+
+def _counts(counts: Any) -> Held:
+    for held, tried in ((counts.held, counts.tried), (counts.foreign_held, counts.foreign_tried)):
+        alike = len(held) == len(tried) == MOST_PLACES
+        yield alike and all(map(_is_count, (*held, *tried))), "a count that is none"
+        yield all(one <= of for one, of in zip(held, tried)), "more that held than were tried"
+    yield all(type(place) is int and 0 <= place < MOST_PLACES for place in counts.telling), "places that are none"
+
+
+def _deciders(deciders: Any) -> Held:
+    numbers = sorted(deciders.places.values())
+    yield numbers == list(range(len(numbers))) and len(numbers) <= MOST_PLACES, "places that are none"
+    yield all(map(is_whole, deciders.rows.values())), "rows that are cut off"
+
+
+def _relation(relation: Any) -> Held:
+    for held, tried in ((relation.held, relation.tried), (relation.foreign_held, relation.foreign_tried)):
+        yield _is_count(tried) and 0 <= held <= tried, f"{held:,} that held, of {tried:,}"
+
+
+def _relations(relations: Any) -> Held:
+    yield _is_count(relations.calls), f"{relations.calls:,} calls"
+    yield all(key == relation.key for key, relation in relations.known.items()), "a relation under another's name"
+    recent = relations.recent
+    calls = all(type(call) is tuple and [*map(type, call)] == [Side, Side, bytes] for call in recent)
+    yield calls and recent.maxlen == Relations().recent.maxlen, "earlier calls that are none"
+
+
+def _side(side: Any) -> Held:
+    yield all(type(path) is str for path in side.paths), "paths that are none"
+    marks = [mark for found in side._marks.values() for mark in found]
+    yield _are_digests(marks), "a value that is none"
+    numbers = [number for found in side._numbers.values() for number in found]
+    yield all(type(number) is float and math.isfinite(number) for number in numbers), "a number that is none"
+    yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
+
+
+def _session_log(log: Any) -> Held:
+    calls = [call for found in log.calls.values() for call in found]
+    yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
+    yield all(_are_digests(call[:2]) for call in calls), "a tool or a result that is none"
+    yield all(_are_digests(call[2]) for call in calls), "a value that is none"
+    yield all(0 < len(found) <= MAX_CALLS for found in log.calls.values()), "more calls than are kept"
+
+
+def _templates(templates: Any) -> Held:
+    marks = [mark for template in templates.known for mark in template] if isinstance(templates.known, list) else [""]
+    yield _are_digests(marks), "a text that is none"
+
+
+def _voice(voice: Any) -> Held:
+    yield len(voice.counts) in (0, SLOTS), f"{len(voice.counts):,} counts"
+    yield bool(voice.counts) == (voice.characters > 0) and _is_count(voice.characters), "characters without counts"
+    yield 0.0 <= voice.count <= MAX_COUNT and voice.squares >= 0.0, "a spread that is none"
+
+
+def _key_history(history: Any) -> Held:
+    yield (
+        _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS),
+        "more results than calls",
+    )
+    yield 0 <= history.changes <= max(history.count - 1, 0), f"{history.changes:,} changes in {history.count:,} calls"
+    yield len(history.words) % 4 == 0 and len(history.marks) % 4 == 0, "checksums that are cut off"
+    yield len(history.marks) <= 4 * len(MARKS) and _is_count(history.size), "more of a text than is kept"
+    yield len(history.paths) == len(history.means), f"{len(history.means)} means of {len(history.paths)} numbers"
+    yield all(type(path) is str for path in history.paths), "a path that is none"
+
+
+def _keys(keys: Any) -> Held:
+    most = MAX_OWNERS * KEY_LENGTH
+    whole = all(0 < len(owners) <= most and len(owners) % KEY_LENGTH == 0 for owners in keys.owners.values())
+    yield whole, "keys that are cut off"
+    yield all(_is_count(count, 1) for count in keys.word_counts.values()), "a count that is none"
+
+
+def _owner(owner: Any) -> Held:
+    yield _is_count(owner.results) and 0 <= owner.votes <= owner.results, f"{owner.votes:,} votes of {owner.results:,}"
+    yield 0 <= owner.tool < MAX_DIGEST, "a tool that is none"
+
+
+def _pool(pool: Any) -> Held:
+    yield _is_count(pool.results), f"{pool.results:,} results"
+
+
+def _shape(shape: Any) -> Held:
+    waiting = sum(shape._to_count.values())
+    yield all(_is_count(count, 1) for count in shape._to_count.values()), "a count that is none"
+    yield _is_count(shape._added_up), f"{shape._added_up:,} results"
+    yield (
+        shape._added_up + waiting == shape.count,
+        f"{shape.count:,} results, {shape._added_up:,} and {waiting:,} of them",
+    )
+    most = max(shape.facts.values(), default=1)
+    yield all(_is_count(count, 1) for count in shape.facts.values()), "a count that is none"
+    yield not shape.facts or most <= shape._added_up, f"a trait of {most:,} results, of {shape._added_up:,}"
+    yield 0 <= shape._usual_at <= shape.count, f"a stock of {shape._usual_at:,} results, of {shape.count:,}"
+    yield all(map(_is_fact, shape.facts)) and all(map(_is_fact, shape._usual)), "a trait that is none"
+    yield shape._usual_within.keys() <= shape.keys.keys(), "objects that are not known"
+    yield all(map(_is_fact, (fact for facts in shape._usual_within.values() for fact in facts))), "a trait that is none"
+    yield all(type(layout) is Layout for layout in shape._as_usual), "a layout that is none"
+    yield all(type(path) is str for path in shape._rigid), "a path that is none"
+
+
+def _is_fact(fact: Any) -> bool:
+    is_word = type(fact) is str
+    return is_word or (type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type))
+
+
+def _tool_memory(memory: Any) -> Held:
+    yield _is_count(memory.count), f"{memory.count:,} results"
+    yield _is_count(memory.suspects) and memory.thinned >= 0.0, "suspects below none"
+    kinds = memory.shapes.keys()
+    alike = memory.lengths.keys() == memory.endings.keys() == memory.unclosed.keys() == kinds
+    yield alike, "lengths or endings of other kinds of results than shapes"
+
+
+def _running(stats: Any) -> Held:
+    kept = len(stats._kept)
+    yield _is_count(stats.n), f"{stats.n:,} values"
+    yield stats._m2 >= 0.0, f"a sum of squares of {stats._m2:g}"
+    yield 0 <= stats.keep <= MAX_RING and kept <= min(stats.keep, stats.n), f"{kept:,} of {stats.n:,} values"
+    yield 0 <= stats._next < max(stats.keep, 1) and (not stats._next or kept == stats.keep), "a next value that is none"
+
+
+def _history(history: Any) -> Held:
+    yield _is_count(history.calls), f"{history.calls:,} calls"
+    yield all(stats.n <= history.calls for stats in history.fields.values()), "more numbers than calls"
+
+
+def _baseline(baseline: Any) -> Held:
+    streams = (baseline.latency, baseline.size, *baseline.fields.values())
+    yield _is_count(baseline.calls), f"{baseline.calls:,} calls"
+    yield all(stats.n <= baseline.calls for stats in streams), "more numbers than calls"
+    sessions = baseline._sessions.values()
+    yield all(0 < (results.maxlen or 0) <= MAX_RING for results in sessions), "a session without a bound"
+    numbers = [item for results in sessions for numbers in results for item in numbers.items()]
+    yield all(type(path) is str and type(number) is float for path, number in numbers), "a number that is none"
+
+
+_HELD: Final[Mapping[type, Callable[[Any], Held]]] = {
+    **dict.fromkeys(FAMILIES, _relation),
+    Baseline: _baseline, Categories: _categories, Constants: _constants, Counts: _counts, Deciders: _deciders,
+    History: _history, KeyHistory: _key_history, Keys: _keys, Level: _level, NumberChart: _chart, Owner: _owner,
+    Pool: _pool, Rate: _rate, Relations: _relations, Ring: _ring, RunningStats: _running, SessionLog: _session_log,
+    Shape: _shape, Side: _side, Stream: _stream, Stuck: _stuck, Surprises: _surprises, Templates: _templates,
+    ToolMemory: _tool_memory, Voice: _voice,
+}  # fmt: skip
+
+
+# --- Incidents, so that a process that is killed loses none of them ---
+#
+# What was seen of each, and the verdicts by which the same call is known again; by digests, as everywhere. The calls
+# that are held back are left out: they have arguments and results, which no store is given.
+
+#: What is kept of an incident: all but the calls that are held back.
+FIELDS: Final = (
+    "id", "traits", "what", "verdict", "state", "reviewed", "calls", "blocked", "between", "runs", "run", "misses",
+    "sessions", "told", "modes",
+)  # fmt: skip
+
+
+def encode_incidents(incidents: Incidents) -> Any:
+    """Encode incidents for ``restore_incidents``; None where there is nothing to keep.
+
+    >>> encode_incidents(Incidents())
+    """
+    kept = [_fields(incident) for incident in incidents]
+    if not kept:
+        return None
+    same = [
+        (*key, one.incident.id, one.verdict, one.posterior, one.session, one.asked)
+        for key, one in incidents._same.items()
+        if incidents.find(one.incident.id) is one.incident
+    ]
+    return encode({"incidents": kept, "same": same})
+
+
+def restore_incidents(incidents: Incidents, data: Any) -> None:
+    """Take in what ``encode_incidents`` gave; what is known here already stays as it is.
+
+    Raises:
+        DataError: where it is nothing of the kind; nothing is taken in then.
+    """
+    try:
+        kept = decode(data)
+        found = [_incident(fields) for fields in kept["incidents"][-MAX_INCIDENTS:]]
+        by_id = {incident.id: incident for incident in found}
+        same = [_same(*fields, by_id=by_id) for fields in kept["same"][-MAX_SAME:]]
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(f"its incidents cannot be read: {type(error).__name__}") from None
+    for incident in found:
+        if incidents.find(incident.id) is None:
+            incidents.remember(incident)
+    for key, one in same:
+        if incidents.find(one.incident.id) is one.incident:
+            incidents._same[key] = one
+
+
+def follow_changes(incidents: Incidents, changes: Iterable[Change]) -> None:
+    """Go along with what the log of changes says beyond what was restored."""
+    for change in changes:
+        incident = incidents.find(change.id)
+        if incident is None:
+            if change.state != "mode":
+                incidents.remember(incident_of(change))
+            continue
+        incident.told = True
+        incident.reviewed = change.reviewed
+        if incident.state != change.state:
+            incidents.decide(incident, change.state, reviewed=change.reviewed)
+            incident.run = int(change.state == "open")
+
+
+def incident_of(change: Change) -> Incident:
+    """The incident that a change on record is, to be gone on with."""
+    incident = Incident(change.id, change.traits, change.what, "flag")
+    incident.state, incident.reviewed, incident.told = change.state, change.reviewed, True
+    incident.run = incident.runs = int(change.state == "open")
+    return incident
+
+
+def _fields(incident: Incident) -> dict[str, Any]:
+    """The fields of an incident that are kept, always in the same order."""
+    fields = {name: getattr(incident, name) for name in FIELDS}
+    return {**fields, "sessions": sorted(incident.sessions, key=lambda session: (session is not None, session or ""))}
+
+
+def _incident(fields: Any) -> Incident:
+    id_, traits, what, verdict = fields["id"], fields["traits"], fields["what"], fields["verdict"]
+    texts = all(isinstance(text, str) for text in (id_, what, *traits))
+    if not texts or len(traits) > MAX_TRAITS or verdict not in VERDICTS or fields["state"] not in STATES:
+        raise ValueError("an incident is damaged")
+    incident = Incident(id_, tuple(traits), what, verdict)
+    for name in FIELDS:
+        if name in fields:  # what a later version has besides stands as it is at first
+            value, fresh = fields[name], getattr(incident, name)
+            if name == "sessions" and type(value) is list:
+                value = {session for session in value if session is None or type(session) is str}
+            if type(value) is not type(fresh) or (type(value) is int and not 0 <= value <= MAX_COUNT):
+                raise ValueError("an incident is damaged")
+            setattr(incident, name, value)
+    if len(incident.sessions) > MAX_SESSIONS or incident.blocked > incident.calls:
+        raise ValueError("an incident is damaged")
+    return incident
+
+
+def _same(
+    key: Any, digest: Any, id_: Any, verdict: Any, posterior: Any, session: Any, asked: Any, *, by_id: Any
+) -> tuple[tuple[bytes, int], _Same]:
+    sound = type(key) is bytes and type(digest) is int and type(posterior) is float and type(asked) is int
+    sound = sound and 0.0 <= posterior <= 1.0 and 0 <= asked <= MAX_COUNT
+    if not sound or verdict not in VERDICTS or not (session is None or type(session) is str):
+        raise ValueError("a call is damaged")
+    one = _Same(verdict, posterior, by_id[id_], session)
+    one.asked = asked
+    return (key, digest), one

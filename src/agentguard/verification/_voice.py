@@ -1,0 +1,137 @@
+"""The voice of a tool: how its results are written, character by character.
+
+A model of character 4-grams, backed off to shorter ones, says how many bits a character of a new result takes; the
+tool's own results say how many are usual. What a language model makes up in a known form reads differently.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+
+SLOTS: Final = 1 << 12
+LONGEST: Final = 4  # characters of a gram
+SCORED: Final = 24  # characters of one result, evenly spaced
+LEARNED: Final = 192  # of one result
+LEARNED_FIRST: Final = 1_000  # of each of the first results
+FIRST: Final = 8  # results
+FULL: Final = 60_000  # characters, after which no more are learned
+READ: Final = 4_096  # bytes of a result, from its beginning
+UNSEEN: Final = 1.0 / 200.0  # P(a character of which nothing is known)
+BACK_OFF: Final = 2.0  # characters that the shorter gram counts for
+OF_UNSEEN: Final = BACK_OFF * UNSEEN
+LEAST_SPREAD: Final = 0.3  # bits a character
+SPREAD_COUNT: Final = 2.0
+MEMORY: Final = 40.0  # results
+FEWEST: Final = 2  # results scored before a new one is held against them
+MOST_COUNT: Final = 65_535
+MASK: Final = SLOTS - 1
+PLACES: Final = 2 * MASK  # a slot's first byte
+# Odd; products are below 2^62.
+FOUR: Final = 0x1E3779B1
+THREE: Final = 0x15EBCA77
+PAIR: Final = 0x12B2AE3D
+ONE: Final = 0x17D4EB2F
+
+
+class Voice:
+    """Counts of hashed grams, and mean and spread of the bits a character of the results so far; bounded.
+
+    >>> voice = Voice()
+    >>> for number in range(12):
+    ...     voice.learn(b'{"order": "W%d", "status": "delivered"}' % (1000 + 7 * number))
+    >>> own, other = b'{"order": "W1003", "status": "delivered"}', b"It left our warehouse!"
+    >>> round(voice.away(voice.bits(own))), voice.away(voice.bits(other)) > 5.0
+    (-2, True)
+    """
+
+    __slots__ = ("characters", "count", "counts", "mean", "squares")
+
+    def __init__(self) -> None:
+        self.counts = array("H")  # by gram, whatever its length; empty until something is learned
+        self.characters = 0
+        self.count = 0.0  # results scored
+        self.mean = 0.0  # bits a character
+        self.squares = 0.0
+
+    def away(self, bits: float) -> float:
+        """How many spreads so many bits a character lie above the tool's mean; 0 where too little is known."""
+        if self.count < FEWEST:
+            return 0.0
+        variance = (self.squares + SPREAD_COUNT * LEAST_SPREAD**2) / (self.count + SPREAD_COUNT)
+        return (bits - self.mean) / math.sqrt(variance * (1.0 + 1.0 / self.count))
+
+    def bits(self, text: bytes) -> float:
+        """Bits a character, ``-log2 P(character | the three before)``, over a sample; at least 0."""
+        size: i64 = min(len(text), READ) - LONGEST + 1
+        if size <= 0 or not self.counts:
+            return 0.0
+        # Bytes, the lower one first: compiled code reads them in a sixth of the time that it takes with an array.
+        counts = _little(self.counts).tobytes()
+        scored: i64 = min(size, SCORED)
+        likelihood = 1.0
+        for index in range(scored):
+            at: i64 = (2 * index + 1) * size // (2 * scored)
+            one: i64 = text[at + 2]
+            last: i64 = text[at + 3]
+            two: i64 = one << 8 | last
+            three: i64 = text[at] << 16 | text[at + 1] << 8 | one
+            four: i64 = three << 8 | last
+            # The counts of a context and of the gram that it begins lie at places of their own.
+            a: i64 = one * ONE >> 15 & PLACES
+            b: i64 = two * PAIR >> 15 & PLACES
+            c: i64 = three * THREE >> 23 & PLACES
+            d: i64 = four * FOUR >> 23 & PLACES
+            ones: int = counts[a] | counts[a + 1] << 8
+            pairs: int = counts[b] | counts[b + 1] << 8
+            threes: int = counts[c] | counts[c + 1] << 8
+            fours: int = counts[d] | counts[d + 1] << 8
+            likelihood *= (fours + BACK_OFF * ((pairs + OF_UNSEEN) / (ones + BACK_OFF))) / (threes + BACK_OFF)
+        # Grams that share a slot with others are counted more often than their contexts: P would be above 1.
+        return max(0.0, -math.log2(likelihood) / float(scored))
+
+    def learn(self, text: bytes, bits: float | None = None) -> None:
+        """Take in a genuine result, of which the bits a character may be known already."""
+        if self.characters:
+            bits = self.bits(text) if bits is None else bits
+            self.count = min(self.count + 1.0, MEMORY)
+            away = bits - self.mean
+            self.mean += away / self.count
+            self.squares += away * (bits - self.mean)
+            if self.count >= MEMORY:
+                self.squares *= 1.0 - 1.0 / MEMORY
+        if self.characters >= FULL:
+            return
+        if not self.counts:
+            self.counts.frombytes(bytes(2 * SLOTS))
+        counts = self.counts
+        size: i64 = min(len(text), READ) - LONGEST + 1
+        taken: i64 = min(size, LEARNED_FIRST if self.count < FIRST else LEARNED)
+        for index in range(taken):
+            at: i64 = (2 * index + 1) * size // (2 * taken)
+            one: i64 = text[at + 2]
+            last: i64 = text[at + 3]
+            two: i64 = one << 8 | last
+            three: i64 = text[at] << 16 | text[at + 1] << 8 | one
+            four: i64 = three << 8 | last
+            for slot in (
+                four * FOUR >> 24 & MASK, three * THREE >> 24 & MASK, two * PAIR >> 16 & MASK, one * ONE >> 16 & MASK
+            ):  # fmt: skip
+                count = counts[slot]
+                if count < MOST_COUNT:
+                    counts[slot] = count + 1
+        self.characters += max(taken, 0)
+
+
+def _little(counts: array[int]) -> array[int]:
+    """The counts with the lower byte of each first."""
+    if sys.byteorder == "big":
+        counts = counts[:]
+        counts.byteswap()
+    return counts

@@ -1,0 +1,209 @@
+"""What the checks of the calibrated method have in common: how a finding becomes a signal."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import ClassVar, Final
+
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._calibration import DECLARED
+from agentguard.verification._case import Case
+from agentguard.verification._shape import Shape
+from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
+from agentguard.verification.statistics import Rate, Surprises
+from agentguard.verification.types import SignalResult, VerificationTier
+
+FIRES_AT: Final = 0.05
+MOST_SURPRISE: Final = 11.9
+MOST_DIRECT: Final = 20.0
+CONTRACT_STRENGTH: Final = 10.0
+LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not switch it off
+
+AS_USUAL_SAID: Final = "as usual"
+
+_RATIOS: Final = dict(DEFAULT_RATIOS)  # faster to look up in than what the proxy stands before
+_new: Final = tuple.__new__
+abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few: each is built once
+
+
+class Finding:
+    """What a check found.
+
+    Attributes:
+        surprise: ``-ln p`` under this tool's past, in nats, before recalibration.
+        detail: what it is about.
+        most: the most that it may weigh against the call, in nats.
+        direct: a likelihood ratio known from a rate, P(event | fabricated) / rate; stands where it is the larger, as
+            far as the recalibration bears it out (at most ``borne_out`` / p).
+        traits: the same as ``detail`` for programs (see ``SignalResult``).
+    """
+
+    __slots__ = ("detail", "direct", "most", "surprise", "traits")
+
+    def __init__(
+        self,
+        surprise: float,
+        detail: str,
+        most: float = math.inf,
+        direct: float = 0.0,
+        traits: tuple[str, ...] = (),
+    ) -> None:
+        self.surprise = surprise
+        self.detail = detail
+        self.most = most
+        self.direct = direct
+        self.traits = traits
+
+
+#: The finding of a check that looked and saw nothing.
+AS_USUAL: Final = Finding(0.0, AS_USUAL_SAID)
+
+
+def _labelled(ratio: float, factor: float, most: float = math.inf) -> float:
+    """A ratio above 1, with what labels say of it; it stays above 1, and silence is not concerned."""
+    return min(1.0 + (ratio - 1.0) * factor, most)
+
+
+def learned_shape(case: Case, warm_up: int) -> Shape | str:
+    """The shape that a new result of its kind is held to, or the reason why it is held to none."""
+    document = case.document
+    memory: ToolMemory = case.memory
+    if document.is_error or document.kind == "empty":
+        return "an error or an empty result"
+    if memory.is_known(document):
+        return "this very result is known"
+    shape = memory.shapes.get(document.kind)
+    if shape is None or shape.count < warm_up:
+        return f"{0 if shape is None else shape.count} of {warm_up} results of this kind"
+    return shape
+
+
+class DeclaredCheck:
+    """A check of what the tool's user has declared: a contract is kept or broken.
+
+    The likelihood ratio is P(so | fabricated) / P(so | genuine). The latter starts at what the documented ratio implies
+    and is moved by trusted and labelled calls alone, so that repetition does not unlearn a declaration. Such a signal
+    carries no p-value.
+
+    Attributes:
+        fabricated: P(the contract is broken | the result is fabricated).
+    """
+
+    name: ClassVar[str]
+    tier: ClassVar[VerificationTier] = VerificationTier.TIER_1
+    group: ClassVar[str]
+    fabricated: ClassVar[float] = 0.3  # what the silence of structure_mismatch was learned to say, see weights
+
+    def abstain(self, detail: str) -> SignalResult:
+        """A signal that says nothing, and why."""
+        return abstain(self.name, self.tier, detail, self.group)
+
+    def broken(self, case: Case, score: float, detail: str, *traits: str) -> SignalResult:
+        """The signal of a violated declaration."""
+        ratio = self.ratio(case)
+        memory: ToolMemory = case.memory
+        rate = memory.contracts.get(self.name) or Rate()
+        likelihood = max(self.fabricated / self._genuine_rate(rate, ratio), min(ratio, 1.0))
+        if likelihood > LEAST_RATIO and case.factors:
+            likelihood = max(_labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
+        return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group, traits)
+
+    @staticmethod
+    def upheld(broken: SignalResult, learned: SignalResult) -> SignalResult:
+        """A broken declaration beside what was learned of the same: it stands, and counts the larger of both."""
+        ratio = max(broken.likelihood_ratio, math.exp(weighed(learned.name, learned.likelihood_ratio)))
+        return broken._replace(likelihood_ratio=ratio, traits=broken.traits + learned.traits)
+
+    def kept(self, case: Case, detail: str) -> SignalResult:
+        """The signal of a declaration that holds."""
+        rate = case.memory.contracts.get(self.name)
+        if rate is None:
+            return self._kept_unlabelled(self.ratio(case), detail)
+        return self._kept(self._genuine_rate(rate, self.ratio(case)), detail)
+
+    @classmethod
+    @lru_cache(maxsize=512)
+    def _kept_unlabelled(cls, ratio: float, detail: str) -> SignalResult:
+        return cls._kept(cls._genuine_rate(Rate(), ratio), detail)
+
+    @classmethod
+    def _kept(cls, genuine: float, detail: str) -> SignalResult:
+        likelihood = (1.0 - cls.fabricated) / (1.0 - genuine)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, None, cls.tier, detail, cls.group)
+
+    def ratio(self, case: Case) -> float:
+        """The ratio in force for this signal: as calibrated, else the documented one."""
+        name, calibrated = self.name, case.settings.likelihood_ratios
+        return calibrated[name] if name in calibrated else _RATIOS[name]
+
+    @classmethod
+    def _genuine_rate(cls, labelled: Rate, ratio: float) -> float:
+        """P(broken | genuine): a Beta of strength 10, kept far enough down to leave the declaration some weight."""
+        most = cls.fabricated / min(LEAST_RATIO, max(ratio, 1.0))
+        return min(labelled.mean(cls.fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), most)
+
+
+class LearnedCheck(DeclaredCheck, ABC):
+    """A check whose evidence is how unusual a call is for its tool.
+
+    A subclass gives ``examine``; what it finds is recalibrated on how often this tool's genuine calls looked as
+    unusual, and weighed. In the signal, ``score`` is 1 - p before the recalibration and ``p_value`` is p after it.
+
+    Attributes:
+        floor: the p-value that a surprise without precedent is trusted to, as a conformal prior,
+        prior: of so many calls; where the pool ranks the signal's surprises too, they behave as those of all tools do.
+        share: w of the likelihood ratio, the share of fabricated results that disturb this signal.
+        cap: the most that the signal may say against a call, as a likelihood ratio.
+        borne_out: a ratio known from a rate stands up to this over p: up to P(so | fabricated), if p is right.
+    """
+
+    floor: ClassVar[float] = 0.005
+    prior: ClassVar[float] = 8.0
+    share: ClassVar[float] = 0.5
+    cap: ClassVar[float] = math.inf
+    borne_out: ClassVar[float] = 0.15
+
+    @abstractmethod
+    def examine(self, case: Case) -> Finding | str:
+        """The finding, or the reason to abstain."""
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        found = self.examine(case)
+        return self.abstain(found) if isinstance(found, str) else self.weigh(case, found)
+
+    def weigh(self, case: Case, found: Finding) -> SignalResult:
+        """The finding as a signal."""
+        ratio = self.ratio(case)
+        surprise, direct = found.surprise, found.direct
+        if surprise <= 0.0:
+            return self._as_usual(ratio, found.detail)
+        if surprise > MOST_SURPRISE:
+            surprise = MOST_SURPRISE
+        memory: ToolMemory = case.memory
+        past = memory.surprises.get(self.name)
+        overall = memory.pool.surprises.get(self.name)
+        expected = None if overall is None else overall.p(surprise)
+        p = (Surprises(self.floor, self.prior) if past is None else past).p(surprise, expected)
+        likelihood = ratio_of(p, ratio, self.share)
+        if likelihood > self.cap:
+            likelihood = self.cap
+        if direct > likelihood:
+            likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
+        if likelihood > 1.0 and case.factors:
+            likelihood = _labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
+        if likelihood > 1.0 and math.log(likelihood) > found.most:
+            likelihood = math.exp(found.most)
+        fired = p <= FIRES_AT
+        said = found.detail if fired else AS_USUAL_SAID
+        score = 1.0 - math.exp(-surprise)
+        # What ``SignalResult(...)`` does, in a third of the time: most signals of a call are made here.
+        traits = found.traits if likelihood > 1.0 else ()
+        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, said, self.group, traits))
+
+    @classmethod
+    @lru_cache(maxsize=512)
+    def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
+        likelihood = ratio_of(1.0, ratio, cls.share)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL_SAID, cls.group)

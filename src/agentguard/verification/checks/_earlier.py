@@ -1,0 +1,227 @@
+"""Checks against earlier calls: the same arguments, the same session, other arguments, other tools."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._case import Case
+from agentguard.verification._drift import clock_values
+from agentguard.verification._keys import numbers_of
+from agentguard.verification._pool import SHORTEST_OWNED
+from agentguard.verification.checks._base import AS_USUAL, Finding, LearnedCheck
+from agentguard.verification.types import SignalResult
+
+# --- historical_inconsistency: another answer than the same arguments had before ---
+
+BY_CHANCE: Final = 0.1  # P(a fabricated result is byte for byte the known one)
+NEW: Final = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
+STEADY: Final = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
+SET_BACK: Final = 0.5  # P(a call that changes the answer sets it back to an earlier one)
+STRONGEST_AGREEMENT: Final = 0.25
+ANOTHER: Final = "another result than before"
+
+
+class HistoricalInconsistency(LearnedCheck):
+    """Holds the result against earlier results of the same arguments.
+
+    The same result again speaks for the call, by as much as this tool repeats itself. A different one is judged by
+    how often this tool's answers change; one that was current before and has since been replaced, by how often that
+    happens. How far its numbers moved is another signal.
+    """
+
+    name = "historical_inconsistency"
+    group = "past"
+    floor = 0.0005
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        signal = super().__call__(case)
+        memory: ToolMemory = case.memory
+        history = memory.keys.by_key.get(case.arguments.key)
+        if history is None or not signal.applicable:
+            return signal
+        if signal.score == 0.0 and history.results[-1] == case.document.digest:
+            again = 1.0 - memory.change_rate(history, case.between)
+            return signal._replace(likelihood_ratio=min(max(BY_CHANCE / again, STRONGEST_AGREEMENT), 1.0))
+        if signal.detail == ANOTHER:  # it fired: a reader is told where to look
+            _, where = memory.furthest_move(history, numbers_of(case.document))
+            return signal._replace(detail=f"{ANOTHER}, most so in {where}") if where else signal
+        return signal
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        history = memory.keys.by_key.get(case.arguments.key)
+        if history is None:
+            return "no earlier call with these arguments"
+        if document.is_error:
+            return "an error report, not an answer"
+        if document.digest == history.results[-1]:
+            return Finding(0.0, "the same result as before")
+        change, revert = memory.change_rate(history, case.between), memory.reverts.mean(0.1, 3.0)
+        if document.digest in history.results:
+            said = "an earlier result that had been replaced since"
+            back_again = max(min(change, revert), memory.changed_by(case.between) * SET_BACK)
+            return Finding(-math.log(back_again), said, traits=(f"reverted {case.arguments.place}",))
+        new = change * (1.0 - revert)
+        direct = NEW / new if history.count >= STEADY else 0.0
+        traits: tuple[str, ...] = (f"changed {case.arguments.place}",)
+        if document.kind == "empty":
+            traits = ("emptied", *traits)
+        return Finding(-math.log(new), ANOTHER, direct=direct, traits=traits)
+
+
+# --- moved_value: a number far from its level under the same arguments, or a clock that went back ---
+
+WENT_BACK: Final = 0.3  # P(a clock goes back | fabricated or corrupted)
+
+
+class MovedValue(LearnedCheck):
+    """Holds each number of a new answer against those that the same arguments had before.
+
+    A field that has only ever gone forward, a time or a version, is held to going forward.
+    """
+
+    name = "moved_value"
+    group = "past"
+    floor = 0.0005
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        history = memory.keys.by_key.get(case.arguments.key)
+        if history is None:
+            return "no earlier call with these arguments"
+        if document.is_error:
+            return "an error report, not an answer"
+        if document.digest == history.results[-1]:
+            return "the same result as before"
+        found = AS_USUAL
+        back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
+        if where:
+            traits = (f"clock {case.arguments.place} {where}",)
+            said = f"{where} went back, and has only ever gone forward"
+            found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=traits)
+        x, where = memory.furthest_move(history, numbers_of(document))
+        # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
+        x = min(x, 3.0 * math.log(memory.repeats.total + 3.0))
+        if x > found.surprise:
+            moved = f"{where or 'the number'} moved far from its level under these arguments"
+            found = Finding(x, moved, direct=found.direct, traits=(f"moved {where}",))
+        return found
+
+
+# --- session_inconsistency: another answer than the same arguments had earlier in the same session ---
+
+
+class SessionInconsistency(LearnedCheck):
+    """A different result for the same arguments within one session, by how often this tool's results do that.
+
+    Tools declared ``stateful`` change by design: they abstain.
+    """
+
+    name = "session_inconsistency"
+    group = "past"
+
+    def examine(self, case: Case) -> Finding | str:
+        memory: ToolMemory = case.memory
+        if case.call.session_id is None:
+            return "no session"
+        if case.contract.profile.stateful:
+            return "declared stateful"
+        earlier = memory.pool.in_session(case.call.session_id, memory.id, case.arguments.key)
+        if earlier is None:
+            return "no earlier call with these arguments in this session"
+        if case.document.is_error:
+            return "an error report, not an answer"
+        if earlier == case.document.digest:
+            return Finding(0.0, "the same result as earlier in this session")
+        x = -math.log(max(memory.session_changes.mean(0.3, 2.0), memory.changed_by(case.between)))
+        traits = (f"changed {case.arguments.place}",)
+        return Finding(x, "another result than earlier in this session", traits=traits)
+
+
+# --- stale_result: the same answer as before a call that nearly always changes it ---
+
+UNCHANGED: Final = 0.3  # P(an answer from before the call in between | fabricated or corrupted)
+
+
+class StaleResult(LearnedCheck):
+    """An answer that a call in between should have changed: what was written is not read back.
+
+    How often this tool answers otherwise after such a call is counted, see ``sessions``.
+    """
+
+    name = "stale_result"
+    group = "past"
+    floor = 0.001
+    prior = 4.0
+
+    def examine(self, case: Case) -> Finding | str:
+        memory: ToolMemory = case.memory
+        if case.call.session_id is None:
+            return "no session"
+        earlier = memory.pool.in_session(case.call.session_id, memory.id, case.arguments.key)
+        if earlier is None:
+            return "no earlier call with these arguments in this session"
+        changed = memory.changed_by(case.between)
+        if earlier != case.document.digest or not changed:
+            return "another answer, or no call in between"
+        said = "the same result as before a call that changes it"
+        traits = (f"unchanged {case.arguments.place}",)
+        return Finding(-math.log(1.0 - changed), said, direct=UNCHANGED / (1.0 - changed), traits=traits)
+
+
+# --- duplicate_result: word for word the result of another call ---
+
+BETWEEN_SISTERS: Final = 0.1  # before anything is known: how often tools whose results have one form give the same one
+BETWEEN_STRANGERS: Final = 0.03
+LONGEST_NOTICE: Final = 60  # bytes: "no matches found"
+NOTICE_NATS: Final = 0.3  # alone it may not flag
+
+
+def _most(size: int) -> float:
+    """How much the repetition of a result of so many bytes may say, in nats: a notice says the same to everybody."""
+    return NOTICE_NATS if size < LONGEST_NOTICE else math.inf
+
+
+class DuplicateResult(LearnedCheck):
+    """This very result is known, but only from calls with quite other arguments, or from another tool.
+
+    Judged by how often this tool's genuine results are so; another tool's result of a form that this tool has too is
+    judged by how often sister tools share results (a search and a list of the same records). Results below 20 bytes
+    are alike by chance: left alone.
+    """
+
+    name = "duplicate_result"
+    group = "copy"
+    share = 0.85
+
+    def examine(self, case: Case) -> Finding | str:
+        document, arguments = case.document, case.arguments
+        memory: ToolMemory = case.memory
+        if document.size < SHORTEST_OWNED or document.is_error:
+            return "too short to be told from others" if not document.is_error else "an error report, not an answer"
+        if memory.keys.is_foreign(arguments, document.digest):
+            if memory.count < 3:
+                return f"{memory.count} of 3 calls"
+            if any(document.side.says(text) for _, text in arguments.values):
+                return "known under other arguments, and repeats one of these"
+            rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
+            usual = memory.pool.foreign.mean(0.1, 4.0)
+            said = "known as the result of quite other arguments"
+            return Finding(-math.log(rate.mean(usual, 3.0)), said, _most(document.size), traits=("foreign",))
+        if memory.pool.is_anothers(document.digest, memory.id):
+            pool = memory.pool
+            if case.between is not None and document.digest in case.between.results:
+                return "the result of a call in this session that had an argument in common"
+            if memory.has_form(document):
+                usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
+                said = "known as the result of a sister tool"
+                return Finding(-math.log(usual), said, traits=("sister",))
+            usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
+            return Finding(-math.log(usual), "known as the result of another tool", traits=("another's",))
+        if memory.is_known(document):
+            return "known under these or similar arguments"
+        return "never seen elsewhere"

@@ -1,0 +1,191 @@
+"""Checks of a result's values: their levels, values that never came, relations that held, control charts."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
+from agentguard.verification._case import Case
+from agentguard.verification._drift import ALARM, WARM_UP
+from agentguard.verification._keys import numbers_of
+from agentguard.verification.checks._base import Finding, LearnedCheck, learned_shape
+from agentguard.verification.relations import TRIED
+from agentguard.verification.relations._constants import FEWEST
+
+# --- value_plausibility: a number far from where this tool's results have it, or a string in another format ---
+
+LEVEL_WARM_UP: Final = 8
+SHOWN: Final = 0.1  # P(a number has a sign that it never had | fabricated or corrupted)
+
+
+class ValuePlausibility(LearnedCheck):
+    """Each number by path, on the signed-log scale, by Student's t with 4 degrees of freedom.
+
+    Numbers that only ever grow are held to growing. With m numbers the smallest p counts ``p (1 + (m - 1)/2)``.
+    Strings are held to their format in the same way.
+
+    What is plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block. A
+    number below 0 where none ever was is an event with a rate, and weighs what that rate says.
+    """
+
+    name = "value_plausibility"
+    group = "past"
+    floor = 0.02
+    cap = 3.0
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        shape = learned_shape(case, LEVEL_WARM_UP)
+        if isinstance(shape, str):
+            return shape
+        least, where, above, sign, judged = 1.0, "", True, 1.0, 0
+        for path, x in numbers_of(document).items():
+            level = memory.levels.get(path)
+            if level is not None and level.count >= LEVEL_WARM_UP:
+                judged += 1
+                p = level.p(x)
+                if p < least:
+                    least, where, above = p, path, x > level.mean
+                if x < 0.0:
+                    sign = min(sign, level.sign_p(x))
+        worst, why, several = 0.0, "", 1.0 + 0.5 * (judged - 1)
+        traits: tuple[str, ...] = ()
+        if judged:
+            worst = -math.log(min(least * several, 1.0))
+            if worst > 0.0:
+                why = f"{where or 'the number'} is far from its usual level"
+                traits = (f"{where} {'above' if above else 'below'} its level",)
+        x, said, written = shape.format_surprise(document)
+        if x > worst:
+            worst, why, traits = x, said, (f"writing of {written}",)
+        direct = SHOWN / (sign * several) if sign < 1.0 else 0.0
+        return Finding(worst, why, direct=direct, traits=traits)
+
+
+# --- novel_value: a new value where nearly all results had one and the same ---
+
+
+class NovelValue(LearnedCheck):
+    """A word, a state or a flag that was never there, at a path whose value hardly ever changes.
+
+    What the arguments say is none, nor is any where an argument that hardly ever changes has changed too.
+    """
+
+    name = "novel_value"
+    group = "form"
+    share = 0.8
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        if document.is_error or not document.leaves:
+            return "an error, or a result without values"
+        if memory.is_known(document):
+            return "this very result is known"
+        relations = memory.relations
+        if relations.calls < FEWEST:
+            return f"{relations.calls} of {FEWEST} results"
+        where, p, times = relations.new_value(case.arguments.side, relations.side(document))
+        if p >= 1.0:
+            return Finding(0.0, "")
+        why = f"{where or 'the value'} has a value that none of {times:,} had"
+        return Finding(-math.log(p), why, traits=(f"value of {where}",))
+
+
+# --- relation_mismatch: a relation that held in every call so far does not hold in this one ---
+
+
+class RelationMismatch(LearnedCheck):
+    """Holds a call to the relations that this tool's calls kept; see ``relations``.
+
+    Its evidence is measured, as the ratio of how often other calls' results break the relation to how often the tool's
+    own do, and ranked among what the tool's genuine calls break.
+    """
+
+    name = "relation_mismatch"
+    group = "relation"
+    share = 0.8
+    floor = 0.0005
+    prior = 4.0
+
+    def examine(self, case: Case) -> Finding | str:
+        document = case.document
+        memory: ToolMemory = case.memory
+        if document.is_error or not document.leaves:
+            return "an error, or nothing that relations are about"
+        relations = memory.relations
+        if relations.calls < TRIED:
+            return f"{relations.calls} of {TRIED} results"
+        # Of arguments that were asked before, the earlier answers are held against this one by another signal.
+        asked = case.arguments.key in memory.keys.by_key
+        changed = 1.0 if asked else memory.changed_by(case.between)
+        broken = relations.broken(case.arguments.side, relations.side(document), changed)
+        return Finding(broken.nats, broken.said, traits=broken.traits)
+
+
+# --- spc_anomaly: the tool as a whole drifts; an alarm of its control charts ---
+
+EWMA_NATS: Final = 6.0  # at the control limit
+MOST_EWMA: Final = 6.0  # below what the e-process of a number says when it alarms
+
+
+class SpcAnomaly(LearnedCheck):
+    """EWMA charts of log-latency and log-size, and a chart of each number (see ``drift.py``), with this call in.
+
+    An alarm concerns the tool more than the call: it is capped at a ratio of 3.
+    """
+
+    name = "spc_anomaly"
+    group = "drift"
+    cap = 3.0
+
+    @staticmethod
+    def _numbers(case: Case) -> tuple[float, str, tuple[str, ...]]:
+        """The number whose run of values is most surprising, among all that are charted."""
+        memory: ToolMemory = case.memory
+        if case.document.is_error or not memory.charts or memory.is_known(case.document):
+            return 0.0, "", ()
+        worst, where, high, charted = 0.0, "", True, 0
+        for path, x in numbers_of(case.document).items():
+            chart = memory.charts.get(path)
+            if chart is not None:
+                charted += 1
+                surprise, above = chart.surprise(x, memory.levels[path])
+                if surprise > worst:
+                    worst, where, high = surprise, path, above
+        if worst == 0.0:
+            return 0.0, "", ()
+        side = "above" if high else "below"
+        said = f"{where or 'the number'} has been {side} its level for several calls"
+        return worst - math.log(1.0 + 0.5 * (charted - 1)), said, (f"{where} {side} its level",)
+
+    def examine(self, case: Case) -> Finding | str:
+        memory: ToolMemory = case.memory
+        points: list[tuple[str, float]] = []
+        milliseconds = case.milliseconds
+        if milliseconds is not None:
+            points.append(("latency", math.log(max(milliseconds, SHORTEST_MS))))
+        if not case.document.is_error and case.document.kind != "empty":
+            points.append(("size", math.log1p(case.document.size)))
+        worst, where, warm = 0.0, "", False
+        for name, x in points:
+            statistic = memory.drift.statistic(name, x)
+            if statistic is not None:
+                warm = True
+                if statistic > worst:
+                    worst, where = statistic, name
+        stuck = 0.0 if case.document.is_error else memory.stuck.grown(case.document.digest, case.arguments.key)
+        if stuck >= ALARM:
+            said = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
+            return Finding(stuck, said, traits=("stuck",))
+        x, said, traits = self._numbers(case)
+        if x > 0.0 and x > EWMA_NATS * worst:
+            return Finding(x, said, traits=traits)
+        if not warm:
+            return f"{max((memory.drift.count(name) for name, _ in points), default=0)} of {WARM_UP} calls"
+        if worst < 1.0:
+            return Finding(0.0, "within its control limits")
+        said = f"the EWMA of {where} is beyond its control limit"
+        return Finding(min(EWMA_NATS * worst, MOST_EWMA), said, traits=(f"drift of {where}",))
