@@ -41,6 +41,9 @@ def _faces(package: griffe.Module) -> Iterator[griffe.Module]:
 
 def _lines(module: griffe.Module) -> Iterator[str]:
     for name in sorted(module.exports or ()):
+        if str(name) not in module.all_members:  # made when it is asked for
+            yield f"{module.path}.{name}"
+            continue
         thing = module[str(name)]
         if thing.is_alias:
             thing = thing.final_target

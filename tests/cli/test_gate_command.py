@@ -17,7 +17,9 @@ from typer.testing import CliRunner
 from agentguard.cli import app
 from agentguard.cli._terminal import Exit
 from agentguard.errors import GateError
-from agentguard.gate import config_file, load_config, stages
+from agentguard.gate import _config as config_file
+from agentguard.gate import _run as stages
+from agentguard.gate import load_config
 from agentguard.gate._config import CONFIG_NAME
 from agentguard.gate.rules._judge import RuleJudge
 

@@ -12,6 +12,16 @@ MEASUREMENTS = (DOCS / "measurements.md").read_text(encoding="utf-8")
 
 #: The page, what it says (with {} for the figure), the row of the measurements, and how the figure is written.
 QUOTED = [
+    (
+        "../README.md",
+        "{}% are flagged or blocked",
+        r"^\| genuine calls flagged or blocked \| [\d.]+% \([^|]*\| ([\d.]+)% \(",
+        "{:.1f}",
+    ),
+    ("../README.md", "{}% are found at .2 to 2%", r"^\| changes adopted \| macro \| (0\.\d+)", "{:.0%}"),
+    ("../README.md", "takes {} µs compiled", r"^\| 1 KB \| calibrated \| compiled \| ([\d.]+) µs", "{:.0f}"),
+    ("../README.md", "{} µs in pure Python", r"^\| 1 KB \| calibrated \| pure Python \| ([\d.]+) µs", "{:.0f}"),
+    ("../README.md", "the peer takes {} µs", r"^\| 1 KB \| calibrated \| compiled \|.*?\|.*?\| ([\d.]+) µs", "{:.0f}"),
     ("threat-model.md", "Recall on `invented` is {}", r"^\| invented \| +\| \d+ \| (0\.\d+)", "{:.2f}"),
     ("threat-model.md", "on `scaled` {} at 1% false alarms", r"^\| scaled \| +\| \d+ \| (0\.\d+)", "{:.2f}"),
     (

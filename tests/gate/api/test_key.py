@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from agentguard.errors import ConfigurationError
 from agentguard.gate.api import create_app
-from agentguard.serving import key as keys
+from agentguard.serving import _app as keys
 
 ADDRESSES = [
     ("POST", "/evaluate"),

@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 
 from agentguard.gate.api import create_app
-from agentguard.serving import key as keys
+from agentguard.serving import _app as keys
 
 schemathesis = pytest.importorskip("schemathesis", reason="it is one of the development tools")
 

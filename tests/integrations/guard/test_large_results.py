@@ -15,7 +15,7 @@ from langchain_core.tools import tool
 from langgraph.types import Command
 from mcp.types import CallToolResult, TextContent
 
-from agentguard.content import results
+from agentguard.content import _results as results
 from agentguard.integrations import content
 from agentguard.integrations.content import ContentGuardMiddleware
 from agentguard.integrations.functions import guarded
