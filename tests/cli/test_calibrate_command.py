@@ -114,7 +114,7 @@ def test_labels_come_from_a_store(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     store = MemoryStore()
     for row in rows():
         store.append("feedback", row)
-    monkeypatch.setattr("agentguard.stores.opening.open_store", lambda where: store)
+    monkeypatch.setattr("agentguard.stores.open_store", lambda where: store)
     output = tmp_path / "calibration.yaml"
 
     found = run("--store", "redis://:secret@host/0", "-o", output)

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli._terminal import Exit
+from agentguard.cli._exits import Exit
 from agentguard.stores import DiskStore
 from agentguard.verification._changes import CHANGES, change_event
 

@@ -60,7 +60,7 @@ finally:
     loaded = run.stderr.split()
 
     assert run.returncode == 0
-    assert [name for name in loaded if name.startswith("agentguard.cli.")] == ["agentguard.cli._terminal"]
+    assert [name for name in loaded if name.startswith("agentguard.cli.")] == ["agentguard.cli._exits"]
     assert "agentguard.traces" not in loaded
     assert ("rich" in loaded) == (option == "--help")  # which is drawn with it
 

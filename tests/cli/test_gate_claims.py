@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
+from agentguard.cli._exits import Exit
 from agentguard.cli._gate import records
-from agentguard.cli._terminal import Exit
 from agentguard.gate import GateConfig, load_config
 from agentguard.gate._run import GateState
 from agentguard.gate._types import Claim, ClaimVerdict, Label, Prompt, Reason, Response

@@ -15,7 +15,7 @@ import yaml
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli._terminal import Exit
+from agentguard.cli._exits import Exit
 from agentguard.errors import GateError
 from agentguard.gate import _config as config_file
 from agentguard.gate import _run as stages

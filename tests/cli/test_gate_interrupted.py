@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
-from agentguard.cli._terminal import Exit
+from agentguard.cli._exits import Exit
 from agentguard.gate import load_config
 from agentguard.gate.records import open_records
 

@@ -327,9 +327,9 @@ def inflated(path: Path) -> str:
 def test_what_is_not_read_to_its_end_is_no_clean_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], str]
 ) -> None:
-    monkeypatch.setattr("agentguard.line_files.ALWAYS_UNPACKED", 1 << 22)
+    monkeypatch.setattr("agentguard._line_files.ALWAYS_UNPACKED", 1 << 22)
     monkeypatch.setattr(
-        "agentguard.line_files.LIMITS", LIMITS._replace(unpacked_ratio=256 if make is inflated else 5_000)
+        "agentguard._line_files.LIMITS", LIMITS._replace(unpacked_ratio=256 if make is inflated else 5_000)
     )
     path = tmp_path / "log.jsonl.gz"
     said = make(path)

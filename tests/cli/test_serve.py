@@ -35,7 +35,7 @@ runner = CliRunner()
 WAITING = """
 import sys
 from functools import partial
-from agentguard.gate.api import runs
+from agentguard.gate.api import _gate as runs
 from agentguard.cli import main
 
 def answer(prompt):

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
+from agentguard.cli._exits import Exit
 from agentguard.cli._state import seconds
-from agentguard.cli._terminal import Exit
 from agentguard.errors import ConfigurationError
 from agentguard.stores import DiskStore
 from agentguard.verification import VerificationEngine

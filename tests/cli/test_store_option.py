@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from agentguard.cli import app
+from agentguard.cli._exits import Exit
 from agentguard.cli._options import default_store, shown
-from agentguard.cli._terminal import Exit
 
 runner = CliRunner()
 PASSWORD = "s3cr3t/p?w#"

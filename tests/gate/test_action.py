@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from agentguard.cli._terminal import Exit
+from agentguard.cli._exits import Exit
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "gate"

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from agentguard.cli._terminal import Exit
+from agentguard.cli._exits import Exit
 from agentguard.errors import AgentGuardError, FileProblems
 
 __all__ = ["app", "main"]

@@ -14,11 +14,11 @@ import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from agentguard.cli._exits import Exit
 from agentguard.cli._files import reason_of
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import (
     SHOWN,
-    Exit,
     console,
     counted,
     print_more,

@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from agentguard.cli._terminal import Exit, printable
+from agentguard.cli._exits import Exit
+from agentguard.cli._terminal import printable
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.stores import Store, open_store
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from agentguard.cli._exits import Exit
 from agentguard.cli._options import SHIPPED, JsonOption, command_group, named_profiles
-from agentguard.cli._terminal import Exit, console, counted, printable, show, table, write_json
+from agentguard.cli._terminal import console, counted, printable, show, table, write_json
 from agentguard.errors import DataError, ProfileError
 from agentguard.traces import read_traces
 from agentguard.traces._profile_review import Change, LogCheck, ProfileDiff, diff_profiles

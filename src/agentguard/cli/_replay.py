@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
+from agentguard.cli._exits import VERDICT_EXITS, Exit
 from agentguard.cli._options import (
     SHIPPED,
     CalibrationOption,
@@ -25,9 +26,7 @@ from agentguard.cli._options import (
     opened,
 )
 from agentguard.cli._terminal import (
-    VERDICT_EXITS,
     VERDICT_STYLES,
-    Exit,
     console,
     counted,
     print_broken,

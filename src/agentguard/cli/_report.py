@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from agentguard.calibration import labels_in_store
+from agentguard.cli._exits import Exit
 from agentguard.cli._files import STDIO, write_lines
 from agentguard.cli._options import (
     STORE_VARIABLE,
@@ -25,7 +26,7 @@ from agentguard.cli._options import (
     opened,
     shown,
 )
-from agentguard.cli._terminal import Exit, console, printable, reading_bar, show, write_json
+from agentguard.cli._terminal import console, printable, reading_bar, show, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.report import ReportBuilder, ReportData, ReviewedCall, html_of, report_of_store
 from agentguard.report._stored import kept_of

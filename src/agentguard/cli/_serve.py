@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agentguard.cli._exits import Exit
 from agentguard.cli._options import opened, shown
-from agentguard.cli._terminal import Exit
 from agentguard.errors import ConfigurationError
 from agentguard.stores import Store
 

@@ -1,4 +1,9 @@
-"""Exit codes, and output that cannot trick a terminal: tables, progress bars, JSON."""
+"""Output of the commands: text that cannot trick a terminal, tables, progress bars, JSON.
+
+Tool results, tool names and file names come from outside. On a terminal they are shown as ``Text`` (never parsed as
+rich markup) without control characters, which could move the cursor, set the title or turn text around. JSON is
+written in ASCII, which escapes them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
@@ -20,31 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from agentguard.verification.types import Verdict
-
-
-class Exit(IntEnum):
-    """How a command ended; 130 and 141 are what shells report for SIGINT and SIGPIPE.
-
-    Verdicts have the first three to themselves: no typing error and no bug ends with 1 or 2. ``agentguard gate run``
-    ends with 0 where the decision is deploy or warn, and with 1 where it is block.
-    """
-
-    ACCEPT = 0
-    FLAG = 1
-    BLOCK = 2
-    ERROR = 3
-    INTERRUPTED = 130
-    OUTPUT_CLOSED = 141
-
-
-VERDICT_EXITS: Mapping[Verdict, Exit] = {"accept": Exit.ACCEPT, "flag": Exit.FLAG, "block": Exit.BLOCK}
-
-# --- Output ---
-#
-# Tool results, tool names and file names come from outside. On a terminal they are shown as ``Text`` (never parsed as
-# rich markup) without control characters, which could move the cursor, set the title or turn text around. JSON is
-# written in ASCII, which escapes them.
+    pass
 
 
 WIDTH_WITHOUT_TERMINAL = 120

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from agentguard.cli._exits import VERDICT_EXITS
 from agentguard.cli._files import reason_of
 from agentguard.cli._options import (
     CalibrationOption,
@@ -22,16 +23,7 @@ from agentguard.cli._options import (
     opened,
     shown,
 )
-from agentguard.cli._terminal import (
-    VERDICT_EXITS,
-    VERDICT_STYLES,
-    console,
-    printable,
-    reading_bar,
-    show,
-    table,
-    write_json,
-)
+from agentguard.cli._terminal import VERDICT_STYLES, console, printable, reading_bar, show, table, write_json
 from agentguard.errors import DataError
 from agentguard.traces import ReplaySummary, Tally, read_traces, replay
 from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, TimeElapsedColumn
 from rich.text import Text
 
+from agentguard.cli._exits import Exit
 from agentguard.cli._files import reason_of, write_file
 from agentguard.cli._gate.records import (
     DECISION_STYLES,
@@ -26,18 +27,7 @@ from agentguard.cli._gate.records import (
     passage_title,
 )
 from agentguard.cli._options import JsonOption
-from agentguard.cli._terminal import (
-    SHOWN,
-    Exit,
-    console,
-    json_text,
-    print_more,
-    printable,
-    progress,
-    show,
-    table,
-    write_json,
-)
+from agentguard.cli._terminal import SHOWN, console, json_text, print_more, printable, progress, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError, GateError
 from agentguard.gate._config import CONFIG_NAME, GateConfig, load_config
 from agentguard.gate._run import STAGES, GateRun, Services, evaluate, open_library, open_services

@@ -18,15 +18,14 @@ from rich.console import Console
 from rich.progress import DownloadColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from agentguard.cli._exits import VERDICT_EXITS, Exit
 from agentguard.cli._files import STDIO, write_file, write_lines
 from agentguard.cli._options import JsonOption
 from agentguard.cli._scan.looking import Looked, Looker, Sighting
 from agentguard.cli._scan.reading import find_scanned, read_pieces
 from agentguard.cli._terminal import (
-    VERDICT_EXITS,
     VERDICT_STYLES,
     WIDTH_WITHOUT_TERMINAL,
-    Exit,
     console,
     counted,
     json_text,

@@ -19,6 +19,7 @@ FIRES_AT: Final = 0.05
 MOST_SURPRISE: Final = 11.9
 MOST_DIRECT: Final = 20.0
 CONTRACT_STRENGTH: Final = 10.0
+BREAK_A_FORM: Final = 0.3  # of all faults; what the silence of structure_mismatch was learned to say, see ``weights``
 LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not switch it off
 
 AS_USUAL_SAID: Final = "as usual"
@@ -84,8 +85,8 @@ class DeclaredCheck:
     """A check of what the tool's user has declared: a contract is kept or broken.
 
     The likelihood ratio is P(so | fabricated) / P(so | genuine). The latter starts at what the documented ratio implies
-    and is moved by trusted and labelled calls alone, so that repetition does not unlearn a declaration. Such a signal
-    carries no p-value.
+    and is moved by trusted and labelled calls alone, so that repetition does not unlearn a declaration. What a kept one
+    says for the call is bounded by how many faults break a form at all. Such a signal carries no p-value.
 
     Attributes:
         fabricated: P(the contract is broken | the result is fabricated).
@@ -94,7 +95,7 @@ class DeclaredCheck:
     name: ClassVar[str]
     tier: ClassVar[VerificationTier] = VerificationTier.TIER_1
     group: ClassVar[str]
-    fabricated: ClassVar[float] = 0.3  # what the silence of structure_mismatch was learned to say, see weights
+    fabricated: ClassVar[float] = 0.5
 
     def abstain(self, detail: str) -> SignalResult:
         """A signal that says nothing, and why."""
@@ -130,7 +131,8 @@ class DeclaredCheck:
 
     @classmethod
     def _kept(cls, genuine: float, detail: str) -> SignalResult:
-        likelihood = (1.0 - cls.fabricated) / (1.0 - genuine)
+        seen = min(cls.fabricated, BREAK_A_FORM)
+        likelihood = (1.0 - seen) / (1.0 - seen * genuine / cls.fabricated)
         return SignalResult(cls.name, True, False, 0.0, likelihood, None, cls.tier, detail, cls.group)
 
     def ratio(self, case: Case) -> float:

@@ -26,6 +26,7 @@ class SchemaMismatch(DeclaredCheck):
     name = "schema_mismatch"
     tier = VerificationTier.TIER_0
     group = "form"
+    fabricated = 0.72
 
     def __call__(self, case: Case, /) -> SignalResult:
         contract, document = case.contract, case.document
@@ -74,6 +75,7 @@ class PatternMismatch(DeclaredCheck):
     name = "pattern_mismatch"
     tier = VerificationTier.TIER_0
     group = "form"
+    fabricated = 0.6
 
     def __call__(self, case: Case, /) -> SignalResult:
         if not case.contract.has_patterns:
@@ -108,6 +110,7 @@ class EchoMismatch(DeclaredCheck):
 
     name = "echo_mismatch"
     group = "entity"
+    fabricated = 0.8
 
     def __call__(self, case: Case, /) -> SignalResult:
         if not case.contract.echoes:

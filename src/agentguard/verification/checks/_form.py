@@ -211,6 +211,7 @@ class LengthAnomaly(LearnedCheck):
     name = "length_anomaly"
     tier = VerificationTier.TIER_0
     group = "form"
+    fabricated = 0.4
     floor = 0.03
     cap = 2.0
 

@@ -13,9 +13,8 @@ from agentguard.verification.relations._constants import Constants
 from agentguard.verification.relations._deciding import Deciders
 from agentguard.verification.relations._equality import Equal, EveryRow, SameStart, Somewhere
 from agentguard.verification.relations._relation import LONGEST, MOST_FOREIGN, Relation
-from agentguard.verification.relations._rows import Ordered, SameInRows
 from agentguard.verification.relations._templates import Templates
-from agentguard.verification.relations._totals import Total
+from agentguard.verification.relations._within import Ordered, SameInRows, Total
 
 #: The families whose relations are bound to paths, and counted one by one.
 FAMILIES: Final[tuple[type[Relation], ...]] = (Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total)
