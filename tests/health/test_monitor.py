@@ -238,7 +238,7 @@ def test_the_end_of_the_interpreter_flushes(tmp_path: Path) -> None:
     code = """
 import sys
 from agentguard.health import LLMCall, LLMMonitor
-from agentguard.stores.disk import DiskStore
+from agentguard.stores import DiskStore
 
 monitor = LLMMonitor(DiskStore(sys.argv[1]))
 monitor.record(LLMCall("m", "It is mild.", 100.0))

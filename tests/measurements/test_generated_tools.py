@@ -246,6 +246,7 @@ class VerificationEngine:
 
 def test_the_peer_forgets_what_it_is_not_to_learn(tmp_path):
     (tmp_path / "agentguard").mkdir()
+    (tmp_path / "agentguard" / "__init__.py").touch()  # else the installed package stands before it
     (tmp_path / "agentguard" / "verification.py").write_text(FAKE_PEER)
     asked = [{"call": ["tool", {}, {"n": 1}, 5.0, "s"], "learn": learn} for learn in (True, False, False, True)]
     said = subprocess.run(

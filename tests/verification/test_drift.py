@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification._drift import WARM_UP, Drift
+from agentguard.verification.drift import WARM_UP, Drift
 
 
 def first_alarm(points, drift=None, name="x"):

@@ -19,7 +19,6 @@ from agentguard.verification import VerificationEngine, statistics
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._census import check_counts
 from agentguard.verification._document import read
-from agentguard.verification._drift import Clocks, NumberChart, Stream, Stuck
 from agentguard.verification._keys import KeyHistory, Keys
 from agentguard.verification._pool import Owner, Pool, SessionLog
 from agentguard.verification._reference import Baseline, History
@@ -27,6 +26,7 @@ from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
 from agentguard.verification._snapshot import check_record, restore
 from agentguard.verification._voice import Voice
+from agentguard.verification.drift import Clocks, NumberChart, Stream, Stuck
 from agentguard.verification.relations import Constants, Counts, Deciders, Relations, Templates
 from agentguard.verification.relations._equality import Equal
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises

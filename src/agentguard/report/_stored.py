@@ -33,10 +33,10 @@ from agentguard.stores import Store
 from agentguard.verification._audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._changes import Change, changes_in
-from agentguard.verification._drift import LIMIT, SIGMA, WARM_UP
 from agentguard.verification._persistence import sayable
 from agentguard.verification._reference import Baseline
 from agentguard.verification._state import Place, documents_of
+from agentguard.verification.drift import LIMIT, SIGMA, WARM_UP
 from agentguard.verification.types import SEVERITY, VERDICTS, VerdictCounts
 
 MOST_WEIGHT: Final = 200.0  # calls that one record may stand for

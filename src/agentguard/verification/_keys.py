@@ -10,7 +10,7 @@ from zlib import crc32
 
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._document import Document
-from agentguard.verification._drift import NO_CLOCKS, ClockValue
+from agentguard.verification.drift import NO_CLOCKS, ClockValue
 from agentguard.verification.statistics import signed_log
 
 MAX_RESULTS: Final = 5

@@ -28,7 +28,6 @@ from agentguard.errors import DataError
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._census import MAX_COUNT
 from agentguard.verification._changes import STATES, Change
-from agentguard.verification._drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from agentguard.verification._incidents import (
     MAX_INCIDENTS,
     MAX_SAME,
@@ -45,6 +44,7 @@ from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
 from agentguard.verification._voice import SLOTS, Voice
 from agentguard.verification._walk import Layout, layout_of
+from agentguard.verification.drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from agentguard.verification.relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
 from agentguard.verification.relations._deciding import MOST_PLACES, is_whole
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises

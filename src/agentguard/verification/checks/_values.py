@@ -7,9 +7,9 @@ from typing import Final
 
 from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification._case import Case
-from agentguard.verification._drift import ALARM, WARM_UP
 from agentguard.verification._keys import numbers_of
 from agentguard.verification.checks._base import Finding, LearnedCheck, learned_shape
+from agentguard.verification.drift import ALARM, WARM_UP
 from agentguard.verification.relations import TRIED
 from agentguard.verification.relations._constants import FEWEST
 
