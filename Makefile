@@ -37,7 +37,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs layout test test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout servers test test-slow test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -46,11 +46,16 @@ help: ## Show the targets
 demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among them
 	@$(DEMO)/bin/agentguard demo
 
-test: layout ## Run all tests, the doctests and the code blocks of the documents
+test: layout servers ## Run the tests but for the slow ones, the doctests and the code blocks of the documents
+	$(BIN)/python -m pytest -q -m "not slow"
+
+test-slow: layout servers ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
+	$(BIN)/python -m pytest -q -m slow tests
+
+servers:
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
 	@tests/ensure_browser.sh
-	$(BIN)/python -m pytest -q
 
 test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest
 	$(LOWEST)/bin/python -m pytest -q $(LOWEST_SUITES)

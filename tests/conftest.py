@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,29 @@ from .browsing import Visit, axe_source, launched, violations
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+#: Files with the longest tests, a third of the whole together: they build wheels, fork a hundred times, fill memories,
+#: or drive a browser, Spark, processes that are killed, a cluster that ends. `make test-slow` runs them.
+SLOW = frozenset(
+    f"tests/{name}.py"
+    for name in (
+        "cli/test_replay_engines", "docs/test_site", "docs/test_site_in_browser", "engine/test_bounded_memory",
+        "engine/test_forks", "engine/test_hostile_corpus", "engine/test_restart", "gate/elasticsearch/test_outage",
+        "integrations/test_examples", "live/test_browser", "packaging/test_compiling", "packaging/test_editable",
+        "packaging/test_newcomer", "packaging/test_sdist", "packaging/test_types", "packaging/test_wheel",
+        "report/test_browser", "stores/redis/test_forks", "stores/test_disk_processes",
+        "traces/test_engines_processes", "traces/test_engines_spark",
+    )
+)  # fmt: skip
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow."""
+    for item in items:
+        if item.path.is_relative_to(ROOT) and item.path.relative_to(ROOT).as_posix() in SLOW:
+            item.add_marker("slow")
 
 
 # Not of the session: as long as its driver runs, an event loop is set in this thread, and asynchronous tests cannot.
