@@ -19,9 +19,9 @@ from detection.faults import FAULTS, REPLAYED, Fault, Scene
 from detection.split import HELD_OUT_FAMILIES, HELD_OUT_FAULTS
 from detection.stream import GENUINE, agents, events
 
-from agentguard.verification.relations import _deciding as deciding
-from agentguard.verification.relations import _learned as learned
-from agentguard.verification.relations import _templates as templates
+from agentguard.verification._relations import _deciding as deciding
+from agentguard.verification._relations import _learned as learned
+from agentguard.verification._relations import _templates as templates
 
 from .within import WITHIN
 

@@ -78,6 +78,8 @@ def _module(weights: Weights, calls: dict[str, int], left_out: dict[str, dict[st
             "from types import MappingProxyType",
             "from typing import Final",
             "",
+            '__all__ = ["KNOT", "SOURCES", "WEIGHTS"]',
+            "",
             f"KNOT: Final = {KNOT}  # nats",
             "",
             "#: By signal the weight of silence, of what speaks against the call up to the knot, and of the rest.",

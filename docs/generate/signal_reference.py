@@ -9,8 +9,8 @@ from typing import Any
 
 from markdown_text import cell, prose, table
 
-from agentguard.verification.checks import TIERS, LearnedCheck
-from agentguard.verification.checks._content import CONTENT
+from agentguard.verification._checks import TIERS, LearnedCheck
+from agentguard.verification._checks._content import CONTENT
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.weights import WEIGHTS
 

@@ -64,8 +64,8 @@ def test_contracts_are_kept(wheel_layout: Path) -> None:
         pytest.param("Nothing inside", "traces/probe.py", "from agentguard import AgentGuardError", id="the face"),
         pytest.param(
             "No check imports",
-            "verification/checks/probe_a.py",
-            "import agentguard.verification.checks.probe_b",
+            "verification/_checks/probe_a.py",
+            "import agentguard.verification._checks.probe_b",
             id="another check",
         ),
         pytest.param("No circles", "traces/probe_a.py", "import agentguard.traces.probe_b", id="a circle"),

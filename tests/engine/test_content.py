@@ -9,7 +9,7 @@ import pytest
 from agentguard.content._results import Found
 from agentguard.errors import ProfileError
 from agentguard.verification import VerificationEngine
-from agentguard.verification.checks import _content as content
+from agentguard.verification._checks import _content as content
 
 Mode = Literal["calibrated", "reference"]
 NOTHING = Found(0.0, 0, ())

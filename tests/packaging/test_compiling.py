@@ -74,7 +74,7 @@ def test_what_is_compiled_is_the_path_of_a_call_and_not_what_users_hold(setup: M
     compiled = setup.compiled_modules()
 
     assert "src/agentguard/verification/_document.py" in compiled
-    assert "src/agentguard/verification/checks/_base.py" in compiled
+    assert "src/agentguard/verification/_checks/_base.py" in compiled
     assert "src/agentguard/verification/_engine.py" not in compiled
     assert all((ROOT / path).is_file() for path in compiled)
     assert all(reason for reason in setup.INTERPRETED.values())

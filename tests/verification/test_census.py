@@ -16,7 +16,7 @@ from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._census import Census, absorb, added, bucket_of, field, parts, value_of
 from agentguard.verification._document import read
 from agentguard.verification._pool import Pool
-from agentguard.verification.relations import Relations
+from agentguard.verification._relations import Relations
 
 RESULTS = st.recursive(
     st.one_of(st.none(), st.booleans(), st.floats(), st.text(max_size=30)),

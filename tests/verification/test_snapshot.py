@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from agentguard.errors import DataError
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._pool import Pool
+from agentguard.verification._relations import Deciders, Relations
 from agentguard.verification._sides import Side
 from agentguard.verification._snapshot import RECORDS, decode, encode, restore
-from agentguard.verification.relations import Deciders, Relations
 from agentguard.verification.statistics import Level, Rate, Ring
 
 SCALARS = st.one_of(

@@ -146,7 +146,7 @@ class Parameters:
                     self._add(tool, signal, 0.0, SIGNAL_SPREAD, spoke_of[tool, signal])
 
     def _is_free(self, tool: str | None, signal: str) -> bool:
-        """Whether the ratio is above the least one: below it is switched off, and no power of it switches it on."""
+        """Tell whether a ratio is above the least one, at which a signal is switched off for good."""
         return self._in_force.ratio(tool, signal) > LEAST_RATIO
 
     def _add(self, tool: str | None, name: str, centre: float, spread: float, labels: int) -> None:

@@ -222,7 +222,7 @@ def _tools(labels: Sequence[Label], in_force: LabelSettings, confidence: float) 
 
 
 def _was_accepted(label: Label, in_force: LabelSettings) -> bool:
-    """Whether the guard let the call pass."""
+    """True where the verdict was accept."""
     return label.posterior < in_force.accept_below if label.verdict is None else label.verdict == "accept"
 
 

@@ -294,7 +294,7 @@ def _spec(profiles: str | None, mode: Mode) -> EngineSpec:
 
 
 def _count_figures(state: State) -> list[dict[str, Any]]:
-    """Of each tool, most called first: calls, errors, and the 5th, 50th and 95th percentile of time and size.
+    """Tabulate each tool, most called first: calls, errors, and the 5th, 50th and 95th percentile of time and size.
 
     Times in milliseconds, sizes of what is no error in bytes, both to within 2.5%; None where there is none.
     """

@@ -11,10 +11,10 @@ from agentguard.verification._canonical import digest
 from agentguard.verification._document import Document
 from agentguard.verification._keys import KeyHistory, Keys, numbers_of
 from agentguard.verification._pool import SHORTEST_OWNED, Between, Pool, outermost_form
+from agentguard.verification._relations import Relations
 from agentguard.verification._shape import Shape
 from agentguard.verification._voice import Voice
 from agentguard.verification.drift import Clocks, Drift, NumberChart, Stuck, clock_values
-from agentguard.verification.relations import Relations
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises, new_scores, student_t4_tail
 
 RECENT_LATENCIES: Final = 256

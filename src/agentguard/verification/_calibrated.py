@@ -8,13 +8,13 @@ from typing import Final
 
 from agentguard.verification._baseline import ONE_IN, WELL_KNOWN, ToolMemory
 from agentguard.verification._case import Case
+from agentguard.verification._checks import TIERS, LearnedCheck
 from agentguard.verification._decision import SURE, false_block_p, verdict_of
 from agentguard.verification._incidents import is_level
 from agentguard.verification._method import Check, Decision
 from agentguard.verification._pool import Pool
-from agentguard.verification.checks import TIERS, LearnedCheck
+from agentguard.verification._relations import Relation
 from agentguard.verification.evidence import breaks_a_declaration, combine
-from agentguard.verification.relations import Relation
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 

@@ -31,9 +31,9 @@ from typing import Any, Final
 from agentguard.errors import DataError
 from agentguard.verification._baseline import ToolMemory, ending
 from agentguard.verification._document import Document
+from agentguard.verification._relations import Relation
 from agentguard.verification._shape import facts_of
 from agentguard.verification._walk import Layout
-from agentguard.verification.relations import Relation
 from agentguard.verification.statistics import Rate, Ring
 
 GROWTH: Final = 1.05

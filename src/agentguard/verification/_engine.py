@@ -28,6 +28,7 @@ from agentguard.verification._calibration import Calibration, LabelCounts, adapt
 from agentguard.verification._canonical import as_name, plain, serialise
 from agentguard.verification._case import Case
 from agentguard.verification._changes import Change, changes_in, find_change
+from agentguard.verification._checks._content import CONTENT, at_least, look_through, to_redact
 from agentguard.verification._decision import SAID, graver, least_verdict, why_not_as_posterior
 from agentguard.verification._document import read, read_copy
 from agentguard.verification._incidents import Incidents
@@ -38,7 +39,6 @@ from agentguard.verification._reference import adapted as adapted_by_the_documen
 from agentguard.verification._registry import Registry
 from agentguard.verification._snapshot import incident_of
 from agentguard.verification._state import reset
-from agentguard.verification.checks._content import CONTENT, at_least, look_through, to_redact
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.own_signals import own_signals, with_own
 from agentguard.verification.profile import ToolProfile, parse_profile, profiles_in

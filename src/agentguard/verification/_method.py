@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from agentguard.verification._case import Case
-from agentguard.verification.relations import Relation
+from agentguard.verification._relations import Relation
 from agentguard.verification.types import SignalResult, Verdict, VerificationTier
 
 

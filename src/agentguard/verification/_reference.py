@@ -17,7 +17,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._contract import INSTANT_MS, Contract
 from agentguard.verification._document import Document
 from agentguard.verification._method import Check, Decision
-from agentguard.verification.relations import Relation
+from agentguard.verification._relations import Relation
 from agentguard.verification.statistics import RunningStats, western_electric
 from agentguard.verification.types import (
     UNREAD,

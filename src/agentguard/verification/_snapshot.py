@@ -40,13 +40,13 @@ from agentguard.verification._incidents import (
 from agentguard.verification._keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
 from agentguard.verification._pool import MAX_CALLS, Owner, Pool, SessionLog
 from agentguard.verification._reference import Baseline, History
+from agentguard.verification._relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
+from agentguard.verification._relations._deciding import MOST_PLACES, is_whole
 from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
 from agentguard.verification._voice import SLOTS, Voice
 from agentguard.verification._walk import Layout, layout_of
 from agentguard.verification.drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
-from agentguard.verification.relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
-from agentguard.verification.relations._deciding import MOST_PLACES, is_whole
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
 from agentguard.verification.types import VERDICTS
 

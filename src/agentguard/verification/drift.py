@@ -14,6 +14,8 @@ from typing import Any, Final
 from agentguard.verification._document import Document
 from agentguard.verification.statistics import USUAL_P, Level, Rate, student_t4_tail
 
+__all__ = ["Clocks", "Drift", "NumberChart", "Stream", "Stuck", "clock_values"]
+
 # --- Clocks: fields that only ever go forward ---
 #
 # Timestamps, versions, sequence numbers: one that goes back betrays a stale answer. A field is followed twice: over all

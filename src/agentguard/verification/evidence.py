@@ -23,6 +23,8 @@ from typing import Final
 from .types import SignalResult
 from .weights import KNOT, WEIGHTS
 
+__all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of", "weighed"]
+
 REFERENCE_P: Final = 0.0027
 
 #: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).

@@ -12,6 +12,22 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+__all__ = [
+    "RUN_RULES",
+    "Categories",
+    "EwmaChart",
+    "Level",
+    "Rate",
+    "Ring",
+    "RunRule",
+    "RunningStats",
+    "Surprises",
+    "new_scores",
+    "signed_log",
+    "student_t4_tail",
+    "western_electric",
+]
+
 #: A p-value above it is taken as 1: it cannot speak against a call, and most of what is looked at lies there.
 USUAL_P: Final = 0.3
 _USUAL_T_SQUARED: Final = 1.4161  # of Student's t with 4 degrees of freedom: P(|T| >= 1.19) = .3

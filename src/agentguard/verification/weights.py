@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+__all__ = ["KNOT", "SOURCES", "WEIGHTS"]
+
 KNOT: Final = 2.5  # nats
 
 #: By signal the weight of silence, of what speaks against the call up to the knot, and of the rest.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._document import read
-from agentguard.verification.relations import FAMILIES, Broken, Relations
+from agentguard.verification._relations import FAMILIES, Broken, Relations
 
 Make = Callable[[random.Random, int], tuple[dict[str, Any], Any]]
 

@@ -297,7 +297,7 @@ class Answer:
 
     @property
     def explains(self) -> bool:
-        """Whether the nearest value is still looked for: beyond ``MAX_EXPLAINED`` reports it is not."""
+        """Tell whether to look for the nearest value, as for the first ``MAX_EXPLAINED`` reports."""
         return len(self.findings) < MAX_EXPLAINED
 
     def at(self, leaf: int) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from agentguard.verification._document import Document
+from agentguard.verification._relations._constants import Constants
+from agentguard.verification._relations._deciding import Deciders
+from agentguard.verification._relations._equality import Equal, EveryRow, SameStart, Somewhere
+from agentguard.verification._relations._relation import LONGEST, MOST_FOREIGN, Relation
+from agentguard.verification._relations._templates import Templates
+from agentguard.verification._relations._within import Ordered, SameInRows, Total
 from agentguard.verification._sides import Side
-from agentguard.verification.relations._constants import Constants
-from agentguard.verification.relations._deciding import Deciders
-from agentguard.verification.relations._equality import Equal, EveryRow, SameStart, Somewhere
-from agentguard.verification.relations._relation import LONGEST, MOST_FOREIGN, Relation
-from agentguard.verification.relations._templates import Templates
-from agentguard.verification.relations._within import Ordered, SameInRows, Total
 
 #: The families whose relations are bound to paths, and counted one by one.
 FAMILIES: Final[tuple[type[Relation], ...]] = (Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total)

@@ -7,11 +7,11 @@ from typing import Final
 
 from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification._case import Case
+from agentguard.verification._checks._base import Finding, LearnedCheck, learned_shape
 from agentguard.verification._keys import numbers_of
-from agentguard.verification.checks._base import Finding, LearnedCheck, learned_shape
+from agentguard.verification._relations import TRIED
+from agentguard.verification._relations._constants import FEWEST
 from agentguard.verification.drift import ALARM, WARM_UP
-from agentguard.verification.relations import TRIED
-from agentguard.verification.relations._constants import FEWEST
 
 # --- value_plausibility: a number far from where this tool's results have it, or a string in another format ---
 

@@ -5,10 +5,10 @@ and how often it holds for the arguments of one call and the result of *another*
 itself, so the ratio of both is measured; a relation that holds for foreign results as well says nothing.
 """
 
-from agentguard.verification.relations._constants import Constants
-from agentguard.verification.relations._deciding import Counts, Deciders
-from agentguard.verification.relations._learned import FAMILIES, Broken, Relations
-from agentguard.verification.relations._relation import TRIED, Relation
-from agentguard.verification.relations._templates import Templates
+from agentguard.verification._relations._constants import Constants
+from agentguard.verification._relations._deciding import Counts, Deciders
+from agentguard.verification._relations._learned import FAMILIES, Broken, Relations
+from agentguard.verification._relations._relation import TRIED, Relation
+from agentguard.verification._relations._templates import Templates
 
 __all__ = ["FAMILIES", "TRIED", "Broken", "Constants", "Counts", "Deciders", "Relation", "Relations", "Templates"]

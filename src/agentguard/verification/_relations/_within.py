@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from agentguard.verification._relations._relation import Relation
 from agentguard.verification._sides import COUNT, Side
-from agentguard.verification.relations._relation import Relation
 
 # --- The rows of a result have one value in common, or stand in order ---
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from agentguard.verification._relations._relation import Relation
 from agentguard.verification._sides import Side
-from agentguard.verification.relations._relation import Relation
 
 
 class Equal(Relation):

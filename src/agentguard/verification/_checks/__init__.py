@@ -1,24 +1,24 @@
 """The checks of the calibrated method, by what they look at, in the order in which they run."""
 
-from agentguard.verification._method import Check
-from agentguard.verification.checks._base import DeclaredCheck, LearnedCheck
-from agentguard.verification.checks._declared import EchoMismatch, PatternMismatch, SchemaMismatch
-from agentguard.verification.checks._earlier import (
+from agentguard.verification._checks._base import DeclaredCheck, LearnedCheck
+from agentguard.verification._checks._declared import EchoMismatch, PatternMismatch, SchemaMismatch
+from agentguard.verification._checks._earlier import (
     DuplicateResult,
     HistoricalInconsistency,
     MovedValue,
     SessionInconsistency,
     StaleResult,
 )
-from agentguard.verification.checks._form import (
+from agentguard.verification._checks._form import (
     FormatMismatch,
     LengthAnomaly,
     StructureMismatch,
     TextAnomaly,
     TruncatedResult,
 )
-from agentguard.verification.checks._latency import LatencyAnomaly
-from agentguard.verification.checks._values import NovelValue, RelationMismatch, SpcAnomaly, ValuePlausibility
+from agentguard.verification._checks._latency import LatencyAnomaly
+from agentguard.verification._checks._values import NovelValue, RelationMismatch, SpcAnomaly, ValuePlausibility
+from agentguard.verification._method import Check
 from agentguard.verification.types import VerificationTier
 
 __all__ = ["TIERS", "DeclaredCheck", "LearnedCheck"]

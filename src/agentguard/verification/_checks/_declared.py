@@ -6,8 +6,8 @@ from typing import Final
 
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._case import Case
+from agentguard.verification._checks._base import DeclaredCheck
 from agentguard.verification._contract import EchoRule, Rows
-from agentguard.verification.checks._base import DeclaredCheck
 from agentguard.verification.types import NotLookedAt, SignalResult, VerificationTier, not_looked_at
 
 # --- schema_mismatch: declared fields that are missing, forbidden ones that are there, a broken JSON Schema ---

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 from zlib import crc32
 
+from agentguard.verification._relations._relation import MOST_FOREIGN, TRIED, counted, evidence
 from agentguard.verification._sides import Side
-from agentguard.verification.relations._relation import MOST_FOREIGN, TRIED, counted, evidence
 
 MOST_ARGUMENTS: Final = 6
 MOST_PLACES: Final = 48  # of the result

@@ -7,8 +7,8 @@ from typing import Final
 
 from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification._case import Case
+from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification._contract import INSTANT_MS
-from agentguard.verification.checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification.types import SignalResult, VerificationTier
 
 WARM_UP: Final = 8

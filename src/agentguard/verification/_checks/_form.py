@@ -7,9 +7,9 @@ from typing import Final
 
 from agentguard.verification._baseline import ToolMemory, ending, ends_in_a_cut_object, error_form
 from agentguard.verification._case import Case
+from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck, learned_shape
 from agentguard.verification._pool import outermost_form
 from agentguard.verification._shape import no_number
-from agentguard.verification.checks._base import AS_USUAL, Finding, LearnedCheck, learned_shape
 from agentguard.verification.statistics import student_t4_tail
 from agentguard.verification.types import SignalResult, VerificationTier
 

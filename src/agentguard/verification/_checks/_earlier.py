@@ -7,9 +7,9 @@ from typing import Final
 
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._case import Case
+from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification._keys import numbers_of
 from agentguard.verification._pool import SHORTEST_OWNED
-from agentguard.verification.checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification.drift import clock_values
 from agentguard.verification.types import SignalResult
 
