@@ -3,8 +3,9 @@
     python benchmarks/gate/claims.py [--data FOLDER]
 
 A claim is verified against its whole document as the one passage; no model takes part. Documents whose hash leaves 2
-when divided by 3 were held out: looked at once, when the judge was done. The weights of its traits were fitted to the
-others, and its lists of words were written with them in mind, so that only the held-out figures are an estimate.
+when divided by 3 were held out: their figures were read when the judge was done, and no claim of theirs was looked at.
+The weights of its traits were fitted to the others, and its lists of words were written with them in mind, so that only
+the held-out figures are an estimate.
 """
 
 from __future__ import annotations
@@ -136,7 +137,8 @@ def section(data: Path = DATA) -> Section:
     text = [
         f"## Claims against documents, no model (`{COMMAND}`)",
         "The rule judge of the gate on labelled claims, each beside its whole document. A claim counts as found true "
-        "where the verdict is `supported`. Every third document was held out: looked at once, when the judge was done.",
+        "where the verdict is `supported`. Every third document was held out: nothing was fitted to it, none of its "
+        "claims was looked at.",
         "The two parts differ most on summaries whose false ones change a word or two. The judge's lists of words were "
         "written with the design part's paraphrases in view; in other documents it knows fewer of them, takes true "
         "retellings for unsupported, and does so most where a dialogue is retold (samsum), in either part.",

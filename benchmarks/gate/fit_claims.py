@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentguard.gate.rules._alignment import align
 from agentguard.gate.rules._reading import Reading
+from agentguard.gate.rules._statements import statements
 from agentguard.gate.rules._verdict import DIRECTIONS, Traits, traits
 from gate.labelled import DATA, SETS, Labelled, labelled
 
@@ -37,7 +38,8 @@ def measured(claims: list[Labelled]) -> Array:
     for claim in claims:
         if claim.doc_id not in readings:
             readings[claim.doc_id] = Reading(claim.document)
-        rows.append(traits(align(Reading(claim.claim), readings[claim.doc_id])))
+        alignment = align(Reading(claim.claim), readings[claim.doc_id])
+        rows.append(traits(alignment, statements(alignment)))
     return np.array(rows, dtype=float)
 
 

@@ -69,11 +69,27 @@ def test_the_documented_file_is_read_as_it_is(tmp_path: Path) -> None:
     )
     assert config.model is not None
     assert config.model.name == "bedrock:anthropic.claude-3-sonnet-20240229-v1:0"
-    assert (config.model.temperature, config.model.max_tokens, config.model.max_retries) == (0.0, 4096, 0)
+    assert (config.model.temperature, config.model.max_tokens, config.model.max_retries) == (0.0, 4096, 2)
     assert config.elasticsearch is not None
     assert config.elasticsearch.index == "acme_trusted_docs"
     assert config.judge is None
     assert config.resolve("docs") == tmp_path / "docs"
+
+
+@pytest.mark.parametrize(
+    ("section", "meant"),
+    [
+        ("doc_source: []", "doc_source: is unknown here; did you mean doc_sources?"),
+        ("num_promts: 3", "num_promts: is unknown here; did you mean evaluation.num_prompts?"),
+        ("evaluation: {pasages: 3}", "evaluation.pasages: is unknown here; did you mean passages?"),
+        ("risk_tolerance: {min_answer: 0.4}", "risk_tolerance.min_answer: is unknown here; did you mean min_answered?"),
+        ("evaluation: {zzz: 3}", "evaluation.zzz: is unknown"),
+    ],
+)
+def test_an_unknown_field_is_told_with_the_one_that_was_meant(tmp_path: Path, section: str, meant: str) -> None:
+    text = f"use_case: help desk\ndoc_sources: [{{type: local, path: docs}}]\n{section}\n"
+
+    assert faults(tmp_path, text) == [f"3: {meant}"]
 
 
 def test_every_fault_is_told_at_once_with_its_line(tmp_path: Path) -> None:

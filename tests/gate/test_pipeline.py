@@ -13,6 +13,7 @@ from agentguard.gate.records._base import Event, RunSummary, this_process
 
 NAMES = ["generate_prompts", "run_model", "extract_claims", "retrieve_evidence", "verify_claims", "score_risk"]
 KEYS = ["prompts", "responses", "claims", "evidence", "verdicts", "score"]
+HOW = r"\(run (\S+); 'agentguard gate run --resume \1' goes on with it\)"
 RETURNS = Chunk("c1", "returns.md", "Returns", "Time", "Returns are accepted within 30 days.", 0, 36)
 SHIPPING = Chunk("c2", "shipping.md", "Shipping", "", "Shipping is free above $50.", 0, 27)
 
@@ -187,7 +188,7 @@ def test_given_prompts_are_asked_in_place_of_written_ones(config: GateConfig) ->
 def test_a_failed_run_is_recorded_and_told_by_its_stage(config: GateConfig) -> None:
     books = Books()
 
-    with pytest.raises(GateError, match=r"^run_model: no answer to p2$") as caught:
+    with pytest.raises(GateError, match=f"^run_model: no answer to p2 {HOW}$") as caught:
         evaluate(config, services(books, model=Model(GateError("no answer to p2"))))
 
     (summary,) = books.runs()
@@ -199,7 +200,7 @@ def test_a_failed_run_is_recorded_and_told_by_its_stage(config: GateConfig) -> N
 def test_what_a_foreign_exception_says_is_not_repeated(config: GateConfig) -> None:
     books = Books()
 
-    with pytest.raises(GateError, match=r"^verify_claims: KeyError was raised$") as caught:
+    with pytest.raises(GateError, match=f"^verify_claims: KeyError was raised {HOW}$") as caught:
         evaluate(config, services(books, referee=Referee(KeyError("the secret answer"))))
 
     assert isinstance(caught.value.__cause__, KeyError)

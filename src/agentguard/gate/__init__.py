@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from agentguard.gate._config import GateConfig, load_config, parse_config
     from agentguard.gate._history import Comparison, Regression, Trend, compare, regression, trend
-    from agentguard.gate._run import GateRun, Services, evaluate, open_library, open_services, read_run
+    from agentguard.gate._run import (
+        GateRun,
+        GateState,
+        Services,
+        evaluate,
+        extract_claims,
+        generate_prompts,
+        open_library,
+        open_services,
+        read_run,
+        retrieve_evidence,
+        run_model,
+        score_risk,
+        verify_claims,
+    )
     from agentguard.gate._types import (
         Case,
         Chunk,
@@ -39,6 +53,7 @@ __all__ = [
     "Evidence",
     "GateConfig",
     "GateRun",
+    "GateState",
     "IngestReport",
     "Judge",
     "Passage",
@@ -52,6 +67,8 @@ __all__ = [
     "Trend",
     "compare",
     "evaluate",
+    "extract_claims",
+    "generate_prompts",
     "ingest",
     "load_config",
     "open_library",
@@ -60,14 +77,32 @@ __all__ = [
     "parse_config",
     "read_run",
     "regression",
+    "retrieve_evidence",
+    "run_model",
+    "score_risk",
     "trend",
+    "verify_claims",
 ]
 
 # Loaded when one of their names is asked for: a process that reads one document needs none of the others.
 _MODULES = {
     "_config": ("GateConfig", "load_config", "parse_config"),
     "_history": ("Comparison", "Regression", "Trend", "compare", "regression", "trend"),
-    "_run": ("GateRun", "Services", "evaluate", "open_library", "open_services", "read_run"),
+    "_run": (
+        "GateRun",
+        "GateState",
+        "Services",
+        "evaluate",
+        "extract_claims",
+        "generate_prompts",
+        "open_library",
+        "open_services",
+        "read_run",
+        "retrieve_evidence",
+        "run_model",
+        "score_risk",
+        "verify_claims",
+    ),
     "documents._ingest": ("IngestReport", "ingest"),
     "records": ("open_records",),
 }

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
@@ -207,14 +209,14 @@ class ModelConfig(ProviderModel):
         temperature: 0 where nothing is said.
         max_tokens: The most tokens of an answer.
         timeout_seconds: After which a request has failed.
-        max_retries: Of a request that failed; none unless asked, since a retry hides what failed.
+        max_retries: Of a request that failed, after a pause that grows.
         options: Further arguments of the model's class.
     """
 
     temperature: Annotated[float, Field(ge=0.0, le=2.0, strict=True)] = 0.0
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 4096
     timeout_seconds: Annotated[float, Field(gt=0.0, le=3_600.0, strict=True)] = 60.0
-    max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 0
+    max_retries: Annotated[int, Field(ge=0, le=20, strict=True)] = 2  # one fault of a server must not end a run
     options: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("options")
@@ -266,10 +268,16 @@ class RiskTolerance(Section):
     Attributes:
         deploy_threshold: Up to this risk a model is deployed.
         warn_threshold: Up to this one with a warning; above it, it is blocked.
+        min_answered: The share of prompts that must be answered with a claim; of less, nothing is deployed.
+        max_refused: The share of prompts that may be declined; of more, nothing is deployed.
+        max_unreadable: The share of a judge's answers that may be unreadable; of more, the run has failed.
     """
 
     deploy_threshold: Risk = 0.10
     warn_threshold: Risk = 0.25
+    min_answered: Risk = 0.5  # a risk is measured on what is said: on half of the prompts at least
+    max_refused: Risk = 0.3  # one kind of prompts in four is ambiguous, and may rightly be declined as a whole
+    max_unreadable: Risk = 0.2
 
     @model_validator(mode="after")
     def _ordered(self) -> RiskTolerance:
@@ -291,6 +299,8 @@ class EvaluationConfig(Section):
         responses: A file with recorded answers (JSON Lines with ``prompt`` and ``response``): no model is asked.
         passages: How many passages a claim is held against.
         max_concurrency: How many requests to a model are under way at once.
+        cross_check: Whether rules look at what a judge calls supported: a figure, unit or negation that the passage
+            contradicts makes it weakly supported. The rules read English.
     """
 
     num_prompts: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 20
@@ -299,6 +309,7 @@ class EvaluationConfig(Section):
     responses: Text | None = None
     passages: Annotated[int, Field(ge=1, le=100, strict=True)] = 5
     max_concurrency: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 8
+    cross_check: Annotated[bool, Field(strict=True)] = True
 
     @model_validator(mode="after")
     def _consistent(self) -> EvaluationConfig:
@@ -307,6 +318,18 @@ class EvaluationConfig(Section):
         if self.prompts is not None and self.responses is not None:
             raise ValueError("give prompts or responses: recorded responses bring their own prompts")
         return self
+
+
+class DocumentsConfig(Section):
+    """Documents that hold instructions to a model, such as "ignore all previous instructions".
+
+    Attributes:
+        quarantine: Whether they are kept out of the evidence.
+        trusted: Documents that are evidence nevertheless, as patterns of their uris (``policies/*.md``).
+    """
+
+    quarantine: Annotated[bool, Field(strict=True)] = True
+    trusted: tuple[Text, ...] = ()
 
 
 class ChunkingConfig(Section):
@@ -365,10 +388,12 @@ class GateConfig(Section):
         risk_tolerance, evaluation, doc_sources: See their classes.
         model: The model under test; None if recorded responses are judged.
         judge: None: rules judge.
+        verifiers: Further models that verify each claim beside the judge; a claim is supported where all agree.
         embeddings: None: lexical vectors.
         elasticsearch: None: the embedded index.
         embedded: Where that is kept.
-        chunking: How documents are cut.
+        documents: Which of them are no evidence.
+        chunking: How they are cut.
     """
 
     use_case: Text
@@ -377,9 +402,11 @@ class GateConfig(Section):
     doc_sources: tuple[Source, ...]
     model: ModelConfig | None = None
     judge: JudgeConfig | None = None
+    verifiers: Annotated[tuple[JudgeConfig, ...], Field(max_length=10)] = ()
     embeddings: EmbeddingsConfig | None = None
     elasticsearch: ElasticsearchConfig | None = None
     embedded: EmbeddedConfig = EmbeddedConfig()
+    documents: DocumentsConfig = DocumentsConfig()
     chunking: ChunkingConfig = ChunkingConfig()
     folder: Path = Field(default=Path(), exclude=True, repr=False)
 
@@ -388,16 +415,17 @@ class GateConfig(Section):
         faults = []
         if not self.doc_sources:
             faults.append("doc_sources must name at least one source of trusted documents")
-        if (
-            self.model is not None
-            and self.judge is not None
-            and self.judge.may_be(self.model)
-            and not self.judge.allow_same_model
-        ):
-            faults.append(
-                f"judge is the model under test ({self.judge.name}), which would verify its own claims: "
-                "name another judge, leave judge out so that rules verify, or say allow_same_model: true below it"
-            )
+        judges = (() if self.judge is None else (self.judge,)) + self.verifiers
+        faults += [
+            f"judge is the model under test ({each.name}), which would verify its own claims: "
+            "name another judge, leave judge out so that rules verify, or say allow_same_model: true below it"
+            for each in judges
+            if self.model is not None and each.may_be(self.model) and not each.allow_same_model
+        ]
+        if self.verifiers and self.judge is None:
+            faults.append("verifiers stand beside a judge: declare judge, the first of them")
+        if len({each.name for each in judges}) < len(judges):
+            faults.append("judge and verifiers must be different models: the same one would agree with itself")
         if faults:
             raise ValueError("; ".join(faults))
         return self
@@ -478,7 +506,15 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        known = [name for name in _places_of(str(location[-1])) if name.split(".")[0] != location[0]]
+        name = str(location[-1])
+        here = ".".join(str(part) for part in location[:-1] if isinstance(part, str))
+        beside = [path.rpartition(".")[2] for path in _fields() if path.rpartition(".")[0] == here]
+        if name in beside:  # of another kind of source
+            return "is unknown"
+        known = _places_of(name) or get_close_matches(name, beside, 2, 0.7)
+        if not known:
+            leaves = [path.rpartition(".")[2] for path in _fields()]
+            known = [path for leaf in get_close_matches(name, leaves, 1, 0.8) for path in _places_of(leaf)]
         return f"is unknown here; did you mean {' or '.join(known)}?" if known else "is unknown"
     if kind == "union_tag_invalid":
         return f"type {fault['ctx']['tag']!r} is not known; known are local, http and s3"
@@ -490,17 +526,24 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _places_of(name: str, model: type[BaseModel] = GateConfig, above: tuple[str, ...] = ()) -> list[str]:
-    """List the sections that have a field of this name."""
-    locations = []
-    for field, info in model.model_fields.items():
-        if info.exclude:
-            continue
-        if field == name:
-            locations.append(".".join((*above, field)))
-        for section in _sections(info.annotation):
-            locations += _places_of(name, section, (*above, field))
-    return locations
+def _places_of(name: str) -> list[str]:
+    """List the fields of this name, each with its sections."""
+    return [path for path in _fields() if path.rpartition(".")[2] == name]
+
+
+@cache
+def _fields() -> tuple[str, ...]:
+    """List every field of the file, with its sections: ``evaluation.num_prompts``."""
+
+    def below(model: type[BaseModel], above: str) -> Iterator[str]:
+        for field, info in model.model_fields.items():
+            if info.exclude:
+                continue
+            yield f"{above}{field}"
+            for section in _sections(info.annotation):
+                yield from below(section, f"{above}{field}.")
+
+    return tuple(dict.fromkeys(below(GateConfig, "")))
 
 
 def _sections(annotation: Any) -> list[type[BaseModel]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 from statistics import NormalDist
 from typing import Final, Literal
@@ -329,6 +330,9 @@ def _differences(before: RunSummary, after: RunSummary) -> tuple[str, ...]:
 
 Lower = Literal["a", "b"]
 
+ALIKE: Final = 0.7  # of a ratio of matching characters: "lasts two years" and "lasts five years" are one claim, changed
+CHANGES_NAMED: Final = 5
+
 
 @dataclass(frozen=True, slots=True)
 class PromptRisk:
@@ -348,18 +352,30 @@ class PromptRisk:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """A claim that both models made in answer to a prompt, and that was judged differently.
+    """What became of a claim between two answers to a prompt.
 
     Attributes:
         prompt_id: As run a calls it.
-        claim: Its text, as run a has it.
-        label_a, label_b: How it was judged.
+        prompt: Its text.
+        claim, label_a: The claim in run a, and how it was judged; empty and None where only run b makes it.
+        claim_b, label_b: The same in run b, in its own words; empty and None where only run a makes it.
     """
 
     prompt_id: str
+    prompt: str
     claim: str
-    label_a: Label
-    label_b: Label
+    label_a: Label | None
+    claim_b: str
+    label_b: Label | None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether run b has the greater risk by it; a claim that one run does not make has none there."""
+        return _risk_of(self.label_b) > _risk_of(self.label_a)
+
+    def __str__(self) -> str:
+        labels = (("not said" if label is None else label.replace("_", " ")) for label in (self.label_a, self.label_b))
+        return f"{self.prompt_id} {(self.claim_b or self.claim)!r}: {' → '.join(labels)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +389,8 @@ class Comparison:
         difference: The mean of risk_b − risk_a over these; None if there are none.
         p_value: Of a difference as large, were it chance which model gave which answer to a prompt, two-sided.
         lower: The run with the lower risk, where that p-value is at most 0.05; None if chance explains it.
-        changes: Claims that both made and that were judged differently.
+        changes: Claims that were judged differently, or that one answer makes and the other does not where they are
+            not supported, in the order of the prompts.
         notes: What else differs between the runs, which the difference may come from.
         explanation: The same in words.
     """
@@ -388,6 +405,11 @@ class Comparison:
     changes: tuple[LabelChange, ...]
     notes: tuple[str, ...]
     explanation: str
+
+    @property
+    def worse(self) -> tuple[LabelChange, ...]:
+        """The changes by which run b has the greater risk."""
+        return tuple(change for change in self.changes if change.is_worse)
 
 
 def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = False) -> Comparison:
@@ -416,17 +438,13 @@ def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = F
         )
     labels_a, labels_b = _labels(run_a.state), _labels(run_b.state)
     ids_a, ids_b = _prompt_ids(run_a.state), _prompt_ids(run_b.state)
-    prompts, changes = [], []
+    prompts, changes = [], list[LabelChange]()
     for key, id_a in ids_a.items():
         if key not in ids_b:
             continue
         of_a, of_b = labels_a[id_a], labels_b[ids_b[key]]
         prompts.append(PromptRisk(id_a, key[0], _mean_risk(of_a), _mean_risk(of_b)))
-        folded_b = {_folded(claim): label for claim, label in of_b}
-        for claim, label in of_a:
-            label_b = folded_b.get(_folded(claim), label)
-            if label_b != label:
-                changes.append(LabelChange(id_a, claim, label, label_b))
+        changes += _changes(id_a, key[0], of_a, of_b)
     differences = [p.risk_b - p.risk_a for p in prompts if p.risk_a is not None and p.risk_b is not None]
     difference = math.fsum(differences) / len(differences) if differences else None
     p_value = sign_flip_p(differences) if differences else None
@@ -435,7 +453,46 @@ def compare(run_a: GateRun, run_b: GateRun, *, allow_different_prompts: bool = F
         lower = "a" if difference > 0 else "b"
     notes = _notes(a, b, same_prompts, len(prompts))
     words = _in_words(a, b, len(differences), difference, p_value, lower) + "".join(f"; {note}" for note in notes)
+    worse = [change for change in changes if change.is_worse]
+    if worse:
+        named = "; ".join(map(str, worse[:CHANGES_NAMED]))
+        more = f"; and {len(worse) - CHANGES_NAMED} more" if len(worse) > CHANGES_NAMED else ""
+        words += f". {len(worse)} claim{'s' * (len(worse) != 1)} got worse: {named}{more}"
     return Comparison(a, b, tuple(prompts), len(differences), difference, p_value, lower, tuple(changes), notes, words)
+
+
+def _changes(
+    prompt_id: str, prompt: str, of_a: list[tuple[str, Label]], of_b: list[tuple[str, Label]]
+) -> Iterator[LabelChange]:
+    """Pair the claims of two answers: equal ones first, then those most alike; what is left stands alone."""
+    left_b = dict(enumerate(of_b))
+    pairs: list[tuple[tuple[str, Label], tuple[str, Label]]] = []
+    alone: list[tuple[str, Label]] = []
+    for claim in of_a:
+        equal = next((n for n, other in left_b.items() if _folded(other[0]) == _folded(claim[0])), None)
+        if equal is None:
+            alone.append(claim)
+        else:
+            pairs.append((claim, left_b.pop(equal)))
+    for claim in alone:
+        likeness = {
+            n: SequenceMatcher(None, _folded(claim[0]), _folded(other[0])).ratio() for n, other in left_b.items()
+        }
+        near = max(likeness, key=lambda n: likeness[n], default=None)
+        if near is not None and likeness[near] >= ALIKE:
+            pairs.append((claim, left_b.pop(near)))
+        elif claim[1] != "supported":
+            yield LabelChange(prompt_id, prompt, claim[0], claim[1], "", None)
+    for claim, other in pairs:
+        if claim[1] != other[1]:
+            yield LabelChange(prompt_id, prompt, claim[0], claim[1], other[0], other[1])
+    for text, label in left_b.values():
+        if label != "supported":
+            yield LabelChange(prompt_id, prompt, "", None, text, label)
+
+
+def _risk_of(label: Label | None) -> float:
+    return 0.0 if label is None else LABEL_RISKS[label]
 
 
 def _prompt_ids(state: GateState) -> dict[tuple[str, int], str]:

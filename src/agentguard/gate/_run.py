@@ -7,21 +7,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 
 from agentguard.errors import AgentGuardError, ConfigurationError, GateError
 from agentguard.gate._config import GateConfig, RiskTolerance
+from agentguard.gate._kept import KeptAnswers
 from agentguard.gate._types import (
+    CONTRADICTED,
+    DISAGREED,
+    UNREADABLE,
     Case,
     Chunk,
     Citations,
@@ -33,12 +40,14 @@ from agentguard.gate._types import (
     Label,
     Passage,
     Prompt,
+    Quarantined,
     Response,
     Score,
     Target,
     cite,
     resolve,
 )
+from agentguard.gate.documents._quarantine import Quarantine
 from agentguard.gate.evidence import open_evidence
 from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, embedder_name, reciprocal_rank
 from agentguard.gate.records import open_records
@@ -50,11 +59,68 @@ from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_end
 LABEL_RISKS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
 
 
-def score_verdicts(verdicts: Sequence[ClaimVerdict], tolerance: RiskTolerance) -> Score:
+# What declines to answer: only asked of answers that claim nothing.
+_REFUSAL: Final = re.compile(
+    r"\b(?:i|we)(?:'m| am| are|'re)? ?(?:currently )?"
+    r"(?:(?:ca|could|do|wo)(?:n't| not)|cannot|will not|not able|unable)\b"
+    r"|\b(?:must|have to) decline\b|\b(?:no (?:information|mention)|not able to|unable to)\b"
+    r"|\bagainst (?:my|our) (?:policy|guidelines)\b"
+    r"|\b(?:documents?|documentation|information|context)[\w ]{0,20} (?:does|do)(?: not|n't)\b",
+    re.IGNORECASE,
+)
+
+
+class AnswerCounts(NamedTuple):
+    """How the prompts of a run were answered.
+
+    Attributes:
+        prompts: All of them.
+        empty, refused, claimless: Answers without text, those that decline, and others that claim nothing.
+    """
+
+    prompts: int = 0
+    empty: int = 0
+    refused: int = 0
+    claimless: int = 0
+
+
+NOTHING_COUNTED: Final = AnswerCounts()
+
+
+def count_answers(responses: Iterable[Response], claims: Iterable[Claim]) -> AnswerCounts:
+    """Count the responses that say nothing; one with a claim is an answer, whatever else it says.
+
+    >>> texts = ["", "I'm sorry, I cannot help with that.", "Good question!", "Returns are free."]
+    >>> responses = [Response(f"p{n}", text) for n, text in enumerate(texts, 1)]
+    >>> count_answers(responses, [Claim("p4.c1", "p4", "Returns are free.")])
+    AnswerCounts(prompts=4, empty=1, refused=1, claimless=1)
+    """
+    answered = {claim.prompt_id for claim in claims}
+    kinds: Counter[str] = Counter()
+    for response in responses:
+        text = response.text.replace("\u2019", "'")
+        silent = "empty" if not text.strip() else "refused" if _REFUSAL.search(text) else "claimless"
+        kinds["answered" if response.prompt_id in answered else silent] += 1
+    return AnswerCounts(kinds.total(), kinds["empty"], kinds["refused"], kinds["claimless"])
+
+
+def score_verdicts(
+    verdicts: Sequence[ClaimVerdict],
+    tolerance: RiskTolerance,
+    answers: AnswerCounts = NOTHING_COUNTED,
+    quarantined: int = 0,
+) -> Score:
     """Compute the risk, (unsupported + weakly supported / 2) / claims, and decide on it.
 
-    The decision is taken on the unrounded risk. Without a claim nothing is known, so nothing is deployed: ``warn``.
+    The decision is taken on the unrounded risk. Without a claim nothing is known, so nothing is deployed: ``warn``; and
+    so where fewer prompts than ``min_answered`` were answered with a claim, or more than ``max_refused`` declined.
     What is neither ``supported`` nor ``weakly_supported`` counts as unsupported.
+
+    Args:
+        verdicts: One a claim.
+        tolerance: The thresholds.
+        answers: How the prompts were answered; without any, nothing is decided on it.
+        quarantined: How many passages were no evidence.
 
     >>> from agentguard.gate._types import Reason
     >>> why = (Reason("number", "45 days is not 30 days"),)
@@ -70,11 +136,40 @@ def score_verdicts(verdicts: Sequence[ClaimVerdict], tolerance: RiskTolerance) -
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     weakly = sum(verdict.label == "weakly_supported" for verdict in verdicts)
     unsupported = total - supported - weakly
-    if total == 0:
-        return Score(0.0, "warn", 0, 0, 0, 0, "no claim was found in any response, so nothing is known of the risk")
-    risk = (unsupported + LABEL_RISKS["weakly_supported"] * weakly) / total
-    decision, reason = _decide(risk, tolerance)
-    return Score(risk, decision, total, supported, weakly, unsupported, reason)
+    risk = (unsupported + LABEL_RISKS["weakly_supported"] * weakly) / total if total else 0.0
+    if total:
+        decision, reason = _decide(risk, tolerance)
+    else:
+        silent = _kinds(answers)
+        decision, reason = "warn", f"no claim was found in any response{silent}, so nothing is known of the risk"
+    silence = _silence(answers, tolerance)
+    if total and silence:
+        decision, reason = ("warn" if decision == "deploy" else decision), f"{silence}; {reason}"
+    kinds = Counter(kind for verdict in verdicts for kind in {reason.kind for reason in verdict.reasons})
+    return Score(
+        risk, decision, total, supported, weakly, unsupported, reason, *answers,
+        unreadable=kinds[UNREADABLE], contradicted=kinds[CONTRADICTED], disagreed=kinds[DISAGREED],
+        quarantined=quarantined,
+    )  # fmt: skip
+
+
+def _silence(answers: AnswerCounts, tolerance: RiskTolerance) -> str:
+    """Why a run says too little to be deployed on; empty if it does not."""
+    prompts = answers.prompts
+    answered = prompts - answers.empty - answers.refused - answers.claimless
+    if answered < tolerance.min_answered * prompts:
+        shown = f"{answered} of {prompts} prompts {'was' if answered == 1 else 'were'} answered with a claim"
+        return f"only {shown}{_kinds(answers)}, fewer than min_answered {tolerance.min_answered:g} asks for"
+    if answers.refused > tolerance.max_refused * prompts:
+        return f"{answers.refused} of {prompts} prompts were refused, more than max_refused {tolerance.max_refused:g}"
+    return ""
+
+
+def _kinds(answers: AnswerCounts) -> str:
+    """The answers that say nothing, by kind, in brackets; empty if there are none."""
+    kinds = {"empty": answers.empty, "refused": answers.refused, "without a claim": answers.claimless}
+    counts = ", ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
+    return f" ({counts})" if counts else ""
 
 
 def _decide(risk: float, tolerance: RiskTolerance) -> tuple[Decision, str]:
@@ -134,6 +229,7 @@ class GateState:
     claims: _Key[tuple[Claim, ...]] = _Key(tuple[Claim, ...])
     evidence: _Key[tuple[Evidence, ...]] = _Key(tuple[Evidence, ...])
     verdicts: _Key[tuple[ClaimVerdict, ...]] = _Key(tuple[ClaimVerdict, ...])
+    quarantined: _Key[tuple[Quarantined, ...]] = _Key(tuple[Quarantined, ...])
     score: _Key[Score] = _Key(Score)
 
     def __init__(self, config: GateConfig) -> None:
@@ -288,6 +384,7 @@ class Services(NamedTuple):
         evidence: The trusted documents.
         records: Audit trail and history.
         prompts: Given ones; None if the judge is to write them.
+        kept: Answers to single requests, which a resumed run does not ask for again; None keeps none.
     """
 
     target: Target
@@ -296,6 +393,7 @@ class Services(NamedTuple):
     evidence: EvidenceIndex
     records: RunRecords
     prompts: tuple[Prompt, ...] | None = None
+    kept: KeptAnswers | None = None
 
 
 class Library(NamedTuple):
@@ -306,18 +404,28 @@ class Library(NamedTuple):
 
 
 @contextmanager
-def open_library(config: GateConfig, *, embeddings: Embeddings | None = None) -> Iterator[Library]:
+def open_library(
+    config: GateConfig, *, embeddings: Embeddings | None = None, evidence: EvidenceIndex | None = None
+) -> Iterator[Library]:
     """Open the evidence that a configuration names, without any model but that of its vectors; close it in the end.
+
+    Args:
+        config: The gate's configuration.
+        embeddings: As of ``open_services``.
+        evidence: As of ``open_services``.
 
     Raises:
         ConfigurationError, StoreError: As ``open_services``.
     """
     vectors = embeddings or _embeddings(config)
-    evidence = open_evidence(config, embedder_name(vectors))
-    try:
+    if evidence is not None:
         yield Library(vectors, evidence)
+        return
+    opened = open_evidence(config, embedder_name(vectors))
+    try:
+        yield Library(vectors, opened)
     finally:
-        evidence.close()
+        opened.close()
 
 
 @contextmanager
@@ -327,29 +435,35 @@ def open_services(
     target: Target | Callable[[str], str] | None = None,
     judge: Judge | None = None,
     embeddings: Embeddings | None = None,
+    evidence: EvidenceIndex | None = None,
+    records: RunRecords | None = None,
 ) -> Iterator[Services]:
-    """Open what a configuration names, and close it in the end.
+    """Open what a configuration names, and close it in the end; what is given in its place stays open.
 
     Args:
         config: The gate's configuration.
         target: The model under test in place of the configured one: a ``Target``, or a function from prompt to answer.
         judge: A judge in place of the configured one.
         embeddings: Any ``langchain_core.embeddings.Embeddings`` in place of the configured ones.
+        evidence: Any index of trusted documents in place of the configured one.
+        records: Any audit trail and history in place of the configured ones.
 
     Raises:
         ConfigurationError: If what is named cannot be opened: a library, a key, a file is missing.
         StoreError: If evidence or records cannot be read.
     """
     with ExitStack() as stack:
-        vectors, evidence = stack.enter_context(open_library(config, embeddings=embeddings))
-        records = open_records(config)
-        stack.callback(records.close)
-        tested, prompts = _target(config, target)
-        yield Services(tested, judge or _judge(config, evidence), vectors, evidence, records, prompts)
+        vectors, searched = stack.enter_context(open_library(config, embeddings=embeddings, evidence=evidence))
+        recorded = records or open_records(config)
+        if records is None:
+            stack.callback(recorded.close)
+        kept = KeptAnswers()
+        tested, prompts = _target(config, target, kept)
+        yield Services(tested, judge or _judge(config, searched, kept), vectors, searched, recorded, prompts, kept)
 
 
 def _target(
-    config: GateConfig, given: Target | Callable[[str], str] | None
+    config: GateConfig, given: Target | Callable[[str], str] | None, kept: KeptAnswers
 ) -> tuple[Target, tuple[Prompt, ...] | None]:
     """The model under test, and the prompts that come with it or are configured."""
     from agentguard.gate.models._targets import CallableTarget, ModelTarget, RecordedTarget, read_prompt_set
@@ -357,7 +471,7 @@ def _target(
     wished = config.evaluation
     prompts = None if wished.prompts is None else read_prompt_set(config.resolve(wished.prompts))
     if given is not None:
-        return (CallableTarget(given) if callable(given) else given), prompts
+        return (CallableTarget(given, kept=kept) if callable(given) else given), prompts
     if wished.responses is not None:
         recorded = RecordedTarget(config.resolve(wished.responses))
         return recorded, recorded.prompts
@@ -367,12 +481,11 @@ def _target(
         )
     from agentguard.gate.models._opening import open_chat_model
 
-    return ModelTarget(
-        open_chat_model(config.model, max_concurrency=wished.max_concurrency), config.model.name, wished.max_concurrency
-    ), prompts
+    model = open_chat_model(config.model, max_concurrency=wished.max_concurrency)
+    return ModelTarget(model, config.model.name, wished.max_concurrency, kept), prompts
 
 
-def _judge(config: GateConfig, evidence: EvidenceIndex) -> Judge:
+def _judge(config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers) -> Judge:
     if config.judge is None:
         from agentguard.gate.rules._judge import RuleJudge
 
@@ -381,7 +494,21 @@ def _judge(config: GateConfig, evidence: EvidenceIndex) -> Judge:
     from agentguard.gate.models._opening import open_chat_model
 
     most = config.evaluation.max_concurrency
-    return ModelJudge(open_chat_model(config.judge, "judge", max_concurrency=most), config.judge.name, most)
+    judges = [
+        ModelJudge(
+            open_chat_model(each, "judge", max_concurrency=most),
+            each.name,
+            most,
+            config.risk_tolerance.max_unreadable,
+            kept,
+        )
+        for each in (config.judge, *config.verifiers)
+    ]
+    if len(judges) == 1:
+        return judges[0]
+    from agentguard.gate.models._panel import Panel
+
+    return Panel(judges)
 
 
 def _embeddings(config: GateConfig) -> Embeddings:
@@ -431,10 +558,14 @@ def extract_claims(state: GateState, services: Services) -> None:
 
 
 def retrieve_evidence(state: GateState, services: Services) -> None:
-    """Writes ``evidence``: for each claim what keyword and vector search find, fused by rank."""
+    """Writes ``evidence``: for each claim what keyword and vector search find, fused by rank.
+
+    Passages with instructions to a model are no evidence; where there are some, they are written as ``quarantined``.
+    """
     wished = state.config.evaluation
     searched = wished.passages * SEARCHED
     evidence = []
+    quarantine = Quarantine(state.config.documents)
     chunks: dict[Chunk, Chunk] = {}  # each of them is held once, however many claims it is found for
     with ThreadPoolExecutor(wished.max_concurrency) as pool:
         for start in range(0, len(state.claims), EMBEDDED):
@@ -442,24 +573,68 @@ def retrieve_evidence(state: GateState, services: Services) -> None:
             vectors = pool.map(services.embeddings.embed_query, [claim.text for claim in claims])
             for claim, vector in zip(claims, vectors, strict=True):
                 searches = [services.evidence.keyword(claim.text, searched), services.evidence.vector(vector, searched)]
-                best = reciprocal_rank(searches)[: wished.passages]
+                best = islice(filter(quarantine.admits, reciprocal_rank(searches)), wished.passages)
                 passages = (Passage(chunks.setdefault(passage.chunk, passage.chunk), passage.score) for passage in best)
                 evidence.append(Evidence(claim.id, tuple(passages)))
     state.evidence = tuple(evidence)
+    if quarantine.held:
+        state.quarantined = quarantine.held
 
 
 def verify_claims(state: GateState, services: Services) -> None:
-    """Writes ``verdicts``: whether its passages support a claim. The judge sees these two, and nothing else."""
+    """Writes ``verdicts``: whether its passages support a claim. The judge sees these two, and nothing else.
+
+    Rules look at what another judge calls supported, unless ``evaluation.cross_check`` is off.
+    """
     passages = {evidence.claim_id: evidence.passages for evidence in state.evidence}
-    verdicts = services.judge.verify([Case(claim, passages[claim.id]) for claim in state.claims])
+    cases = [Case(claim, passages[claim.id]) for claim in state.claims]
+    verdicts = services.judge.verify(cases)
     if [verdict.claim_id for verdict in verdicts] != [claim.id for claim in state.claims]:
         raise GateError(f"{services.judge.name} did not give one verdict a claim, in their order")
+    if state.config.evaluation.cross_check and services.judge.name != "rules":
+        verdicts = [cross_check(*each) for each in zip(cases, verdicts, strict=True)]
     state.verdicts = tuple(verdicts)
 
 
-def score_risk(state: GateState, services: Services) -> None:
+#: Kinds of reasons by which the rules contradict a claim: figures with their units, dates, limits, and negations.
+_CONTRADICTIONS: Final = frozenset({"number", "unit", "date", "limit", "elsewhere", "negation"})
+
+
+def cross_check(case: Case, verdict: ClaimVerdict) -> ClaimVerdict:
+    """Hold a supported verdict against the rules: where they contradict it, the claim is weakly supported.
+
+    They contradict it by the passage that decided, or by another one that says all of the claim but its figure.
+    """
+    if verdict.label != "supported":
+        return verdict
+    from agentguard.gate.rules import RuleJudge
+
+    rules = RuleJudge()
+    for passage in case.passages:
+        decided = passage.chunk.id == verdict.chunk_id
+        (against,) = rules.verify([Case(case.claim, (passage,))])
+        reasons = [reason for reason in against.reasons if reason.kind != "overlap"]
+        contradictions = [reason for reason in reasons if reason.kind in _CONTRADICTIONS]
+        whole = len(contradictions) == len(reasons) and all(reason.found for reason in reasons)
+        if against.label == "unsupported" and contradictions and (decided or whole):
+            where = "" if decided else f" ({passage.chunk.document})"
+            detail = (
+                f"the rules contradict it, so supported counts as weakly supported: {contradictions[0].detail}{where}"
+            )
+            contradiction = replace(contradictions[0], kind=CONTRADICTED, detail=detail)
+            return replace(verdict, label="weakly_supported", reasons=(contradiction, *verdict.reasons))
+    return verdict
+
+
+def score_risk(state: GateState, services: Services | None) -> None:
     """Writes ``score``: the risk, and what is decided on it."""
-    state.score = score_verdicts(state.verdicts, state.config.risk_tolerance)
+    written = state.written
+    counted = {"responses", "claims"} <= set(written)
+    answers = count_answers(state.responses, state.claims) if counted else NOTHING_COUNTED
+    held = len(state.quarantined) if "quarantined" in written else 0
+    score = score_verdicts(state.verdicts, state.config.risk_tolerance, answers, held)
+    kept = services.kept if services is not None else None  # it is arithmetic, and may be asked without any service
+    state.score = replace(score, reused=0 if kept is None else kept.reused)
 
 
 STAGES: Final[tuple[Stage, ...]] = (
@@ -492,8 +667,15 @@ class Recorder:
         self._records = services.records
 
     @classmethod
-    def started(cls, config: GateConfig, services: Services) -> Recorder:
-        """Begin a new run, and record that it was begun."""
+    def started(cls, config: GateConfig, services: Services, reuse: str | None = None) -> Recorder:
+        """Begin a new run, and record that it was begun.
+
+        Args:
+            config: The gate's configuration.
+            services: What the run works with.
+            reuse: A run whose answers are taken over where the same was asked of the same model.
+        """
+        others = {} if reuse is None else _answers_of(reuse, config, services.records)
         now = time.time()
         summary = RunSummary(
             run_id=_new_id(now),
@@ -508,7 +690,9 @@ class Recorder:
         recorder = cls(GateRun(summary.run_id, GateState(config), summary), (), services)
         recorder._save()
         declared = config.model_dump(mode="json")
-        recorder._append("started", {"config": declared, "process": summary.process, "agentguard": _version()})
+        process = {"process": summary.process, "agentguard": _version()}
+        recorder._append("started", {"config": declared, **process, **({} if reuse is None else {"reuses": reuse})})
+        recorder._keep({}, others)
         return recorder
 
     @classmethod
@@ -540,6 +724,7 @@ class Recorder:
         if next(event.body["taken"] for event in since if event.kind == "resumed") != taken:
             raise GateError(f"run {run_id} has just been resumed by another process")
         recorder._save()
+        recorder._keep(_answers_in(trail))
         return recorder
 
     def stage(self, name: str, wrote: Sequence[str]) -> None:
@@ -572,7 +757,16 @@ class Recorder:
             self._append(kind, {"error": error})
             self._save(status=kind, ended=time.time(), error=error)
         except AgentGuardError as failure:
-            raise GateError(f"{error}; and it could not be recorded: {failure}") from failure
+            run_id = self.run.run_id
+            unrecorded = f"{error}; and it could not be recorded: {failure} ({resuming(run_id)})"
+            raise GateError(unrecorded, run_id=run_id) from failure
+
+    def _keep(self, answers: dict[str, str], others: Mapping[str, str] | None = None) -> None:
+        """Have every answer to a request recorded as it comes, beside those that are known."""
+        if self._services.kept is not None:
+            self._services.kept.begin(
+                answers, lambda key, text: self._append("answer", {"key": key, "text": text}), others
+            )
 
     def _append(self, kind: str, body: dict[str, Any]) -> None:
         self._records.append(self.run.run_id, Event(kind, time.time(), body))
@@ -582,13 +776,25 @@ class Recorder:
         self._records.save(self.run.summary)
 
 
+def _answers_in(trail: Iterable[Event]) -> dict[str, str]:
+    """Answers to single requests, by what was asked."""
+    return {event.body["key"]: event.body["text"] for event in trail if event.kind == "answer"}
+
+
+def _answers_of(run_id: str, config: GateConfig, records: RunRecords) -> dict[str, str]:
+    """The answers of another run that are worth as much in this one: those of models with the same settings."""
+    earlier = read_run(run_id, records).state.config
+    same = (earlier.model, earlier.judge, earlier.verifiers) == (config.model, config.judge, config.verifiers)
+    return _answers_in(records.events(run_id)) if same else {}
+
+
 def _under_way(trail: Iterable[Event]) -> list[str]:
     """The processes that have begun or resumed a run, by its trail, since it last ended."""
     processes: list[str] = []
     for event in trail:
         if event.kind in ("started", "resumed"):
             processes.append(str(event.body["process"]))
-        elif event.kind != "stage":
+        elif event.kind not in ("stage", "answer"):
             processes.clear()
     return processes
 
@@ -596,6 +802,11 @@ def _under_way(trail: Iterable[Event]) -> list[str]:
 def _runs_here(process: str) -> bool:
     """Whether it is a living process of this machine; of another machine's, whoever resumes its run knows."""
     return process.split(":")[0] == this_process().split(":")[0] and not has_ended(process)
+
+
+def resuming(run_id: str) -> str:
+    """How a run that did not end is gone on with, for a message."""
+    return f"run {run_id}; 'agentguard gate run --resume {run_id}' goes on with it"
 
 
 def _new_id(now: float) -> str:
@@ -628,6 +839,7 @@ def evaluate(
     services: Services,
     *,
     resume: str | None = None,
+    reuse: str | None = None,
     stages: Sequence[Stage] = STAGES,
     on_stage: OnStage | None = None,
 ) -> GateRun:
@@ -637,6 +849,9 @@ def evaluate(
         config: The gate's configuration.
         services: What ``open_services`` opened.
         resume: A run that was interrupted or failed: what its stages wrote is taken over, and the others are run.
+        reuse: An earlier run whose answers are taken over where the very same was asked of the same model: the same
+            prompt, the same answer to be split, the same claim with the same passages. What has changed is asked anew.
+            A function as the model under test counts as the same model.
         stages: In place of the six; a stage of one's own writes keys of its own.
         on_stage: Called with the name of each stage before it begins, and the run so far.
 
@@ -644,7 +859,10 @@ def evaluate(
         GateError: Naming the stage that failed; what the stages before it wrote is in the records.
         StoreError: If the records cannot be written.
     """
-    recorder = Recorder.started(config, services) if resume is None else Recorder.resumed(config, services, resume)
+    if resume is None:
+        recorder = Recorder.started(config, services, reuse)
+    else:
+        recorder = Recorder.resumed(config, services, resume)
     stage_name = ""
     try:
         for stage in stages:
@@ -660,9 +878,9 @@ def evaluate(
     except Exception as error:
         # What a foreign exception says may quote documents and answers: its class tells enough, and it is chained.
         message = str(error) if isinstance(error, AgentGuardError) else f"{type(error).__name__} was raised"
-        failure = GateError(message, stage_name, recorder.run.run_id)
-        recorder.ended("failed", str(failure))
-        raise failure from error
+        run_id = recorder.run.run_id
+        recorder.ended("failed", str(GateError(message, stage_name)))
+        raise GateError(f"{message} ({resuming(run_id)})", stage_name, run_id) from error
     except BaseException as error:
         recorder.ended("interrupted", f"{stage_name}: {type(error).__name__}")
         raise

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple, Protocol
+from typing import Annotated, Final, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
 Label = Literal["supported", "weakly_supported", "unsupported"]
 Decision = Literal["deploy", "warn", "block"]
+
+# Kinds of a verdict's reasons that a run counts.
+UNREADABLE: Final = "unreadable"
+CONTRADICTED: Final = "rules"
+DISAGREED: Final = "agreement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +168,14 @@ class Score:
         decision: ``deploy``, ``warn`` or ``block``.
         total_claims, supported, weakly_supported, unsupported: How many claims there are of each kind.
         reason: Why, in words.
+        prompts: How many questions were put.
+        empty, refused, claimless: How many of their answers have no text, decline to answer, or say something else
+            that claims nothing; every other answer makes a claim.
+        unreadable: How many claims are unsupported because the judge's answer could not be read.
+        contradicted: How many claims the judge holds for supported and the rules for contradicted.
+        disagreed: How many claims several judges do not agree on.
+        quarantined: How many passages were no evidence because they hold instructions to a model.
+        reused: How many answers of models were taken over from another run.
     """
 
     risk: float
@@ -172,6 +185,35 @@ class Score:
     weakly_supported: int
     unsupported: int
     reason: str
+    prompts: int = 0
+    empty: int = 0
+    refused: int = 0
+    claimless: int = 0
+    unreadable: int = 0
+    contradicted: int = 0
+    quarantined: int = 0
+    reused: int = 0
+    disagreed: int = 0
+
+    @property
+    def answered(self) -> int:
+        """How many answers make a claim."""
+        return self.prompts - self.empty - self.refused - self.claimless
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A passage that was found, and is no evidence because it holds instructions to a model.
+
+    Attributes:
+        document: The uri of its document.
+        chunk_id: The passage.
+        detail: What gives the instructions away, in words.
+    """
+
+    document: str
+    chunk_id: str
+    detail: str
 
 
 # --- Who takes part in a run ---

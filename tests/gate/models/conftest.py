@@ -28,7 +28,7 @@ def model_config(model_server: Any, provider: str) -> Callable[..., ModelConfig]
         return ModelConfig(
             provider=provider,
             model_id=MODELS[provider][0],
-            **{"base_url": address, "timeout_seconds": 20.0, **settings},
+            **{"base_url": address, "timeout_seconds": 20.0, "max_retries": 0, **settings},
         )
 
     return build

@@ -123,10 +123,38 @@ def test_a_claim_without_passages_is_unsupported_unasked(judge: ModelJudge, mode
 def test_an_unreadable_verdict_is_unsupported_and_the_others_stand(judge: ModelJudge, model_server: Any) -> None:
     said = json.dumps({"label": "supported", "passage": 1, "quote": FACTS[0], "reason": "word for word"})
     model_server.answer = lambda system, user: said if f"\n{FACTS[0]}\n" in user else "I think it is supported."
-    verdicts = judge.verify([case(1, "Other."), case(2, FACTS[0])])
+    verdicts = judge.verify([case(1, "Other."), *(case(number, FACTS[0]) for number in range(2, 6))])
 
-    assert [verdict.label for verdict in verdicts] == ["unsupported", "supported"]
+    assert [verdict.label for verdict in verdicts] == ["unsupported", *["supported"] * 4]
+    assert verdicts[0].reasons[0].kind == "unreadable"
     assert "could not be read" in verdicts[0].reasons[0].detail
+
+
+@pytest.mark.parametrize(
+    "answer", ["I think it is supported.", '{"label": "mostly true"}', '{"label": "supported", "pa']
+)
+def test_a_judge_that_cannot_be_read_has_judged_nothing(judge: ModelJudge, model_server: Any, answer: str) -> None:
+    """Two of nine answers, more than a fifth."""
+    said = json.dumps({"label": "supported", "passage": 1, "quote": FACTS[0], "reason": "word for word"})
+    model_server.answer = lambda system, user: said if f"\n{FACTS[0]}\n" in user else answer
+    cases = [case(1, "Other."), case(2, "Another."), *(case(number, FACTS[0]) for number in range(3, 10))]
+
+    with pytest.raises(
+        GateError, match=r"claim p1\.c1 that cannot be read, and 1 more of 9 like it, above max_unreadable 0\.2"
+    ):
+        judge.verify(cases)
+
+
+def test_claims_that_cannot_be_read_are_split_by_rules(judge: ModelJudge, model_server: Any) -> None:
+    model_server.answer = lambda system, user: "Which claims?" if "first" in user else '{"claims": []}'
+    responses = [Response("p1", "The first costs 5 euros. It weighs 3 kg.")]
+    responses += [Response(f"p{number}", "Good day!") for number in range(2, 6)]
+
+    claims = judge.extract_claims(responses)
+
+    assert [[claim.text for claim in each] for each in claims] == [
+        ["The first costs 5 euros.", "The first weighs 3 kg."], [], [], [], [],
+    ]  # fmt: skip
 
 
 def test_a_failed_request_for_a_verdict_ends_the_run(judge: ModelJudge, model_server: Any) -> None:

@@ -97,15 +97,25 @@ def test_without_a_passage_unsupported_is_whole() -> None:
     assert told == ClaimVerdict("p1.c1", "unsupported", (Reason("judge", "the judge gave no reason"),), None, "", "m")
 
 
-@pytest.mark.parametrize("label", ["true", "support", "Supported", "weakly supported", "", "unsupported!"])
+@pytest.mark.parametrize(
+    "label", ["Supported", " **supported**", "Weakly supported.", "weakly-supported", "unsupported!"]
+)
+def test_a_label_in_another_spelling_is_the_label(label: str) -> None:
+    assert verdict(judged(label)).label == label.strip(" *.!").lower().replace(" ", "_").replace("-", "_")
+
+
+@pytest.mark.parametrize(
+    "label", ["true", "support", "not supported", "mostly supported", "", "supported or unsupported"]
+)
 def test_an_unknown_label_is_unsupported_and_says_so(label: str) -> None:
     told = verdict(judged(label))
 
     assert (told.label, told.chunk_id, told.quote) == ("unsupported", None, "")
-    assert told.reasons == (Reason("judge", f"the judge gave no known label, but {label!r}"),)
+    assert told.reasons == (Reason("unreadable", f"the judge gave no known label, but {label!r}"),)
 
 
 SUPPORTED = json.dumps(judged("supported"))
+UNSUPPORTED = json.dumps(judged("unsupported"))
 
 
 @pytest.mark.parametrize(
@@ -117,9 +127,9 @@ SUPPORTED = json.dumps(judged("supported"))
         "null",
         "[]",
         f"[{SUPPORTED}]",
-        f"The verdict: {SUPPORTED}",
-        f"{SUPPORTED} {SUPPORTED}",
+        f"The document says {UNSUPPORTED}, but I say {SUPPORTED}",
         SUPPORTED[:-1],
+        f"Sure! {SUPPORTED[:-20]}",
         '{"label": "unsupported", "label": "supported"}',
         json.dumps(judged("supported", "1")),
         json.dumps(judged("supported", 1.0)),
@@ -151,6 +161,10 @@ def test_an_answer_that_cannot_be_read_is_unsupported_and_says_so(answer: str) -
         f"<think>unsupported? {{}}</think>\n{SUPPORTED}",
         f"<thinking>hm</thinking>\n```json\n{SUPPORTED}\n```",
         json.dumps(judged("supported", confidence=0.9)),
+        f"Sure! Here is the JSON: {SUPPORTED}",
+        f"{SUPPORTED}\nI hope that helps {{and so on}}.",
+        f"First ```json\n{SUPPORTED}\n``` and once more {SUPPORTED}",
+        SUPPORTED.replace('"', "'").replace("'It says so.'", '"It says so.", // done\n'),
     ],
 )
 def test_wrappings_that_leave_no_doubt_are_let_pass(answer: str) -> None:

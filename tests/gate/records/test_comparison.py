@@ -57,7 +57,9 @@ def test_a_difference_in_all_prompts_is_beyond_chance() -> None:
     assert found.difference == 1.0
     assert found.p_value == pytest.approx(2 / 2**6)
     assert found.lower == "a"
-    assert found.explanation == "over 6 prompts the mean risk of old is 1.000 below that of new (p = 0.031)"
+    assert found.explanation.startswith(
+        "over 6 prompts the mean risk of old is 1.000 below that of new (p = 0.031). 6 claims"
+    )
     assert compare(new, old).lower == "b"
 
 
@@ -65,7 +67,34 @@ def test_claims_judged_differently_are_told() -> None:
     old = run("old", [("How long?", {"It lasts  two years.": "s", "For all.": "w", "Only here.": "s"})])
     new = run("new", [("How long?", {"it lasts two years": "u", "For all.": "w", "Only there.": "u"})])
 
-    assert compare(old, new).changes == (LabelChange("p1", "It lasts  two years.", "supported", "unsupported"),)
+    assert compare(old, new).changes == (
+        LabelChange("p1", "How long?", "It lasts  two years.", "supported", "it lasts two years", "unsupported"),
+        LabelChange("p1", "How long?", "Only here.", "supported", "Only there.", "unsupported"),
+    )
+
+
+def test_a_regression_of_two_in_six_is_named_though_chance_may_explain_it() -> None:
+    good = [(f"Question {n}?", {f"Answer {n} is right.": "s"}) for n in range(1, 7)]
+    bad = [*good[:4], ("Question 5?", {"It costs 9 euros.": "u"}), ("Question 6?", {"Answer 6 is wrong.": "u"})]
+
+    found = compare(run("old", good), run("new", bad))
+
+    assert found.lower is None
+    assert [(change.prompt_id, change.claim, change.claim_b) for change in found.worse] == [
+        ("p5", "", "It costs 9 euros."),
+        ("p6", "Answer 6 is right.", "Answer 6 is wrong."),
+    ]
+    assert found.explanation.endswith(
+        "2 claims got worse: p5 'It costs 9 euros.': not said → unsupported; "
+        "p6 'Answer 6 is wrong.': supported → unsupported"
+    )
+
+
+def test_what_is_no_longer_claimed_is_no_loss() -> None:
+    found = compare(run("old", [("A?", {"Wrong.": "u", "Right.": "s"})]), run("new", [("A?", {})]))
+
+    assert found.changes == (LabelChange("p1", "A?", "Wrong.", "unsupported", "", None),)
+    assert found.worse == ()
 
 
 def test_different_prompts_are_refused_unless_asked_for() -> None:

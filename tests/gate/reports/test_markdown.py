@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from agentguard.gate._history import LabelChange
 from agentguard.gate._run import GateRun
 from agentguard.gate.reports import markdown_summary
 from agentguard.gate.reports._formats import escape
@@ -61,6 +62,39 @@ def test_the_decision_the_counts_and_the_claims(run: GateRun) -> None:
     assert "Returns take 30 days." not in text  # it is supported
 
 
+def test_a_claim_has_its_question_the_reason_and_the_evidence(run: GateRun) -> None:
+    said = markdown_summary(run)
+
+    assert (
+        "Claim p1.c1: **The warranty lasts three years.**\n"
+        "\n"
+        "- asked: How long?\n"
+        "- why (figure): three is not two\n"
+        "- the documents say: “The warranty lasts two years.” (docs/warranty.md · Warranty > How long)\n"
+    ) in said
+
+
+def test_what_changed_is_told(run: GateRun) -> None:
+    worse = LabelChange("p1", "How long?", "It lasts two years.", "supported", "It lasts three years.", "unsupported")
+    better = LabelChange("p2", "And you?", "We are nice.", "unsupported", "", None)
+
+    said = markdown_summary(run, [better, worse], "r7")
+
+    assert "### Since run r7\n\n1 claims got worse, 1 better.\n" in said
+    assert "- worse, supported → unsupported: It lasts three years. (asked: How long?)\n" in said
+    assert "- better, unsupported → not said: We are nice. (asked: And you?)\n" in said
+    assert "Since run" not in markdown_summary(run)
+
+
+def test_a_comment_fits_into_what_a_forge_takes(build: Any) -> None:
+    changes = [LabelChange(f"p{n}", "x" * 600, "", None, "y" * 600, "unsupported") for n in range(200)]
+
+    said = markdown_summary(build(), changes, "r7")
+
+    assert 50_000 < len(said) < 65_536
+    assert said.endswith("the other reports of the run have all of it\n")
+
+
 def test_without_claims_there_are_no_tables_of_them(build: Any) -> None:
     said = markdown_summary(build(claims=0))
 
@@ -89,7 +123,12 @@ def test_names_and_numbers_of_a_forge_stay_text() -> None:
     # GitHub makes links of these beyond CommonMark: none of the characters that begin them is left.
     escaped = escape("@everyone #12 https://evil.example www.evil.example $x$")
 
-    assert not re.search(r"[@$:]|www\.|#(?!\d+;)|(?<!&)#", escaped)
+    assert not re.search(r"@|(?<!\\)\$|://|www\.|(?<!&)#(?=\w)", escaped)
+
+
+@pytest.mark.parametrize("text", ["risk 0.3788", "(a+b)-c = d!", 'it\'s "so": {1}', "p1.c2", "run-a_b"])
+def test_what_markdown_has_no_meaning_for_stays_as_it_is(text: str) -> None:
+    assert escape(text) == text.replace("_", "\\_")
 
 
 def test_a_long_list_is_cut(build: Any) -> None:

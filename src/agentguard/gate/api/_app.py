@@ -14,6 +14,7 @@ from fastapi import APIRouter, FastAPI, Query, Security
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from agentguard.gate._config import CONFIG_NAME
+from agentguard.gate._kinds import Kind
 from agentguard.gate._run import GateRun
 from agentguard.gate._types import Decision, Label
 from agentguard.gate.api._gate import ConfigPath, Gate
@@ -95,12 +96,21 @@ class Place(_Model):
     chunk_id: str
 
 
+class Held(_Model):
+    """A passage that is no evidence."""
+
+    document: str
+    chunk_id: str
+    detail: str
+
+
 class ClaimDetail(_Model):
     """A claim, what was decided of it, why, and on which passage."""
 
     claim_id: str
     claim: str
     label: Label
+    kind: Kind | None = Field(description="What is wrong with it; null where it is supported.")
     reasons: list[Why]
     quote: str = Field(description="The words of the passage that decided.")
     passage: Place | None = Field(description="The passage that decided; null where none bears on the claim.")
@@ -121,6 +131,18 @@ class EvaluateResponse(_Model):
     supported: Count
     unsupported: Count
     weakly_supported: Count
+    prompts: Count
+    answered: Count = Field(description="Prompts whose answer makes a claim.")
+    empty: Count
+    refused: Count
+    claimless: Count = Field(description="Answers with text that neither claim anything nor decline.")
+    unreadable: Count = Field(description="Claims whose verdict could not be read.")
+    contradicted: Count = Field(description="Claims that the judge supports and the rules contradict.")
+    disagreed: Count = Field(description="Claims that several judges do not agree on.")
+    quarantined: Count = Field(description="Passages that are no evidence, for they hold instructions to a model.")
+    reused: Count = Field(description="Answers of models that were taken over from another run.")
+    quarantine: list[Held]
+    kinds: dict[Kind, Count] = Field(description="How many of the claims are wrong in which way.")
     details: list[ClaimDetail]
     use_case: str
     target: str

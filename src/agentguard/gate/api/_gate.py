@@ -140,7 +140,8 @@ class Gate:
         with self._records(config_path) as records:
             if records.summary(run_id) is None:
                 raise ProblemError(404, "no-such-run", "the records have no run of this id")
-            trail = [str(event.body.get("name", event.kind)) for event in records.events(run_id)]
+            events = [event for event in records.events(run_id) if event.kind != "answer"]
+            trail = [str(event.body.get("name", event.kind)) for event in events]
             return read_run(run_id, records), trail
 
     def history(self, limit: int, use_case: str | None, config_path: str | None) -> list[RunSummary]:

@@ -1,15 +1,17 @@
 """Bring trusted documents into an index: read what is new or has changed, and leave the rest alone.
 
-Documents are written one after the other, each as a whole: an ingest that is interrupted has lost nothing, and the next
-one goes on where it stopped. One document is held in memory at a time.
+Documents are written some at a time, each as a whole: an ingest that is interrupted has lost a few seconds of work, and
+the next one goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -18,6 +20,7 @@ from agentguard.gate._config import GateConfig, HttpSource, LocalSource, Source
 from agentguard.gate._types import Document
 from agentguard.gate.documents._chunking import Chunking, chunk_document
 from agentguard.gate.documents._local import list_local, local_uri
+from agentguard.gate.documents._quarantine import Quarantine
 from agentguard.gate.documents._sandbox import Reader
 from agentguard.gate.documents._text import (
     ENDINGS,
@@ -30,7 +33,7 @@ from agentguard.gate.documents._text import (
     clean_text,
     kind_of,
 )
-from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, Vector, embedder_name
+from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, Indexed, Vector, embedder_name
 
 
 def kind_of_document(name: str, raw: Raw, chosen: bool = False) -> Kind:
@@ -121,12 +124,15 @@ def holds(source: Source, folder: Path, uri: str) -> bool:
 
 # --- Ingest ---
 
-Outcome = Literal["added", "changed", "unchanged", "removed", "failed"]
+Outcome = Literal["added", "changed", "unchanged", "removed", "failed", "quarantined"]
 
 #: Raised when cleaning or chunking changes what it makes of the same bytes, so that every document is read again.
-_VERSION: Final = 2
+_VERSION: Final = 3
 #: How many chunks are embedded in one request.
 _BATCH: Final = 64
+#: How many chunks are written in one transaction, and how long one waits for others: what an interruption may cost.
+_WRITTEN: Final = 500
+_WAITING_SECONDS: Final = 2.0
 
 
 class IngestServices(Protocol):
@@ -147,7 +153,8 @@ class IngestStep(NamedTuple):
     Attributes:
         done, total: How many of how many; the first step of an ingest, with an empty uri, is the listing itself.
         uri: The document.
-        outcome: What became of it; ``failed`` where it could not be read, and what was indexed of it stays.
+        outcome: What became of it; ``failed`` where it could not be read, and what was indexed of it stays;
+            ``quarantined`` where it holds instructions to a model, and nothing is indexed of it.
     """
 
     done: int
@@ -166,6 +173,7 @@ class IngestReport:
         problems: What somebody should look at, as (uri, message): what could not be read or listed (what is indexed
             of it was left alone), and what was read with doubts.
         skipped: What no document is made of by a rule: hidden files, links to folders, kinds that are not read.
+        quarantined: Documents that hold instructions to a model, with what gives these away; none of them is indexed.
     """
 
     added: int = 0
@@ -175,6 +183,7 @@ class IngestReport:
     chunks: int = 0
     problems: tuple[tuple[str, str], ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
+    quarantined: tuple[tuple[str, str], ...] = ()
 
 
 class _Listed(NamedTuple):
@@ -195,7 +204,8 @@ def ingest(
 
     A document is read again where its bytes, the way of cutting it, or the model of its vectors have changed. It is
     removed where no source lists it any longer; a source that could not be listed completely loses none. A document
-    that is listed and cannot be read keeps what was indexed of it; one that holds no text any longer does not.
+    that is listed and cannot be read keeps what was indexed of it; one that holds no text any longer, or instructions
+    to a model, does not.
 
     Args:
         config: The sources, their folder, and how documents are cut.
@@ -226,18 +236,26 @@ def ingest(
     # An index holds the vectors of one model. Those of another go when the first document with new ones is ready.
     foreign = [uri for uri, digest in indexed.items() if not digest.endswith(embedder)]
     written: set[str] = set()
+    quarantined: list[tuple[str, str]] = []
     with Reader() as reader:
-        worker = _Worker(services, reader, chunking, embedder, list(foreign))
-        for number, listing in enumerate(listed.documents.values(), 1):
-            taken = worker.take(listing, indexed.get(listing.uri))
-            outcomes[taken.outcome] += 1
-            chunks += taken.chunks
-            problems += [(listing.uri, note) for note in taken.notes]
-            if taken.chunks:
-                written.add(listing.uri)
-            if taken.empty and listing.uri in indexed:
-                gone.append(listing.uri)
-            tell(IngestStep(number, len(listed.documents) + len(gone), listing.uri, taken.outcome))
+        worker = _Worker(services, reader, chunking, embedder, list(foreign), Quarantine(config.documents))
+        try:
+            for number, listing in enumerate(listed.documents.values(), 1):
+                taken = worker.take(listing, indexed.get(listing.uri))
+                outcomes[taken.outcome] += 1
+                chunks += taken.chunks
+                noted = quarantined if taken.outcome == "quarantined" else problems
+                noted += [(listing.uri, note) for note in taken.notes]
+                if taken.chunks:
+                    written.add(listing.uri)
+                if taken.barred and listing.uri in indexed:
+                    gone.append(listing.uri)
+                tell(IngestStep(number, len(listed.documents) + len(gone), listing.uri, taken.outcome))
+        except BaseException:
+            with suppress(AgentGuardError):  # the first error is the one to tell
+                worker.flush()
+            raise
+        worker.flush()
     if outcomes.total() == outcomes["failed"]:
         _refuse(config, listed)
     lost = [] if worker.foreign else [uri for uri in foreign if uri not in written and uri not in gone]
@@ -255,6 +273,7 @@ def ingest(
         chunks=chunks,
         problems=tuple(problems),
         skipped=tuple(listed.skipped),
+        quarantined=tuple(quarantined),
     )
 
 
@@ -295,16 +314,19 @@ class _Taken(NamedTuple):
     outcome: Outcome
     chunks: int = 0
     notes: tuple[str, ...] = ()
-    empty: bool = False
+    barred: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Worker:
     services: IngestServices
     reader: Reader
     chunking: Chunking
     embedder: str
     foreign: list[str]
+    quarantine: Quarantine
+    waiting: list[Indexed] = field(default_factory=list)
+    due: float = 0.0  # when what waits is written, whatever there is of it
 
     def take(self, listing: Found, before: str | None) -> _Taken:
         """Read a document and, unless its digest is the one before, index it."""
@@ -312,7 +334,8 @@ class _Worker:
             raw = listing.read()
             kind = kind_of_document(listing.name, raw, listing.chosen)
             # All that decides, beside its bytes, what becomes of it in the index.
-            recipe = f"{_VERSION}\0{self.chunking}\0{kind}\0{raw.charset}\0".encode()
+            guarded = self.quarantine.guards(listing.uri)
+            recipe = f"{_VERSION}\0{self.chunking}\0{kind}\0{raw.charset}\0{guarded}\0".encode()
             digest = hashlib.blake2b(recipe + raw.data, digest_size=16).hexdigest() + self.embedder
             if digest == before:
                 return _Taken("unchanged")
@@ -323,13 +346,29 @@ class _Worker:
         document = Document(listing.uri, cleaned.title or listing.name, cleaned.text, digest)
         chunks = chunk_document(document, self.chunking)
         if not chunks:
-            return _Taken("failed", 0, (*cleaned.notes, "holds no text"), empty=True)
+            return _Taken("failed", 0, (*cleaned.notes, "holds no text"), barred=True)
+        fault = next(filter(None, (self.quarantine.fault(listing.uri, chunk.text) for chunk in chunks)), "")
+        if fault:
+            return _Taken("quarantined", 0, (fault,), barred=True)
         vectors = self._vectors([chunk.text for chunk in chunks], listing.uri)
         if self.foreign:
             self.services.evidence.remove(self.foreign)
             self.foreign.clear()
-        self.services.evidence.replace(document, chunks, vectors)
+        self.waiting.append(Indexed(document, chunks, vectors))
+        if sum(len(each.chunks) for each in self.waiting) >= _WRITTEN or time.monotonic() >= self.due:
+            self.flush()
         return _Taken("added" if before is None else "changed", len(chunks), cleaned.notes)
+
+    def flush(self) -> None:
+        """Write what waits: as one transaction, where the index has such."""
+        waiting, self.waiting[:] = list(self.waiting), []
+        self.due = time.monotonic() + _WAITING_SECONDS
+        together: Callable[[Sequence[Indexed]], None] | None = getattr(self.services.evidence, "replace_all", None)
+        if together is not None and waiting:
+            together(waiting)
+            return
+        for each in waiting:
+            self.services.evidence.replace(*each)
 
     def _vectors(self, texts: list[str], uri: str) -> list[Vector]:
         vectors: list[Vector] = []

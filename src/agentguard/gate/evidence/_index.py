@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._types import Chunk, Document, Passage
@@ -23,11 +23,22 @@ class Embeddings(Protocol):
         """The vector of what is searched for, comparable with those of documents."""
 
 
+class Indexed(NamedTuple):
+    """A document as an index takes it: with its chunks, and a vector for each."""
+
+    document: Document
+    chunks: Sequence[Chunk]
+    vectors: Sequence[Vector]
+
+
 class EvidenceIndex(Protocol):
     """Trusted documents, in chunks that can be searched.
 
     Every method raises ``StoreError`` where the index cannot do what was asked. A reader never sees half a document:
     ``replace`` and ``remove`` take effect as a whole, or not at all.
+
+    An index may also have ``replace_all(documents: Sequence[Indexed])``, which replaces several at once: an ingest of
+    many small documents is faster by it.
     """
 
     def documents(self) -> Mapping[str, str]:

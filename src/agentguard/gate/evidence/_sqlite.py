@@ -7,20 +7,15 @@ import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agentguard.content._text import STOPWORDS
 from agentguard.errors import ConfigurationError
 from agentguard.gate._types import Chunk, Document, Passage
 from agentguard.gate.backends import schema
 from agentguard.gate.backends._sqlite import Database, Format
-from agentguard.gate.evidence._index import Vector, check_document, evidence_digest, is_unicode
-from agentguard.gate.evidence._vectors import matrix_of, nearest, unit_vectors
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+from agentguard.gate.evidence._index import Indexed, Vector, check_document, evidence_digest, is_unicode
+from agentguard.gate.evidence._vectors import Vectors, matrix_of, unit_vectors
 
 MOST_WORDS: Final = 200
 LONGEST_WORD: Final = 100
@@ -28,28 +23,55 @@ _WORDS: Final = re.compile(r"[^\W_]+")
 _FIRST: Final = 100_000  # characters of a text that are read
 
 
-def match_expression(text: str) -> str:
-    """Make an FTS5 expression of any of the text's words, each quoted, so that none is an operator.
-
-    Words that say nothing by themselves are left out where there are others.
+def query_words(text: str) -> list[str]:
+    """The different words of a text, without those that say nothing by themselves where there are others.
 
     Args:
-        text: Anything; of a long one the first 200 different words count.
+        text: Anything; of a long one the first 200 words count.
 
-    Returns:
-        empty if the text has no word.
-
-    >>> match_expression('What does the "warranty" NOT cover?')
-    '"warranty" OR "cover"'
-    >>> match_expression("To be, or not to be")
-    '"to" OR "be" OR "or" OR "not"'
-    >>> match_expression("?!")
-    ''
+    >>> query_words('What does the "warranty" NOT cover?')
+    ['warranty', 'cover']
+    >>> query_words("To be, or not to be")
+    ['to', 'be', 'or', 'not']
     """
     words = dict.fromkeys(word.casefold() for word in _WORDS.findall(text[:_FIRST]))
     telling = [word for word in words if word not in STOPWORDS] or list(words)
+    return [word for word in telling[:MOST_WORDS] if len(word) <= LONGEST_WORD]
+
+
+def match_expression(words: Iterable[str]) -> str:
+    """Make an FTS5 expression of any of the words, each quoted, so that none is an operator.
+
+    >>> match_expression(["warranty", "not"])
+    '"warranty" OR "not"'
+    """
     # FTS5's own idea of a word may differ: what it cuts in two is then a phrase, and what it ignores finds nothing.
-    return " OR ".join(f'"{word}"' for word in telling[:MOST_WORDS] if len(word) <= LONGEST_WORD)
+    return " OR ".join(f'"{word}"' for word in words)
+
+
+def rarest(counts: Mapping[str, int], most: int) -> list[str]:
+    """The words that are searched for: the rarest, as long as together they stand in so many chunks; one at least.
+
+    What stands everywhere tells chunks apart least, and takes the longest to look up.
+
+    Args:
+        counts: In how many chunks each word stands.
+        most: In how many the words together may stand.
+
+    >>> rarest({"kettle": 40, "warranty": 900, "cover": 20_000, "zzz": 0}, 1_000)
+    ['kettle', 'warranty']
+    >>> rarest({"cover": 20_000, "all": 30_000}, 1_000)
+    ['cover']
+    """
+    chosen: list[str] = []
+    total = 0
+    for word, count in sorted(counts.items(), key=lambda item: item[1]):
+        if chosen and total + count > most:
+            break
+        if count:
+            chosen.append(word)
+            total += count
+    return [word for word in counts if word in chosen]
 
 
 # --- The index ---
@@ -64,6 +86,8 @@ FORMAT: Final = Format(
     schema=schema("evidence.sql"),
 )
 TITLE, HEADING, TEXT = 1.0, 1.0, 1.0  # what a word found there weighs
+MOST_MATCHES: Final = 2_000  # chunks that are weighed for one query: FTS5 takes two to four microseconds for each
+MOST_COUNTED: Final = 50_000  # words whose number of chunks is remembered
 
 _CHUNK: Final = "c.id, d.uri, c.title, c.heading, c.text, c.first, c.beyond"
 _BY_WORDS: Final = f"""
@@ -71,6 +95,7 @@ _BY_WORDS: Final = f"""
     FROM words JOIN chunks c ON c.number = words.rowid JOIN documents d ON d.number = c.document
     WHERE words MATCH ? ORDER BY score DESC, c.id, d.uri LIMIT ?
 """  # noqa: S608  # constants of this file
+_HOW_MANY: Final = "SELECT count(*) FROM words WHERE words MATCH ?"
 _BY_NUMBER: Final = f"SELECT {_CHUNK} FROM chunks c JOIN documents d ON d.number = c.document WHERE c.number = ?"  # noqa: S608
 _BY_ID: Final = f"""
     SELECT {_CHUNK} FROM chunks c JOIN documents d ON d.number = c.document WHERE c.id = ? ORDER BY d.uri LIMIT 1
@@ -93,8 +118,9 @@ class SqliteEvidence:
     """An ``EvidenceIndex`` in the file ``evidence.sqlite`` of a folder, for any number of threads and processes.
 
     Words are compared without case, accents and English endings; a passage needs one of the query's words that says
-    something. Vectors are compared one by one, from a matrix that is read into memory at the first search, and again
-    when the index has changed: 4 bytes times their length a chunk.
+    something; of many, one of its rarer words. Vectors are compared in memory, read at the first search and again
+    when the index has changed: 4 bytes times their length a chunk; in a large index they are sifted by a projection of
+    them first (``Vectors``).
 
     Args:
         folder: Made with mode 0700 where it is not there; the file has mode 0600.
@@ -112,27 +138,36 @@ class SqliteEvidence:
         self._database = Database(Path(folder) / FILE, FORMAT)
         self._changes = -1
         self._numbers: list[int] = []
-        self._matrix: NDArray[np.float32] | None = None
+        self._vectors: Vectors | None = None
+        self._counts: dict[str, int] = {}  # of chunks that have a word, as long as nothing changes
+        self._counted = -1
 
     def documents(self) -> Mapping[str, str]:
         with self._database.reading() as rows:
             return _documents(rows)
 
     def replace(self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector]) -> None:
-        blobs, dimensions = _blobs(document, chunks, vectors)
+        self.replace_all([Indexed(document, chunks, vectors)])
+
+    def replace_all(self, documents: Sequence[Indexed]) -> None:
+        """Replace several documents in one transaction: all of them, or none."""
+        prepared = [(each, *_blobs(*each)) for each in documents]
         with self._database.writing() as rows:
-            self._claim(rows, dimensions)
-            _remove(rows, document.uri)
-            cursor = rows.execute("INSERT INTO documents (uri, digest) VALUES (?, ?)", (document.uri, document.digest))
-            rows.executemany(
-                "INSERT INTO chunks (id, document, title, heading, text, first, beyond, vector) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (chunk.id, cursor.lastrowid, chunk.title, chunk.heading, chunk.text, chunk.start, chunk.end, blob)
-                    for chunk, blob in zip(chunks, blobs, strict=True)
-                ],
-            )
-            rows.execute(_WORDS_COME, (cursor.lastrowid,))
+            for (document, chunks, _), blobs, dimensions in prepared:
+                self._claim(rows, dimensions)
+                _remove(rows, document.uri)
+                number = rows.execute(
+                    "INSERT INTO documents (uri, digest) VALUES (?, ?)", (document.uri, document.digest)
+                ).lastrowid
+                rows.executemany(
+                    "INSERT INTO chunks (id, document, title, heading, text, first, beyond, vector) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (chunk.id, number, chunk.title, chunk.heading, chunk.text, chunk.start, chunk.end, blob)
+                        for chunk, blob in zip(chunks, blobs, strict=True)
+                    ],
+                )
+                rows.execute(_WORDS_COME, (number,))
             rows.execute("UPDATE state SET changes = changes + 1")
 
     def remove(self, uris: Iterable[str]) -> None:
@@ -143,10 +178,14 @@ class SqliteEvidence:
             rows.execute("UPDATE state SET changes = changes + 1")
 
     def keyword(self, query: str, limit: int) -> list[Passage]:
-        expression = match_expression(query)
+        words = query_words(query)
         with self._database.reading() as rows:
-            if not expression or limit <= 0:
+            if not words or limit <= 0:
                 return []
+            chosen = rarest(self._counts_of(rows, words), MOST_MATCHES)
+            if not chosen:
+                return []
+            expression = match_expression(chosen)
             return [Passage(Chunk(*row), score) for score, *row in rows.execute(_BY_WORDS, (expression, limit))]
 
     def vector(self, query: Vector, limit: int) -> list[Passage]:
@@ -156,13 +195,14 @@ class SqliteEvidence:
             if changes != self._changes:
                 result = rows.execute(_VECTORS).fetchall()
                 self._numbers = [number for number, _ in result]
-                self._matrix = matrix_of([blob for _, blob in result], dimensions)
+                matrix = matrix_of([blob for _, blob in result], dimensions)
+                self._vectors = None if matrix is None else Vectors(matrix)
                 self._changes = changes
-            if self._matrix is None or not direction.any():
+            if self._vectors is None or not direction.any():
                 return []
             return [
                 Passage(Chunk(*rows.execute(_BY_NUMBER, (self._numbers[row],)).fetchone()), score)
-                for row, score in nearest(self._matrix, direction, limit)
+                for row, score in self._vectors.nearest(direction, limit)
             ]
 
     def chunk(self, chunk_id: str) -> Chunk | None:
@@ -178,7 +218,17 @@ class SqliteEvidence:
 
     def close(self) -> None:
         self._database.close()
-        self._numbers, self._matrix, self._changes = [], None, -1
+        self._numbers, self._vectors, self._changes = [], None, -1
+
+    def _counts_of(self, rows: sqlite3.Connection, words: Iterable[str]) -> dict[str, int]:
+        """In how many chunks each word stands."""
+        (changes,) = rows.execute("SELECT changes FROM state").fetchone()
+        if changes != self._counted or len(self._counts) > MOST_COUNTED:
+            self._counts, self._counted = {}, changes
+        for word in words:
+            if word not in self._counts:
+                (self._counts[word],) = rows.execute(_HOW_MANY, (match_expression([word]),)).fetchone()
+        return {word: self._counts[word] for word in words}
 
     def _claim(self, rows: sqlite3.Connection, dimensions: int) -> None:
         """An index without documents takes any embedder, one whose documents have no chunks any length of vectors."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from agentguard.content._text import encodable
-from agentguard.errors import ConfigurationError, GateError
+from agentguard.errors import AgentGuardError, ConfigurationError, GateError
+from agentguard.gate._kept import KeptAnswers, key_of
 
 MAX_SAID = 200
 ECHO = 24
@@ -117,9 +118,15 @@ def _status(value: Any) -> int | None:
 ROUNDS = 16
 """A batch has this many requests for each that may be under way: after a failure no further batch is sent."""
 
+Accept = Callable[[int, str], bool]
+"""Takes the number of a question and its answer, and returns whether that is worth keeping."""
+
 
 class ChatModel(Protocol):
-    """Chat model: any of LangChain's is one."""
+    """Chat model: any of LangChain's is one.
+
+    A model with ``batch_as_completed``, as LangChain's have it, gives each answer when it comes.
+    """
 
     def batch(self, inputs: list[Any], config: Any = None, *, return_exceptions: bool = False) -> list[Any]:
         """Answers or exceptions, in the order of the inputs."""
@@ -144,7 +151,14 @@ class Question(NamedTuple):
         return [*system, {"role": "user", "content": encodable(self.user)}]
 
 
-def ask_all(model: ChatModel, name: str, questions: Sequence[Question], max_concurrency: int) -> list[str]:
+def ask_all(
+    model: ChatModel,
+    name: str,
+    questions: Sequence[Question],
+    max_concurrency: int,
+    kept: KeptAnswers | None = None,
+    accept: Accept = lambda number, answer: True,
+) -> list[str]:
     """The answers, in the order of the questions.
 
     Args:
@@ -152,32 +166,58 @@ def ask_all(model: ChatModel, name: str, questions: Sequence[Question], max_conc
         name: What messages call it.
         questions: Each is a conversation of its own.
         max_concurrency: How many requests are under way at once, at least 1.
+        kept: Has answers from before, and takes each that comes.
+        accept: Which answers it takes.
 
     Raises:
         GateError: Naming the first question that was not answered, and why.
     """
-    answers: list[str] = []
+    keys = [key_of(name, *question) for question in questions]
+    answers: dict[int, str] = {}
+    for number, key in enumerate(keys):
+        before = kept.get(key) if kept is not None else None
+        if before is not None:
+            answers[number] = before
+    missing = [number for number in range(len(questions)) if number not in answers]
     size = max_concurrency * ROUNDS
-    for start in range(0, len(questions), size):
-        part = questions[start : start + size]
+    for start in range(0, len(missing), size):
+        numbers = missing[start : start + size]
+        part = [questions[number] for number in numbers]
+        failures: dict[int, BaseException] = {}
+        came = 0
         try:
-            got = model.batch(
-                [question.messages() for question in part],
-                config={"max_concurrency": max_concurrency},
-                return_exceptions=True,
-            )
+            for place, answer in _as_they_come(model, part, max_concurrency):
+                came += 1
+                if isinstance(answer, BaseException):
+                    failures[place] = answer
+                    continue
+                number = numbers[place]
+                answers[number] = encodable(text_of(answer))
+                if kept is not None and accept(number, answers[number]):
+                    kept.add(keys[number], answers[number])
+        except AgentGuardError:  # the records do not take it
+            raise
         except Exception as error:  # of a model that does not keep to return_exceptions
             raise GateError(f"{name} did not answer {_told(part)}: {_why(error, part[0])}") from None
-        if len(got) != len(part):
-            raise GateError(f"{name} gave {len(got)} answers to {len(part)} requests: its batch call is broken")
-        failed = [number for number, answer in enumerate(got) if isinstance(answer, BaseException)]
-        if failed:
-            first, others = failed[0], len(failed) - 1
+        if came != len(part):
+            raise GateError(f"{name} gave {came} answers to {len(part)} requests: its batch call is broken")
+        if failures:
+            first, others = min(failures), len(failures) - 1
             more = f"; {others} more of the requests sent together with it failed too" if others else ""
-            why = _why(got[first], part[first])
+            why = _why(failures[first], part[first])
             raise GateError(f"{name} did not answer {part[first].subject}: {why}{more}")
-        answers += [encodable(text_of(answer)) for answer in got]
-    return answers
+    return [answers[number] for number in range(len(questions))]
+
+
+def _as_they_come(model: ChatModel, part: Sequence[Question], max_concurrency: int) -> Iterable[tuple[int, Any]]:
+    """Answers or exceptions, each with the number of its question; all at the end of a model that only has batches."""
+    inputs = [question.messages() for question in part]
+    config = {"max_concurrency": max_concurrency}
+    as_completed = getattr(model, "batch_as_completed", None)
+    if as_completed is None:
+        return enumerate(model.batch(inputs, config=config, return_exceptions=True))
+    each: Iterable[tuple[int, Any]] = as_completed(inputs, config=config, return_exceptions=True)
+    return each
 
 
 def text_of(answer: Any) -> str:

@@ -3,7 +3,8 @@
 These are three kinds of request, each with instructions of its own (``instructions.yaml``), each a new conversation.
 What is judged is data. It stands between marker lines with a token that it cannot contain; requests are put together by
 joining lines, and no part of the data passes through a template. The verifier sees the text of one claim and of its
-passages, and nothing else. Answers are read strictly: what is not in the form asked for is a fault, never a guess.
+passages, and nothing else. An answer must have one object of the form asked for: what stands around it is passed over,
+broken JSON is mended, and what could be read in two ways or was cut off is a fault, never a guess.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Annotated, Any, TypeVar
@@ -20,9 +21,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentguard.content._text import encodable
+from agentguard.content.json_repair import repair
 from agentguard.errors import ConfigurationError, DataError, GateError
-from agentguard.gate._types import Case, Claim, ClaimVerdict, Label, Prompt, Reason, Response
-from agentguard.gate.models._asking import ChatModel, Question, ask_all, check_concurrency
+from agentguard.gate._kept import KeptAnswers
+from agentguard.gate._types import UNREADABLE, Case, Claim, ClaimVerdict, Label, Prompt, Reason, Response
+from agentguard.gate.models._asking import Accept, ChatModel, Question, ask_all, check_concurrency
+from agentguard.gate.rules import RuleJudge
 
 
 class Fence:
@@ -204,8 +208,13 @@ MAX_CLAIMS = 200
 MAX_TEXT_CHARS = 10_000
 MAX_REASON_CHARS = 1_000
 MAX_KEPT_CHARS = 20_000
+MAX_MENDED_CHARS = 100_000
+MOST_OBJECTS = 50
+"""Beginnings of objects that are looked at in an answer of other words."""
 LEAST_QUOTED_WORDS = 2
 """A single word is found in most passages, and shows nothing."""
+
+_CUT_OFF = frozenset({"close a bracket", "close a string"})  # edits of an answer whose end is missing
 
 _LABELS: dict[str, Label] = {
     "supported": "supported",
@@ -283,16 +292,16 @@ def read_verdict(answer: str, case: Case, judge: str) -> ClaimVerdict:
     """
     kept = answer[:MAX_KEPT_CHARS]
 
-    def unsupported(why: str) -> ClaimVerdict:
-        return ClaimVerdict(case.claim.id, "unsupported", (Reason("judge", why),), None, "", judge, kept)
+    def unreadable(why: str) -> ClaimVerdict:
+        return ClaimVerdict(case.claim.id, "unsupported", (Reason(UNREADABLE, why),), None, "", judge, kept)
 
     try:
         read = _read(answer, _Verdict)
     except DataError as error:
-        return unsupported(f"the judge's answer could not be read: {error}")
-    label = _LABELS.get(read.label.strip())
+        return unreadable(f"the judge's answer could not be read: {error}")
+    label = _LABELS.get(_folded_label(read.label))
     if label is None:
-        return unsupported(f"the judge gave no known label, but {_shortened(read.label, 40)!r}")
+        return unreadable(f"the judge gave no known label, but {_shortened(read.label, 40)!r}")
     reasons = [Reason("judge", _shortened(read.reason or "", MAX_REASON_CHARS) or "the judge gave no reason")]
     chunk, quote = None, ""
     if read.passage is not None and 1 <= read.passage <= len(case.passages):
@@ -316,25 +325,62 @@ def read_verdict(answer: str, case: Case, judge: str) -> ClaimVerdict:
     return ClaimVerdict(case.claim.id, label, tuple(reasons), chunk_id, quote, judge, kept)
 
 
+def _folded_label(label: str) -> str:
+    """A label without what models put around it: "Weakly supported." is ``weakly_supported``."""
+    return label.strip(" .!*\"'`").casefold().replace(" ", "_").replace("-", "_")
+
+
 def _read(answer: str, form: type[T]) -> T:
-    """The one JSON object that an answer is, within a block of code or behind a thought at most."""
+    """The one JSON object that an answer is or has, mended where it is broken."""
     if len(answer) > MAX_ANSWER_CHARS:
         raise DataError(f"it has {len(answer)} characters, more than {MAX_ANSWER_CHARS}")
     text = _THOUGHT.sub("", answer.strip()).strip()
     fenced = _FENCED.match(text)
+    text = text if fenced is None else fenced[1]
     try:
-        value = json.loads(
-            text if fenced is None else fenced[1], object_pairs_hook=_distinct, parse_constant=_refuse_constant
-        )
+        value = _DECODER.decode(text)
     except DataError:
         raise
-    except (ValueError, RecursionError) as error:
-        said = (
-            f"{error.msg} at character {error.pos}" if isinstance(error, json.JSONDecodeError) else "too deep or long"
-        )
-        raise DataError(f"it is not one JSON object ({said})") from None
+    except (ValueError, RecursionError):
+        value = _one_object(text)
     if not isinstance(value, dict):
         raise DataError("it is not one JSON object")
+    return _formed(value, form)
+
+
+def _one_object(text: str) -> Any:
+    """The one object in a text with other words around it, mended where none can be read as it stands.
+
+    Raises:
+        DataError: If there is none, there are several that differ, or the text ends before the object does.
+    """
+    objects: list[Any] = []
+    at = text.find("{")
+    for _ in range(MOST_OBJECTS):
+        if at < 0:
+            break
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except DataError:
+            raise
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            objects += [value] if value not in objects else []
+        at = text.find("{", end)
+    if len(objects) > 1:
+        raise DataError("it is not one JSON object, but has several that differ")
+    if objects:
+        return objects[0]
+    mended = repair(text, max_characters=MAX_MENDED_CHARS)
+    if not mended.valid:
+        raise DataError("it is not one JSON object")
+    if any(edit.kind in _CUT_OFF for edit in mended.edits):
+        raise DataError("it is not one JSON object: its end is missing")
+    return mended.value
+
+
+def _formed(value: Any, form: type[T]) -> T:
     try:
         return form.model_validate(value)
     except ValidationError as error:
@@ -352,6 +398,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise DataError(f"it holds {name}, which is no JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant)
 
 
 def _shortened(text: str, limit: int) -> str:
@@ -375,12 +424,23 @@ class ModelJudge:
         model: The model.
         name: What records and reports call it.
         max_concurrency: How many requests are under way at once.
+        max_unreadable: The share of answers to one kind of request that may be unreadable.
+        kept: Has answers from before, and takes each that can be read.
     """
 
-    def __init__(self, model: ChatModel, name: str, max_concurrency: int = 8) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        name: str,
+        max_concurrency: int = 8,
+        max_unreadable: float = 0.2,
+        kept: KeptAnswers | None = None,
+    ) -> None:
         self._model = model
         self.name = name
         self._max_concurrency = check_concurrency(max_concurrency)
+        self._max_unreadable = max_unreadable
+        self._kept = kept
 
     def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
         """Questions in equal shares of the categories, none of them twice.
@@ -396,10 +456,12 @@ class ModelJudge:
         kinds = list(dict.fromkeys(categories))
         shares = {kind: number // len(kinds) + (index < number % len(kinds)) for index, kind in enumerate(kinds)}
         found: dict[str, list[str]] = {kind: [] for kind in kinds}
-        for _ in range(2):
+        for last in (False, True):
             missing = {kind: share - len(found[kind]) for kind, share in shares.items() if share > len(found[kind])}
             if missing:
-                self._add_prompts(use_case, missing, found)
+                faults, asked = self._add_prompts(use_case, missing, found)
+                if last:
+                    self._check_readable(faults, asked)
         written = [(text, kind) for kind, texts in found.items() for text in texts]
         if not written:
             raise GateError(f"{self.name} wrote no prompt")
@@ -408,29 +470,46 @@ class ModelJudge:
     def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
         """The claims of each response; a blank one makes none, and the model is not asked for it.
 
+        Where an answer cannot be read, rules split the response: nothing of it goes unverified.
+
         Raises:
-            GateError: If a request failed, or an answer could not be read.
+            GateError: If a request failed, or more answers than tolerated could not be read.
         """
-        claims: list[list[Claim]] = [[] for _ in responses]
-        spoken = [(index, response) for index, response in enumerate(responses) if response.text.strip()]
-        questions = [ask_for_claims(response) for _, response in spoken]
-        for (index, response), question, answer in zip(spoken, questions, self._ask(questions), strict=True):
+        spoken = [response for response in responses if response.text.strip()]
+        questions = [ask_for_claims(response) for response in spoken]
+        claims: dict[str, list[Claim]] = {}
+        faults: list[tuple[Question, DataError]] = []
+        answers = self._ask(questions, lambda number, answer: _can_read(read_claims, answer, spoken[number]))
+        for response, question, answer in zip(spoken, questions, answers, strict=True):
             try:
-                claims[index] = read_claims(answer, response)
+                claims[response.prompt_id] = read_claims(answer, response)
             except DataError as error:
-                raise self._unreadable(question, error) from None
-        return claims
+                faults.append((question, error))
+                (claims[response.prompt_id],) = RuleJudge().extract_claims([response])
+        self._check_readable(faults, len(questions))
+        return [claims.get(response.prompt_id, []) for response in responses]
 
     def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:
         """A verdict for each case. A claim without passages is unsupported, and the model is not asked.
 
         Raises:
-            GateError: If a request failed.
+            GateError: If a request failed, or more answers than tolerated could not be read.
         """
-        answers = iter(self._ask([ask_for_verdict(case) for case in cases if case.passages]))
-        return [read_verdict(next(answers), case, self.name) if case.passages else self._alone(case) for case in cases]
+        asked = [case for case in cases if case.passages]
+        questions = [ask_for_verdict(case) for case in asked]
+        answers = self._ask(
+            questions, lambda number, answer: not _fault(read_verdict(answer, asked[number], self.name))
+        )
+        read = [read_verdict(answer, case, self.name) for answer, case in zip(answers, asked, strict=True)]
+        faults = [(question, _fault(verdict)) for question, verdict in zip(questions, read, strict=True)]
+        self._check_readable([(question, fault) for question, fault in faults if fault], len(questions))
+        verdicts = iter(read)
+        return [next(verdicts) if case.passages else self._alone(case) for case in cases]
 
-    def _add_prompts(self, use_case: str, missing: dict[str, int], found: dict[str, list[str]]) -> None:
+    def _add_prompts(
+        self, use_case: str, missing: dict[str, int], found: dict[str, list[str]]
+    ) -> tuple[list[tuple[Question, DataError]], int]:
+        """Ask for the missing prompts, and add them; returns what could not be read, and how much was asked."""
         requests = [
             (kind, min(MOST_AT_ONCE, share - start), (start // MOST_AT_ONCE + 1, -(-share // MOST_AT_ONCE)))
             for kind, share in missing.items()
@@ -439,23 +518,48 @@ class ModelJudge:
         known = {text.casefold() for texts in found.values() for text in texts}
         questions = [ask_for_prompts(use_case, kind, share, found[kind], part) for kind, share, part in requests]
         wanted = dict(missing)
-        for (kind, *_), question, answer in zip(requests, questions, self._ask(questions), strict=True):
+        faults: list[tuple[Question, DataError]] = []
+        answers = self._ask(questions, lambda number, answer: _can_read(read_prompts, answer))
+        for (kind, *_), question, answer in zip(requests, questions, answers, strict=True):
             try:
                 texts = read_prompts(answer)
             except DataError as error:
-                raise self._unreadable(question, error) from None
+                faults.append((question, error))
+                continue
             for text in texts:
                 if wanted[kind] and text.casefold() not in known:
                     known.add(text.casefold())
                     found[kind].append(text)
                     wanted[kind] -= 1
+        return faults, len(questions)
 
-    def _ask(self, questions: Sequence[Question]) -> list[str]:
-        return ask_all(self._model, self.name, questions, self._max_concurrency)
+    def _ask(self, questions: Sequence[Question], accept: Accept) -> list[str]:
+        return ask_all(self._model, self.name, questions, self._max_concurrency, self._kept, accept)
 
     def _alone(self, case: Case) -> ClaimVerdict:
         reason = Reason("evidence", "no passage of the trusted documents bears on the claim")
         return ClaimVerdict(case.claim.id, "unsupported", (reason,), None, "", self.name)
 
-    def _unreadable(self, question: Question, error: DataError) -> GateError:
-        return GateError(f"{self.name} gave an answer to {question.subject} that cannot be read: {error}")
+    def _check_readable(self, faults: Sequence[tuple[Question, object]], asked: int) -> None:
+        """Refuse what more answers than tolerated could not be read of: that is no judgement."""
+        if len(faults) <= self._max_unreadable * asked:
+            return
+        question, fault = faults[0]
+        others = f", and {len(faults) - 1} more of {asked} like it" if len(faults) > 1 else ""
+        raise GateError(
+            f"{self.name} gave an answer to {question.subject} that cannot be read{others}, above max_unreadable "
+            f"{self._max_unreadable:g}: {fault}"
+        )
+
+
+def _can_read(read: Callable[..., object], *answer: Any) -> bool:
+    try:
+        read(*answer)
+    except DataError:
+        return False
+    return True
+
+
+def _fault(verdict: ClaimVerdict) -> str:
+    """Why the answer that a verdict stands for could not be read; empty if it could."""
+    return next((reason.detail for reason in verdict.reasons if reason.kind == UNREADABLE), "")

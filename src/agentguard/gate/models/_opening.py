@@ -187,9 +187,12 @@ def _botocore(timeout_seconds: float, max_retries: int, max_concurrency: int) ->
 
 def _retried(model: Any, max_retries: int) -> ChatModel:
     """For clients that have no retries of their own."""
-    if max_retries:
-        model = model.with_retry(stop_after_attempt=max_retries + 1)
-    return cast(ChatModel, model)
+    if not max_retries:
+        return cast(ChatModel, model)
+    from langchain_core.runnables import RunnableLambda
+
+    # What is asked of a model with retries as it completes goes past its retries.
+    return cast(ChatModel, RunnableLambda(model.with_retry(stop_after_attempt=max_retries + 1).invoke))
 
 
 def _opened(opener: Callable[[], T], provider: str, where: str) -> T:

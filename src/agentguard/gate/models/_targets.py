@@ -21,6 +21,7 @@ import yaml
 
 from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, FileProblems, GateError, Problem
+from agentguard.gate._kept import KeptAnswers, key_of
 from agentguard.gate._types import Prompt
 from agentguard.gate.models._asking import ChatModel, Question, ask_all, check_concurrency, describe_failure
 
@@ -49,15 +50,23 @@ class CallableTarget:
         call: Takes a prompt's text and returns the answer; None counts as an empty answer.
         name: What records and reports call it.
         max_concurrency: How many calls are under way at once, each in a thread of its own; 1 calls one by one.
+        kept: Has answers from before, and takes each that comes.
 
     >>> CallableTarget(str.upper, "shouting").respond([Prompt("p1", "Which?"), Prompt("p2", "Why?")])
     ['WHICH?', 'WHY?']
     """
 
-    def __init__(self, call: Callable[[str], str | None], name: str = "callable", max_concurrency: int = 1) -> None:
+    def __init__(
+        self,
+        call: Callable[[str], str | None],
+        name: str = "callable",
+        max_concurrency: int = 1,
+        kept: KeptAnswers | None = None,
+    ) -> None:
         self._call = call
         self.name = name
         self._max_concurrency = check_concurrency(max_concurrency)
+        self._kept = kept or KeptAnswers()
 
     def respond(self, prompts: Sequence[Prompt]) -> list[str]:
         """Answer each prompt, in their order.
@@ -71,6 +80,15 @@ class CallableTarget:
             return list(pool.map(self._answer, prompts))
 
     def _answer(self, prompt: Prompt) -> str:
+        key = key_of(self.name, prompt.id, prompt.text)
+        before = self._kept.get(key)
+        if before is not None:
+            return before
+        answer = self._called(prompt)
+        self._kept.add(key, answer)
+        return answer
+
+    def _called(self, prompt: Prompt) -> str:
         try:
             answer = self._call(prompt.text)
         except Exception as error:  # whatever a function of the user's may raise
@@ -90,12 +108,14 @@ class ModelTarget:
         model: The model.
         name: What records and reports call it.
         max_concurrency: How many requests are under way at once.
+        kept: Has answers from before, and takes each that comes.
     """
 
-    def __init__(self, model: ChatModel, name: str, max_concurrency: int = 8) -> None:
+    def __init__(self, model: ChatModel, name: str, max_concurrency: int = 8, kept: KeptAnswers | None = None) -> None:
         self._model = model
         self.name = name
         self._max_concurrency = check_concurrency(max_concurrency)
+        self._kept = kept
 
     def respond(self, prompts: Sequence[Prompt]) -> list[str]:
         """Answer each prompt, in their order; an answer without text is empty.
@@ -104,7 +124,7 @@ class ModelTarget:
             GateError: Naming the first prompt that was not answered, and why.
         """
         questions = [Question(f"prompt {prompt.id}", prompt.text) for prompt in prompts]
-        return ask_all(self._model, self.name, questions, self._max_concurrency)
+        return ask_all(self._model, self.name, questions, self._max_concurrency, self._kept)
 
 
 class RecordedTarget:

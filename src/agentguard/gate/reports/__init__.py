@@ -10,19 +10,31 @@ from agentguard.gate.reports._findings import (
     findings,
     recorded_claims,
 )
-from agentguard.gate.reports._formats import evaluation, junit_xml, markdown_summary, summary_as_dict
+from agentguard.gate.reports._formats import (
+    COUNTS,
+    evaluation,
+    junit_xml,
+    markdown_summary,
+    quarantined,
+    summary_as_dict,
+)
+from agentguard.gate.reports._pages import dashboard, html_page
 
 __all__ = [
+    "COUNTS",
     "Explanation",
     "Finding",
     "Marked",
     "MarkedPassage",
     "RecordedClaim",
+    "dashboard",
     "evaluation",
     "explain",
     "findings",
+    "html_page",
     "junit_xml",
     "markdown_summary",
+    "quarantined",
     "recorded_claims",
     "summary_as_dict",
 ]

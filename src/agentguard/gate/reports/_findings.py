@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from agentguard.errors import DataError
+from agentguard.gate._kinds import Kind, kind_of
 from agentguard.gate._run import GateRun, GateState, read_run
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Prompt, Response
 from agentguard.gate.records._base import RunRecords, RunSummary
@@ -66,6 +67,11 @@ class Finding:
     def passage(self) -> Passage | None:
         """The passage that decided the verdict; None if none did."""
         return next((each for each in self.passages if each.chunk.id == self.verdict.chunk_id), None)
+
+    @property
+    def kind(self) -> Kind | None:
+        """What is wrong with the claim; None if it is supported."""
+        return kind_of(self.claim, self.passages, self.verdict)
 
     @property
     def quoted(self) -> tuple[int, int] | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
-from agentguard.gate._types import Label
+from agentguard.gate._history import LabelChange
+from agentguard.gate._kinds import KINDS
+from agentguard.gate._types import Label, Quarantined
 from agentguard.gate.records._base import RunSummary
 from agentguard.gate.reports._findings import Finding, findings
 
@@ -18,6 +21,20 @@ if TYPE_CHECKING:
 
 
 DIGITS = 4
+
+#: What a report counts beside claims, by the names of ``Score``, with what each is.
+COUNTS = {
+    "prompts": "prompts",
+    "answered": "answered with a claim",
+    "empty": "empty answers",
+    "refused": "refused",
+    "claimless": "other answers without a claim",
+    "unreadable": "verdicts that could not be read",
+    "contradicted": "verdicts that the rules contradict",
+    "disagreed": "verdicts that judges do not agree on",
+    "quarantined": "passages in quarantine",
+    "reused": "answers taken over from another run",
+}
 
 
 def evaluation(run: GateRun) -> dict[str, Any]:
@@ -29,6 +46,8 @@ def evaluation(run: GateRun) -> dict[str, Any]:
         GateError: If the run is not finished.
     """
     score = run.state.score
+    details = [_detail(finding) for finding in findings(run.state)]
+    kinds = Counter(detail["kind"] for detail in details)
     return {
         "run_id": run.run_id,
         "use_case": run.summary.use_case,
@@ -39,6 +58,7 @@ def evaluation(run: GateRun) -> dict[str, Any]:
         "supported": score.supported,
         "unsupported": score.unsupported,
         "weakly_supported": score.weakly_supported,
+        **{name: getattr(score, name) for name in COUNTS},
         "target": run.summary.target,
         "judge": run.summary.judge,
         "started": run.summary.started,
@@ -46,8 +66,15 @@ def evaluation(run: GateRun) -> dict[str, Any]:
         "config_digest": run.summary.config_digest,
         "prompts_digest": run.summary.prompts_digest,
         "evidence_digest": run.summary.evidence_digest,
-        "details": [_detail(finding) for finding in findings(run.state)],
+        "quarantine": [asdict(held) for held in quarantined(run)],
+        "kinds": {kind: kinds[kind] for kind in KINDS},
+        "details": details,
     }
+
+
+def quarantined(run: GateRun) -> tuple[Quarantined, ...]:
+    """Passages that were no evidence in a run, because they hold instructions to a model."""
+    return run.state.quarantined if "quarantined" in run.state.written else ()
 
 
 def summary_as_dict(summary: RunSummary) -> dict[str, Any]:
@@ -67,6 +94,7 @@ def _detail(finding: Finding) -> dict[str, Any]:
         "claim_id": finding.claim.id,
         "claim": finding.claim.text,
         "label": verdict.label,
+        "kind": finding.kind,
         "reasons": [asdict(reason) for reason in verdict.reasons],
         "quote": verdict.quote,
         "passage": place,
@@ -125,6 +153,7 @@ def junit_xml(run: GateRun) -> str:
         ("target", summary.target),
         ("judge", summary.judge),
         ("evidence_digest", summary.evidence_digest),
+        *((name, str(getattr(score, name))) for name in COUNTS),
     ):
         Xml.SubElement(properties, "property", {"name": name, "value": _line(value)})
     for finding in findings(run.state):
@@ -150,7 +179,7 @@ def _add_case(suite: Xml.Element, finding: Finding, group: str) -> None:
 
 
 def _told(finding: Finding) -> list[str]:
-    lines = [f"claim: {finding.claim.text}", f"prompt: {finding.prompt.text}"]
+    lines = [f"claim: {finding.claim.text}", f"prompt: {finding.prompt.text}", f"kind: {finding.kind}"]
     lines += [f"reason: {reason.detail}" for reason in finding.verdict.reasons]
     if finding.passage is not None:
         lines.append(f"document: {finding.passage.chunk.document}")
@@ -169,45 +198,58 @@ def _line(text: str) -> str:
 # --- Markdown ---
 
 ROWS = 100
-REASONS = 3
-MOST_OF_A_CELL = 600
+MOST_OF_A_TEXT = 600
+MOST_OF_A_COMMENT = 60_000  # GitHub takes 65,536 characters
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb\\s]+")
-# Whatever begins a construct of Markdown, of GitHub's extensions to it (@names, #numbers, www., ://, $formulas$) or of
-# HTML. As character references: a backslash before a pipe means two things, by whether it stands in a table.
-_ACTIVE = re.compile(r"[\\`*_{}\[\]<>()#+\-!|~&@:$^=\"']|(?<=www)\.|(?<=\d)\.", re.IGNORECASE)
+# What begins a construct of Markdown or HTML within a line; what begins one at the start of a line never stands there.
+_ACTIVE = re.compile(r"[\\`*_\[\]<~$|]")
+# What GitHub makes names, numbers and addresses of, and what would be read as a character reference.
+_NAMED = re.compile(r"@|#(?=\w)|:(?=//)|(?<=www)\.|&(?=#?\w)", re.IGNORECASE)
 
 
-def escape(text: str, limit: int = MOST_OF_A_CELL) -> str:
-    """Text from outside on one line, that renders as itself in any place of a Markdown document.
+def escape(text: str, limit: int = MOST_OF_A_TEXT) -> str:
+    r"""Text from outside on one line, that renders as itself anywhere but at the beginning of a line of Markdown.
 
-    >>> escape("a|b <img src=x>")
-    'a&#124;b &#60;img src&#61;x&#62;'
+    >>> print(escape("0.3788 of a*b, see <img src=x> and @all"))
+    0.3788 of a\*b, see \<img src=x> and &#64;all
     """
     line = _UNSEEN.sub(" ", text[: 4 * limit]).strip()
     if len(line) > limit:
         line = line[: limit - 1] + "…"
-    return _ACTIVE.sub(lambda match: f"&#{ord(match[0])};", line)
+    return _ACTIVE.sub(r"\\\g<0>", _NAMED.sub(lambda match: f"&#{ord(match[0])};", line))
 
 
-def markdown_summary(run: GateRun) -> str:
+def markdown_summary(run: GateRun, changes: Sequence[LabelChange] | None = None, since: str = "") -> str:
     """Write a run as Markdown, for the summary of a job or the comment below a change.
 
-    It has the decision, how many claims there are of each kind, and those that are not supported, with reason and
-    passage. They come from outside: what they hold is shown, never obeyed. No link, no picture, no HTML and no table
-    cell can begin in them.
+    It has the decision, what is counted, what changed since another run, and each claim that is not supported with its
+    question, why, and what the documents say. All that comes from outside: what it holds is shown, never obeyed. No
+    link, no picture and no HTML can begin in it.
+
+    Args:
+        run: A finished run.
+        changes: What changed since another run; None if there is none to compare with.
+        since: That run's id.
 
     Raises:
         GateError: If the run is not finished.
     """
-    return "\n".join(_lines(run)) + "\n"
+    lines, length = [], 0
+    for line in _lines(run, changes, since):
+        length += len(line) + 1
+        if length > MOST_OF_A_COMMENT:
+            lines += ["", "… and more; the other reports of the run have all of it"]
+            break
+        lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
-def _lines(run: GateRun) -> Iterator[str]:
+def _lines(run: GateRun, changes: Sequence[LabelChange] | None, since: str) -> Iterator[str]:
     score, summary, tolerance = run.state.score, run.summary, run.state.config.risk_tolerance
     yield f"## Reliability gate: {score.decision}"
     yield ""
-    yield f"{escape(summary.use_case)}: {escape(score.reason)}"
+    yield f"Use case: {escape(summary.use_case)}. Reason: {escape(score.reason)}"
     yield ""
     yield "| claims | |"
     yield "|---|---:|"
@@ -218,14 +260,40 @@ def _lines(run: GateRun) -> Iterator[str]:
     yield f"| **risk** | **{round(score.risk, DIGITS):g}** |"
     yield f"| deployed up to | {tolerance.deploy_threshold:g} |"
     yield f"| with a warning up to | {tolerance.warn_threshold:g} |"
+    for name, meaning in COUNTS.items():
+        if name in ("prompts", "answered") or getattr(score, name):
+            yield f"| {meaning} | {getattr(score, name)} |"
+    yield from _changed(changes, since)
     listed = findings(run.state)
     yield from _claims("Unsupported claims", listed, "unsupported")
     yield from _claims("Weakly supported claims", listed, "weakly_supported")
+    held = quarantined(run)
+    if held:
+        yield ""
+        yield "### No evidence: documents with instructions to a model"
+        yield ""
+        yield from (f"- document {escape(each.document)}: {escape(each.detail)}" for each in held[:ROWS])
     yield ""
     yield (
         f"Run {escape(run.run_id)}, model under test {escape(summary.target)}, judged by {escape(summary.judge)}, "
         f"evidence {escape(summary.evidence_digest[:12])}"
     )
+
+
+def _changed(changes: Sequence[LabelChange] | None, since: str) -> Iterator[str]:
+    if changes is None:
+        return
+    worse = [change for change in changes if change.is_worse]
+    yield ""
+    yield f"### Since run {escape(since)}"
+    yield ""
+    yield f"{len(worse)} claims got worse, {len(changes) - len(worse)} better."
+    for title, chosen in (("worse", worse), ("better", [change for change in changes if not change.is_worse])):
+        if chosen:
+            yield ""
+        for change in chosen[:ROWS]:
+            labels = " → ".join((label or "not said").replace("_", " ") for label in (change.label_a, change.label_b))
+            yield f"- {title}, {labels}: {escape(change.claim_b or change.claim)} (asked: {escape(change.prompt)})"
 
 
 def _claims(title: str, listed: Sequence[Finding], label: Label) -> Iterator[str]:
@@ -234,20 +302,21 @@ def _claims(title: str, listed: Sequence[Finding], label: Label) -> Iterator[str
         return
     yield ""
     yield f"### {title}"
-    yield ""
-    yield "| | claim | why | the documents say |"
-    yield "|---|---|---|---|"
     for finding in chosen[:ROWS]:
-        why = escape("; ".join(reason.detail for reason in finding.verdict.reasons[:REASONS]))
-        yield f"| {escape(finding.claim.id)} | {escape(finding.claim.text)} | {why} | {_said(finding)} |"
+        yield ""
+        yield f"Claim {escape(finding.claim.id)}: **{escape(finding.claim.text) or '–'}**"
+        yield ""
+        yield f"- asked: {escape(finding.prompt.text)}"
+        yield f"- why ({finding.kind}): {escape(finding.verdict.reasons[0].detail)}"
+        yield f"- the documents say: {_evidence(finding)}"
     if len(chosen) > ROWS:
         yield ""
         yield f"… and {len(chosen) - ROWS} more"
 
 
-def _said(finding: Finding) -> str:
+def _evidence(finding: Finding) -> str:
     if finding.passage is None:
         return "nothing"
     place = escape(" · ".join(part for part in (finding.passage.chunk.document, finding.heading) if part))
     quote = escape(finding.verdict.quote)
-    return f"{quote}<br>*{place}*" if quote else f"*{place}*"
+    return f"“{quote}” ({place})" if quote else place

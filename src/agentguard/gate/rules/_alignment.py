@@ -42,6 +42,8 @@ class Alignment(NamedTuple):
     Attributes:
         claim, passage: Both, read.
         words: The numbers of the claim's tokens that are compared: those that mean something, in their order.
+        candidates: For each of them, the passage's tokens that could say it, with how well.
+        covered: The passage's tokens that can say a word of the claim.
         links: One for each of them; None if the passage does not say the word.
         figures: The claim's figures beside the passage's.
         windows: For each sentence of the claim, the first and last of the passage's sentences that say most of it.
@@ -51,6 +53,8 @@ class Alignment(NamedTuple):
     claim: Reading
     passage: Reading
     words: tuple[int, ...]
+    candidates: tuple[tuple[tuple[int, float], ...], ...]
+    covered: frozenset[int]
     links: tuple[Link | None, ...]
     figures: tuple[Figure, ...]
     windows: tuple[tuple[int, int], ...]
@@ -99,10 +103,15 @@ def align(claim: Reading, passage: Reading) -> Alignment:
         if not ambient[number] or _is_in(windows[claim.tokens[word].sentence], candidates[number], passage)
     ]
     words, candidates = [words[number] for number in kept], [candidates[number] for number in kept]
-    links = _path(words, [_nearest(positions, votes, passage) for positions in candidates])
+    links = _path(words, [_nearest(list(positions), votes, passage) for positions in candidates])
     weights = [weight_of(claim.tokens[word]) for word in words]
     focus = _focus(weights, candidates, passage)
-    return Alignment(claim, passage, tuple(words), links, tuple(matched), tuple(windows), focus)
+    covered = {position for positions in candidates for position, _ in positions}
+    covered.update(token for figure in matched for token in figure.tokens)
+    places = tuple(map(tuple, candidates))
+    return Alignment(
+        claim, passage, tuple(words), places, frozenset(covered), links, tuple(matched), tuple(windows), focus
+    )
 
 
 def _is_ambient(base: str, passage: Reading) -> bool:
@@ -151,6 +160,9 @@ def _candidates(token: Token, passage: Reading) -> list[tuple[int, float]]:
         return sorted(qualities.items())
     for position in passage.families.get(token.family, ())[:MAX_FOUND]:
         qualities.setdefault(position, _KIN)
+    for alias in passage.aliases.get(token.root, ()):
+        for position in passage.positions.get(alias, ())[:MAX_FOUND]:
+            qualities.setdefault(position, _KIN)
     if token.kind == "name" and qualities:
         return sorted(qualities.items())
     for alike in synonyms_of(token.root):

@@ -1,7 +1,8 @@
 """Hold the figures of a claim against a passage's: numbers with units, dates, times, and limits (at least, up to).
 
 A number is said by a passage if a number of it lies within what the claim's last digit and "about" or "over" leave
-open, in the same unit or a convertible one. If none does, the one that stands in its place is named.
+open, in the same unit or a convertible one. If none does, the one that stands in its place is named. "Every year" and
+"twice" are numbers, too.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.grounding._values import Quantity, Stated
+from agentguard.content.grounding._sources import Match
+from agentguard.content.grounding._values import Quantity, Stated, Unit
 from agentguard.gate.rules._reading import Reading
 from agentguard.gate.rules._words import root
 
 MAX_FIGURES: Final = 40  # of a claim; further ones are not held against anything
+EXACT: Final = 0.005  # of times that are converted, as a share: floating point and the leap day, no rounding
+ROUNDED: Final = 0.05  # of other quantities: what conversion to another unit is commonly rounded by
 _UPPER: Final = (
     r"within|up to|at most|no more than|not more than|no later than|not exceed(?:ing)?|under|less than|below|"
-    r"fewer than|maximum(?: of)?|a max(?:imum)? of|limited to|before|until"
+    r"fewer than|maximum(?: of)?|a max(?:imum)? of|limited to|before|until|as (?:many|much) as"
 )
 _LOWER: Final = (
     r"at least|no less than|not less than|no fewer than|more than|over|above|exceed(?:s|ing)?|minimum(?: of)?|from|"
-    r"after|starting at|as (?:many|much) as"
+    r"after|starting at"
 )
 _BEFORE = re.compile(
     rf"\b(?:(?P<upper>{_UPPER})|(?P<lower>{_LOWER}))\s+(?:the |a |an |of )?(?:first )?[$€£¥₹]?$", re.IGNORECASE
@@ -41,6 +45,7 @@ class Figure(NamedTuple):
         kind: ``number`` or ``date``.
         start, end: Where the claim says it.
         positions: The numbers of the passage's tokens that say it; empty if none does.
+        tokens: The numbers of all tokens of the passage that are part of saying it.
         rival: The characters of another figure of the same kind that the passage says in its place. Where there are
             positions too, the passage says the figure elsewhere, and the rival where it speaks of the same.
         limits: ``upper`` and ``lower`` where claim and passage set opposite limits by it, else nothing.
@@ -50,6 +55,7 @@ class Figure(NamedTuple):
     start: int
     end: int
     positions: tuple[int, ...]
+    tokens: tuple[int, ...]
     rival: tuple[int, int] | None
     limits: str = ""
 
@@ -62,8 +68,6 @@ def figures(claim: Reading, passage: Reading, windows: Sequence[tuple[int, int]]
     >>> claim.text[found.start : found.end], passage.text[slice(*(found.rival or ()))]
     ('45 days', '30 days')
     """
-    if not any(token.kind == "figure" for token in claim.tokens) and not claim.moments:
-        return []
     quantities = [quantity for quantity in claim.quantities[:MAX_FIGURES] if quantity.readings]
     return [
         *(_number(claim, each, passage, *_span(claim, each.start, passage, windows)) for each in quantities),
@@ -82,17 +86,22 @@ def _span(claim: Reading, at: int, passage: Reading, windows: Sequence[tuple[int
 def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, end: int) -> Figure:
     index, owners = passage.numbers
     found = dict.fromkeys(
-        owners[match.place] for match in index.within(quantity, 20) if match.how != "without its sign"
+        owners[match.place]
+        for match in index.within(quantity, 20)
+        if match.how != "without its sign" and _is_close(match, index.numbers[match.place])
     )
     said = [passage.quantities[owner] for owner in found]
     noun = _noun(claim.text, quantity)
     if quantity.readings[0].unit is None and noun:
         said.sort(key=lambda other: _noun(passage.text, other) != noun)
-    positions = tuple(passage.token_at(other.start) for other in said)
-    if not said:
-        return Figure("number", quantity.start, quantity.end, (), _rival(quantity, noun, passage, begin, end))
-    if not any(begin <= other.start < end for other in said):
-        return Figure("number", quantity.start, quantity.end, positions, _rival(quantity, noun, passage, begin, end))
+    spans = [(other.start, other.end) for other in said] or _dates_of_year(quantity, passage)
+    positions, tokens = _tokens_of(passage, spans)
+    kind = "period" if quantity.digits == 0 else "number"
+    figure = Figure(kind, quantity.start, quantity.end, positions, tokens, None)
+    if kind == "period" and spans:
+        return figure
+    if not any(begin <= start < end for start, _ in spans):
+        return figure._replace(rival=_rival(claim, quantity, noun, passage, begin, end))
     ours = _limit(claim.text, quantity)
     theirs = {_limit(passage.text, other) for other in said if begin <= other.start < end}
     opposite = {"upper": "lower", "lower": "upper"}.get(ours, "")
@@ -100,19 +109,66 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
     rival = next(
         ((other.start, other.end) for other in said if limits and _limit(passage.text, other) == opposite), None
     )
-    return Figure("number", quantity.start, quantity.end, positions, rival, limits)
+    return figure._replace(rival=rival, limits=limits)
 
 
-def _rival(quantity: Quantity, noun: str, passage: Reading, begin: int, end: int) -> tuple[int, int] | None:
-    """Find another number of the same unit, or of the same noun, in the passage's sentences."""
-    unit = quantity.readings[0].unit
+def _tokens_of(passage: Reading, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The first token of each span, and all of their tokens."""
+    ends = [(passage.token_at(start), passage.token_at(max(start, end - 1)) + 1) for start, end in spans]
+    return tuple(first for first, _ in ends), tuple(token for span in ends for token in range(*span))
+
+
+def _is_close(match: Match, number: tuple[float, Unit | None]) -> bool:
+    """Whether a converted number is the same, not just what rounds to it: 2 weeks are 14 days and not 12."""
+    value, unit = number
+    if match.how != "converted" or unit is None or match.reading.unit is None:
+        return True
+    one = match.reading.value * match.reading.unit.factor + match.reading.unit.offset
+    two = value * unit.factor + unit.offset
+    return abs(one - two) <= (EXACT if _sort(unit) == "time" else ROUNDED) * max(abs(one), abs(two))
+
+
+def _dates_of_year(quantity: Quantity, passage: Reading) -> list[tuple[int, int]]:
+    """The dates of the year that a number can be."""
+    value, unit = quantity.readings[0].value, quantity.readings[0].unit
+    if unit is not None or quantity.end - quantity.start != 4 or not 1000 <= value < 3000:
+        return []
+    moments = (each for each in passage.moments if any(moment.year == value for moment in each.readings))
+    return [(each.start, each.end) for each in moments]
+
+
+def _sort(unit: Unit | None) -> str:
+    """The sort of what a unit measures: figures of one sort can stand in each other's place, convertible or not."""
+    if unit is None:
+        return ""
+    if unit.dimension in {"months", "business days"}:
+        return "time"
+    return "money" if unit.dimension.isupper() else unit.dimension
+
+
+def _is_period(reading: Reading, quantity: Quantity) -> bool:
+    """Whether a quantity says how often: "weekly", "every 12 months"."""
+    before = reading.text[max(0, quantity.start - 6) : quantity.start].casefold()
+    return quantity.digits == 0 or before.endswith(("every ", "each "))
+
+
+def _rival(
+    claim: Reading, quantity: Quantity, noun: str, passage: Reading, begin: int, end: int
+) -> tuple[int, int] | None:
+    """Find another number of the same sort, of the same noun or of the same value, in the passage's sentences."""
+    first = quantity.readings[0]
     for other in passage.quantities:
         if not begin <= other.start < end or not other.readings:
             continue
+        if _is_period(claim, quantity) != _is_period(passage, other) and 0 in {quantity.digits, other.digits}:
+            continue
         theirs = other.readings[0].unit
-        alike = theirs is not None and theirs.dimension == unit.dimension if unit else theirs is None
-        if alike and (unit is not None or (noun and _noun(passage.text, other) == noun)):
+        alike = _sort(theirs) == _sort(first.unit) if first.unit else theirs is None
+        if alike and (first.unit is not None or (noun and _noun(passage.text, other) == noun)):
             return other.start, other.end
+    for other in passage.quantities:
+        if begin <= other.start < end and other.readings and other.readings[0].value == first.value:
+            return (other.start, other.end) if first.unit and other.digits else None
     return None
 
 
@@ -131,11 +187,12 @@ def _limit(text: str, quantity: Quantity) -> str:
 
 
 def _moment(stated: Stated, passage: Reading, begin: int, end: int) -> Figure:
-    positions = tuple(
-        passage.token_at(other.start)
+    same = (
+        (other.start, other.end)
         for other in passage.moments
         if any(one.agrees(two) for one in stated.readings for two in other.readings)
     )
+    positions, tokens = _tokens_of(passage, list(same))
     is_clock = stated.readings[0].day is None and stated.readings[0].month is None
     rival = next(
         (
@@ -145,4 +202,4 @@ def _moment(stated: Stated, passage: Reading, begin: int, end: int) -> Figure:
         ),
         None,
     )
-    return Figure("date", stated.start, stated.end, positions, None if positions else rival)
+    return Figure("date", stated.start, stated.end, positions, tokens, None if positions else rival)

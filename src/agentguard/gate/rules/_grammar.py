@@ -27,18 +27,18 @@ def _past(base: str) -> str:
     return base + ("d" if base.endswith("e") else "ed")
 
 
-_KINDS: Final = {kind: frozenset(" ".join(lines).split()) for kind, lines in word_sections("grammar").items()}
-AUXILIARIES: Final = _KINDS["auxiliaries"]
-DETERMINERS: Final = _KINDS["determiners"]
-PREPOSITIONS: Final = _KINDS["prepositions"]
-SUBORDINATORS: Final = _KINDS["subordinators"]
-RELATIVES: Final = _KINDS["relatives"]
-PRONOUNS: Final = _KINDS["pronouns"]
-NEGATIONS: Final = _KINDS["negations"]
-LIGHT: Final = _KINDS["light"] | STOPWORDS
-_BASE: Final = _KINDS["verbs"]
+WORDS: Final = {kind: frozenset(" ".join(lines).split()) for kind, lines in word_sections("grammar").items()}
+AUXILIARIES: Final = WORDS["auxiliaries"]
+DETERMINERS: Final = WORDS["determiners"]
+PREPOSITIONS: Final = WORDS["prepositions"]
+SUBORDINATORS: Final = WORDS["subordinators"]
+RELATIVES: Final = WORDS["relatives"]
+PRONOUNS: Final = WORDS["pronouns"]
+NEGATIONS: Final = WORDS["negations"]
+LIGHT: Final = WORDS["light"] | STOPWORDS
+_BASE: Final = WORDS["verbs"]
 _THIRD: Final = frozenset(map(_third, _BASE))
-_PAST: Final = frozenset(map(_past, _BASE)) | _KINDS["pasts"]
+_PAST: Final = frozenset(map(_past, _BASE)) | WORDS["pasts"]
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[$€£]")
 MAX_SUBJECT: Final = 12  # words before the verb
 
@@ -66,7 +66,41 @@ def is_finite(words: Sequence[str], position: int) -> bool:
     if word in _THIRD or word in _PAST:
         return True
     return word in _BASE and (
-        before in {"i", "you", "we", "they"} or (before.endswith("s") and not before.endswith("ss"))
+        before in {"i", "you", "we", "they"} or (before.endswith("s") and not before.endswith(("ss", "us", "is")))
+    )
+
+
+def is_predicate(words: Sequence[str]) -> bool:
+    """Whether a clause without its subject begins with these words, folded: "is free", "costs $5", "placed before"."""
+    if not words:
+        return False
+    if words[0] in AUXILIARIES or words[0] in _THIRD or words[0] in _PAST:
+        return True
+    return words[0].endswith(("s", "ed")) and len(words) > 1 and (words[1] in DETERMINERS or words[1] in {"it", "them"})
+
+
+def is_past(word: str) -> bool:
+    """Whether a word, folded, is a past form or participle."""
+    return word in _PAST
+
+
+def is_base(words: Sequence[str], position: int) -> bool:
+    """Whether the word at this place can be a verb in its base form: no article and no preposition stands before it."""
+    before = words[position - 1]
+    return words[position] in _BASE and not (before in DETERMINERS or before in PREPOSITIONS or before in AUXILIARIES)
+
+
+def begins_order(words: Sequence[str]) -> bool:
+    """Whether a clause that begins with these words, folded, tells someone to do something: "Mix it", "Do not use"."""
+    if len(words) < 2:
+        return False
+    if words[0] in {"do", "don't", "never", "please"}:
+        return True
+    objects = DETERMINERS | {"it", "them", "us"}
+    return (
+        (words[0] in _BASE or not words[0].endswith("s"))
+        and words[1] in objects
+        and words[0] not in (PREPOSITIONS | DETERMINERS | SUBORDINATORS | PRONOUNS | AUXILIARIES)
     )
 
 

@@ -7,21 +7,49 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from agentguard.content._text import encodable, sentence_spans
 from agentguard.content.grounding._sources import NumberIndex
-from agentguard.content.grounding._values import MAGNITUDES, NUMBER_WORDS, Quantity, Stated, Values, read, units_of
+from agentguard.content.grounding._values import (
+    COUNTED,
+    MAGNITUDES,
+    NUMBER_WORDS,
+    Quantity,
+    Stated,
+    Values,
+    read,
+    units_of,
+)
+from agentguard.content.grounding._values import Reading as Read
 from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
+from agentguard.gate.rules._segments import Segment, segments
 from agentguard.gate.rules._words import family, root
 
 MAX_CHARACTERS: Final = 40_000
 MAX_CONTEXT: Final = 1_000
 _TOKEN = re.compile("\\d[\\d,.]{0,30}\\d(?![^\\W_])|[^\\W_]{1,60}(?:[.'\u2019-][^\\W_]{1,60}){0,6}")
-_BREAK = re.compile(r"\n[ \t\r]*\n|\n(?=[ \t]{0,8}[#|*•-])|(?<=\|)[ \t]*\n")
+_BREAK = re.compile(r"(?<=°[CF]\.)\s|\n[ \t\r]*\n|\n(?=[ \t]{0,8}[#|*•-])|(?<=\|)[ \t]*\n")
 _CUT = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.|,(?= \d{3}))) (\d{1,3})(?!\d)")
-_UNIT = re.compile(r"[\s-]{1,2}([^\W\d_]{3,16})(?!\w)")
+_ADVERBS: Final = {
+    "hourly": (1.0, "hour"), "daily": (1.0, "day"), "weekly": (1.0, "week"), "fortnightly": (2.0, "week"),
+    "monthly": (1.0, "month"), "quarterly": (3.0, "month"), "yearly": (1.0, "year"), "annually": (1.0, "year"),
+    "annual": (1.0, "year"), "twice": (2.0, ""), "thrice": (3.0, ""),
+}  # fmt: skip
+_PERIOD = re.compile(
+    r"\b(?<!times )(?:(?:half\s+an?|every|each|per|an?)\s+"
+    r"(?P<unit>minute|hour|day|night|week|fortnight|month|year|decade)"
+    rf"|{'|'.join(_ADVERBS)})\b",
+    re.IGNORECASE,
+)
+_ALIAS = re.compile(r"(?P<long>(?:\b[A-Z][\w-]{1,30}(?: (?:of|and|for|the)){0,2} ){1,7})\((?P<short>[A-Z]{2,7})\)")
+# Words that negate elsewhere: "no more than", "not only", "for nothing".
+_NO_NEGATION = re.compile(
+    r"\bfor (nothing)\b|\b(no|not)\s+(?:(?:more|less|fewer|later|earlier|longer|older|higher|lower)\s+than|only)\b",
+    re.IGNORECASE,
+)
 _HEADS = re.compile(
     r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
 )
@@ -74,6 +102,7 @@ class Reading:
         tokens, positions, families = self.tokens, self.positions, self.families
         ends = [end for _, end in self.sentences]
         sentence, seen, last = 0, -1, len(ends) - 1
+        affirming = {match.start(match.lastindex or 0) for match in _NO_NEGATION.finditer(self.text)}
         for number, match in enumerate(_TOKEN.finditer(self.text)):
             word = match[0]
             start, end = match.span()
@@ -82,7 +111,9 @@ class Reading:
             base, kin, kind, negates = _word(word)
             if kind == "name" and sentence != seen:
                 kind = "content"  # a capital where a sentence begins says nothing
-            if negates:
+            elif _is_letter_name(word, self.text[max(0, start - 1) : start], sentence == seen):
+                base, kin, kind = word, word, "name"
+            if negates and start not in affirming:
                 self.negated.append(number)
             seen = sentence
             tokens.append(Token(start, end, base, kin, kind, sentence))
@@ -100,6 +131,33 @@ class Reading:
         """The roots of what is said of all that stands below: title, headings, heads of tables."""
         heads = [self._context, *(match[0] for match in _HEADS.finditer(self.text))]
         return frozenset(_word(word[0])[0] for head in heads for word in _TOKEN.finditer(head))
+
+    @cached_property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """Roots that stand for one another by the text's own definition: "European Union (EU)"."""
+        found: dict[str, tuple[str, ...]] = {}
+        for match in _ALIAS.finditer(self.text):
+            words = [word for word in re.findall(r"\w+", match["long"]) if word[0].isupper()]
+            words = words[-len(match["short"]) :]
+            if "".join(word[0] for word in words) == match["short"].upper():
+                short, long = root(match["short"]), tuple(map(root, words))
+                found[short] = long
+                found.update(dict.fromkeys(long, (short,)))
+        return found
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """What the text states, cut into clauses."""
+        return segments(self.text, self.tokens, self.negated)
+
+    @cached_property
+    def holders(self) -> dict[int, list[int]]:
+        """The numbers of the segments that have each token, as their own or carried from another."""
+        found: dict[int, list[int]] = {}
+        for number, segment in enumerate(self.segments):
+            for token in (*range(segment.first, segment.last), *segment.carried):
+                found.setdefault(token, []).append(number)
+        return found
 
     def resembling(self, base: str) -> list[str]:
         """The roots that begin with the same four letters as one, and those with a hyphen."""
@@ -120,7 +178,8 @@ class Reading:
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """The numbers of the text, with their units; one that a blank has cut in two ("1, 056") as a whole, too."""
-        found = tuple(_with_unit(quantity, self.text) for quantity in self.values.quantities)
+        found = self.values.quantities
+        found = (*found, *_periods(self.text))
         joined = _CUT.sub(r"\1\2 ", self.text)  # of the same length, so that places stay
         if joined == self.text:
             return found
@@ -138,7 +197,7 @@ class Reading:
     def numbers(self) -> tuple[NumberIndex, tuple[int, ...]]:
         """The readings of all numbers, to be searched by value; and of each the number of its quantity."""
         found = [
-            (reading.value, reading.unit, position)
+            (reading.value, reading.unit or (COUNTED if quantity.noun else None), position)
             for position, quantity in enumerate(self.quantities)
             for reading in quantity.readings
         ]
@@ -165,14 +224,18 @@ class Reading:
         return self.text[self.sentences[first][0] : self.sentences[last][1]]
 
 
-def _with_unit(quantity: Quantity, text: str) -> Quantity:
-    """A number in words with the unit that follows: "two weeks"."""
-    after = _UNIT.match(text, quantity.end) if text[quantity.start : quantity.start + 1].isalpha() else None
-    units = units_of(after[1]) if after is not None and len(after[1]) > 2 else ()
-    if after is None or not units:
-        return quantity
-    readings = tuple(reading._replace(unit=unit) for reading in quantity.readings for unit in units)
-    return quantity._replace(end=after.end(), readings=readings)
+def _is_letter_name(word: str, before: str, inner: bool) -> bool:
+    """Whether a single capital names something, as in "plan B"; an article, "I" and "°C" do not."""
+    return len(word) == 1 and word.isupper() and word != "I" and before != "°" and (inner or word != "A")
+
+
+def _periods(text: str) -> Iterator[Quantity]:
+    """The numbers that are said without one: "every year", "weekly", "half an hour", "twice"; their digits are 0."""
+    for match in _PERIOD.finditer(text):
+        word = match[0].casefold()
+        value, name = _ADVERBS.get(word) or (0.5 if word.startswith("half") else 1.0, match["unit"])
+        units = units_of(name)[:1] or (None,)
+        yield Quantity(*match.span(), match[0], (Read(value, 1e-6, units[0]),), 0)
 
 
 @lru_cache(maxsize=50_000)

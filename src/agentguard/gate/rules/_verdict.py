@@ -8,20 +8,22 @@ claim more likely. The weights are those of a logistic regression with that cons
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from agentguard.content.grounding._values import NUMBER_WORDS
 from agentguard.gate._types import Case, ClaimVerdict, Label, Passage, Reason
-from agentguard.gate.rules._alignment import MAX_WORDS, Alignment, Link, align, is_near, weight_of
+from agentguard.gate.rules._alignment import MAX_WORDS, Alignment, Link, align, weight_of
 from agentguard.gate.rules._figures import MAX_FIGURES
 from agentguard.gate.rules._reading import Reading
-from agentguard.gate.rules._words import opposites_of, root
+from agentguard.gate.rules._statements import ATOMIC, Statement, statements, whole
+from agentguard.gate.rules._words import root
 
 NEAR: Final = 12  # words: two neighbours of the claim that lie further apart in the passage were not said together
+APART: Final = 0.1  # of a claim that no one statement says beside the rest, from which on it can be pieced together
 CLOSE: Final = 3  # words between neighbours that were said in one breath
-_NEGATION_REACH: Final = 6  # words after a negation that it may negate
 
 
 class Traits(NamedTuple):
@@ -32,12 +34,12 @@ class Traits(NamedTuple):
         missing: Figures that it does not say, with none in their place.
         rivals: Figures in whose place it says another.
         limits: Figures that bound the other side in the passage.
-        negations: Negations of the claim that the passage does not make, and the reverse.
-        opposites: Words whose opposite the passage says in their place.
+        denials: Statements of the claim that the passage denies, or the reverse.
+        swaps: Statements that the passage makes of another.
         paraphrased: Of the words that the passage does not say literally, the share it says in other words.
-        outside: Of the words that it says, the share it says outside of the sentences that say most of the rest.
-        spliced: The share of neighbours that the passage says far apart, times the share it says side by side: near
-            zero for what is told in own words, high for what is pieced together.
+        apart: The share of the claim that no one statement of the passage says beside the rest.
+        spliced: Of a claim that is apart, the share of neighbours that the passage says far apart, times the share it
+            says side by side: near zero for what is told in own words, high for what is pieced together.
         close: Of the pairs of neighbours, the share that the passage says close by.
     """
 
@@ -45,49 +47,44 @@ class Traits(NamedTuple):
     missing: float
     rivals: float
     limits: float
-    negations: float
-    opposites: float
+    denials: float
+    swaps: float
     paraphrased: float
-    outside: float
+    apart: float
     spliced: float
     close: float
 
 
 DIRECTIONS: Final = Traits(-1, -1, -1, -1, -1, -1, 1, -1, -1, 1)
-WEIGHTS: Final = Traits(-2.15, -0.66, -2.76, -2.84, -1.54, -1.91, 3.01, -0.43, -8.91, 1.68)
-INTERCEPT: Final = -0.66
+WEIGHTS: Final = Traits(-2.11, -0.74, -2.78, -2.95, -2.13, -0.40, 3.01, -0.49, -8.15, 1.73)
+INTERCEPT: Final = -0.78
 AGAINST: Final = 6  # traits that only speak against a claim, the first ones
 UNIVERSAL: Final = frozenset(
     map(root, "all any anyone anybody always each every everyone everybody everything".split())
 )
 
 
-class Negation(NamedTuple):
-    """A negation that one side makes and the other does not, by the number of its token on the side that makes it."""
-
-    side: Literal["claim", "passage"]
-    token: int
-
-
-def traits(alignment: Alignment) -> Traits:
-    """Count the traits of an alignment."""
+def traits(alignment: Alignment, held: Sequence[Statement]) -> Traits:
+    """Count the traits of an alignment and of the statements in it."""
     claim, links, said = alignment.claim, alignment.links, alignment.said
     unsaid = [claim.tokens[word] for word, link in zip(alignment.words, links, strict=True) if link is None]
     paraphrased = sum(link.quality < 0.9 for link in said)
     pairs = list(pairwise(said))
     steps = [after.position - before.position for before, after in pairs]
     number = len(pairs) or 1
+    apart = 1.0 - whole(held, alignment)
+    far = sum(abs(step) > NEAR for step in steps) / number
     unmatched = [figure for figure in alignment.figures if not figure.positions]
     return Traits(
         names=sum(token.kind == "name" for token in unsaid),
-        missing=sum(figure.rival is None for figure in unmatched),
+        missing=sum(figure.rival is None and figure.kind != "period" for figure in unmatched),
         rivals=sum(figure.rival is not None for figure in unmatched),
         limits=sum(bool(figure.limits) for figure in alignment.figures),
-        negations=len(unmatched_negations(alignment)),
-        opposites=sum(opposite(alignment, number) is not None for number in range(len(links))),
+        denials=sum(bool(each.denial) and not each.is_open for each in held),
+        swaps=sum(each.swap is not None for each in held),
         paraphrased=paraphrased / (1 + paraphrased + len(unsaid)),
-        outside=_outside(alignment),
-        spliced=sum(abs(step) > NEAR for step in steps) / number * sum(_side_by_side(*pair) for pair in pairs) / number,
+        apart=apart,
+        spliced=0.0 if apart < APART else far * sum(_side_by_side(*pair) for pair in pairs) / number,
         close=sum(-CLOSE <= step <= CLOSE + 1 for step in steps) / len(steps) if steps else float(bool(links)),
     )
 
@@ -100,80 +97,6 @@ def support(counted: Traits, weights: Traits = WEIGHTS, intercept: float = INTER
     """Support of a claim, in (0, 1): the logistic function of the weighted traits."""
     total = intercept + sum(weight * trait for weight, trait in zip(weights, counted, strict=True))
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, total))))
-
-
-def _outside(alignment: Alignment) -> float:
-    said, outside = alignment.said, 0
-    for link in said:
-        first, last = alignment.windows[alignment.claim.tokens[link.word].sentence]
-        outside += not first <= alignment.passage.tokens[link.position].sentence <= last
-    return outside / len(said) if said else 0.0
-
-
-def unmatched_negations(alignment: Alignment) -> list[Negation]:
-    """The negations by which one side denies what the other affirms."""
-    claim, passage, said = alignment.claim, alignment.passage, alignment.said
-    unmatched = []
-    for negation in claim.negated:
-        after = [link for link in said if negation < link.word <= negation + _NEGATION_REACH]
-        positions = [link.position for link in after] + _said_together(alignment, after)
-        if not any(is_near(passage.negated, position - 2, 3) for position in positions):
-            unmatched.append(Negation("claim", negation))
-    for negation in passage.negated:
-        sentence = passage.tokens[negation].sentence
-        around = [link for link in said if -5 <= link.position - negation <= 4 and link.quality >= 0.9]
-        around = [link for link in around if passage.tokens[link.position].sentence == sentence]
-        after = [link for link in around if 0 < link.position - negation <= 3]
-        if (
-            len(around) >= 2
-            and after
-            and not any(is_near(claim.negated, link.word - 2, _NEGATION_REACH) for link in after)
-        ):
-            unmatched.append(Negation("passage", negation))
-    return unmatched
-
-
-def _said_together(alignment: Alignment, links: Sequence[Link]) -> list[int]:
-    """Positions of these words in the one sentence of the passage that says most of them, at least two.
-
-    The subject may have led the alignment to another sentence: "Acme ships to France. We do not ship to Chad."
-    """
-    passage = alignment.passage
-    sentences: dict[int, list[int]] = {}
-    for link in links:
-        for position in passage.positions.get(alignment.claim.tokens[link.word].root, ()):
-            sentences.setdefault(passage.tokens[position].sentence, []).append(position)
-    roots = {
-        sentence: {passage.tokens[position].root for position in positions} for sentence, positions in sentences.items()
-    }
-    best = max(sorted(roots), key=lambda sentence: len(roots[sentence]), default=None)
-    return sentences[best] if best is not None and len(roots[best]) >= 2 else []
-
-
-def opposite(alignment: Alignment, number: int) -> int | None:
-    """The passage's word that excludes a word of the claim and stands where that would."""
-    if alignment.links[number] is not None:
-        return None
-    around = between(alignment.links, number)
-    for word in sorted(opposites_of(alignment.claim.tokens[alignment.words[number]].root)):
-        for position in alignment.passage.positions.get(word, ()):
-            if any(other is not None and abs(position - other) <= 5 for other in around):
-                return position
-    return None
-
-
-def nearer_opposite(alignment: Alignment, number: int) -> int | None:
-    """The opposite of a word that the passage says, standing nearer, in its sentence, to the words said beside it."""
-    link, passage = alignment.links[number], alignment.passage
-    around = [position for position in between(alignment.links, number) if position is not None]
-    if link is None or not around:
-        return None
-    for word in sorted(opposites_of(alignment.claim.tokens[link.word].root)):
-        for position in passage.positions.get(word, ()):
-            same = passage.tokens[position].sentence == passage.tokens[link.position].sentence
-            if same and all(abs(position - other) + 1 < abs(link.position - other) for other in around):
-                return position
-    return None
 
 
 def unlimited(alignment: Alignment) -> int | None:
@@ -202,10 +125,11 @@ MAX_QUOTE: Final = 1_000
 MAX_REASONS: Final = 8
 LOOKED_AT: Final = 3  # passages, those that share most words with the claim, that it is laid beside
 SHORT: Final = 6  # words of a claim, up to which one sentence of the passage must say most of it
-WHOLE: Final = 0.9  # of a short claim's words: where one sentence says so many, their order in it matters little
-_DOUBTS_OF_LONG: Final = frozenset({"name"})
-_DOUBTS: Final = frozenset({"name", "opposed", "scope"})
-_CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite"})
+WHOLE: Final = 0.9  # of a claim's words: where single statements of the passage say so many, it is not paraphrased
+_DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
+_DOUBTS_OF_LONG: Final = frozenset({"name", "condition", "denial"})
+_DOUBTS: Final = _DOUBTS_OF_LONG | {"scope"}
+_CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite", "swapped"})
 
 
 class Thresholds(NamedTuple):
@@ -220,7 +144,7 @@ class Thresholds(NamedTuple):
     """
 
     supported: float = 0.5
-    weak: float = 0.35
+    weak: float = 0.2
     coverage: float = 0.6
     weak_coverage: float = 0.4
     focus: float = 0.7
@@ -232,38 +156,34 @@ class Weighed(NamedTuple):
     Attributes:
         passage: The passage; None if there is none.
         alignment: The claim beside it.
+        statements: The claim's statements beside the passage's.
         traits: What speaks for and against.
         support: How far it is supported, in [0, 1].
     """
 
     passage: Passage | None
     alignment: Alignment | None
+    statements: tuple[Statement, ...]
     traits: Traits | None
     support: float
 
 
 def weigh(claim: Reading, passages: Sequence[tuple[Passage, Reading]]) -> Weighed:
     """The passage that says most of a claim, and how far it supports it; of equals the first."""
-    best: Weighed = Weighed(None, None, None, 0.0)
+    best: Weighed = Weighed(None, None, (), None, 0.0)
     rank = (-1.0, -1.0)
     nearest = sorted(enumerate(passages), key=lambda each: (-_shared(claim, each[1][1]), each[0]))[:LOOKED_AT]
     for _, (passage, reading) in sorted(nearest, key=lambda each: each[0]):
         alignment = align(claim, reading)
-        counted = traits(alignment)
+        held = statements(alignment)
+        counted = traits(alignment, held)
         score = support(counted)
-        if not any(counted[:AGAINST]) and _is_said_in_one_breath(alignment):
+        if not any(counted[:AGAINST]) and whole(held, alignment) >= WHOLE:
             score = max(score, 0.5)
         own = (round(alignment.coverage + 0.5 * score, 6), score)
         if own > rank and alignment.coverage > 0:
-            best, rank = Weighed(passage, alignment, counted, score), own
+            best, rank = Weighed(passage, alignment, held, counted, score), own
     return best
-
-
-def _is_said_in_one_breath(alignment: Alignment) -> bool:
-    """Whether a few words of one sentence say all of a short claim, in whatever order; a row of a table does."""
-    positions = [link.position for link in alignment.said]
-    is_whole = len(alignment.links) <= SHORT and alignment.focus >= WHOLE
-    return bool(positions) and is_whole and max(positions) - min(positions) <= NEAR
 
 
 def _shared(claim: Reading, reading: Reading) -> float:
@@ -280,7 +200,7 @@ def verdict(case: Case, weighed: Weighed, thresholds: Thresholds, judge: str) ->
         detail = "no passage bears on it" if case.passages else "the trusted documents have no passage on it"
         return ClaimVerdict(identifier, "unsupported", (Reason("overlap", detail),), None, "", judge)
     alignment = weighed.alignment
-    against = sorted(_against(alignment), key=lambda reason: reason.kind not in _CONTRADICTIONS)
+    against = sorted(_against(alignment, weighed.statements), key=lambda reason: reason.kind not in _CONTRADICTIONS)
     label = _label(weighed, against, thresholds)
     said = f"the passage says {len(alignment.said)} of the claim's {len(alignment.words)} words"
     overlap = Reason("overlap", f"{said}; support {weighed.support:.2f}")
@@ -303,7 +223,7 @@ def _label(weighed: Weighed, against: Sequence[Reason], thresholds: Thresholds) 
     short = len(alignment.links) <= SHORT
     doubtful = _DOUBTS if short else _DOUBTS_OF_LONG
     doubted = any(reason.kind in doubtful for reason in against)
-    scattered = short and alignment.focus < thresholds.focus
+    scattered = short and max(alignment.focus, whole(weighed.statements, alignment)) < thresholds.focus
     if doubted or scattered or coverage < thresholds.coverage or weighed.support < thresholds.supported:
         return "weakly_supported"
     return "weakly_supported" if _is_read_in_part(alignment.claim) else "supported"
@@ -314,36 +234,51 @@ def _is_read_in_part(claim: Reading) -> bool:
     return len(claim.tokens) > MAX_WORDS or max(len(claim.quantities), len(claim.moments)) > MAX_FIGURES
 
 
-def _against(alignment: Alignment) -> Iterator[Reason]:
+def _against(alignment: Alignment, held: Sequence[Statement]) -> Iterator[Reason]:
     """Yield the reasons against a claim, each with the words of both sides that it rests on."""
-    yield from _figures_against(alignment)
-    claim, passage, links = alignment.claim, alignment.passage, alignment.links
-    for number, link in enumerate(links):
-        position = nearer_opposite(alignment, number)
-        if link is not None and position is not None:
-            said, found = _word(claim, link.word), _around(passage, position)
-            yield Reason("opposed", f"the claim says {said}; the passage says nearer by: {found}", said, found)
+    for reason in _figures_against(alignment):
+        if reason.kind != "elsewhere" or len(held) <= ATOMIC:  # of several statements, one may well be about the other
+            yield reason
+    claim, links = alignment.claim, alignment.links
     universal = unlimited(alignment)
     if universal is not None:
         said = _around(claim, universal)
         yield Reason("scope", f"the claim speaks of all, the passage does not: {said}", said, "")
-    for side, negation in unmatched_negations(alignment):
-        if side == "passage":
-            found = _around(passage, negation)
-            yield Reason("negation", f"the passage denies what the claim affirms: {found}", "", found)
-            continue
-        after = next((link.position for link in alignment.said if link.word > negation), None)
-        if after is not None:
-            said, found = _around(claim, negation), _around(passage, after)
-            yield Reason("negation", f"the claim denies what the passage does not deny: {found}", said, found)
+    for each in held:
+        yield from _statement_against(alignment, each)
     for number, word in enumerate(alignment.words):
         if links[number] is None:
-            yield from _unsaid(alignment, number, word)
-    for one, two in pairwise(alignment.said):
-        is_far = abs(two.position - one.position) > NEAR
-        if is_far and passage.tokens[two.position].sentence != passage.tokens[one.position].sentence:
-            said = claim.text[claim.tokens[one.word].start : claim.tokens[two.word].end]
-            yield Reason("apart", f"the passage says the parts of {said!r} in different sentences", said, "")
+            yield from _unsaid(alignment, held, number, word)
+
+
+def _statement_against(alignment: Alignment, held: Statement) -> Iterator[Reason]:
+    """Yield the reasons against one statement of the claim."""
+    claim, passage, home = alignment.claim, alignment.passage, held.home
+    if held.swap is not None:
+        said, found = _span(claim, *held.swap.claimed), _span(passage, *held.swap.said)
+        yield Reason("swapped", f"the claim says {said}; the passage says the rest of {found}", said, found)
+    if home is not None and held.denial:
+        said, found = _span(claim, held.segment.first, held.segment.last), _span(passage, home.first, home.last)
+        if held.is_open:
+            yield Reason("denial", f"it is open whether the passage denies what the claim says: {found}", said, found)
+        elif held.opposites:
+            ours, theirs = (_word(*each) for each in zip((claim, passage), held.opposites[0], strict=True))
+            yield Reason("opposite", f"the claim says {ours}, the passage {theirs}", ours, theirs)
+        elif held.denial == "claim":
+            said = _around(claim, held.segment.negations[0])
+            yield Reason("negation", f"the claim denies what the passage does not deny: {found}", said, found)
+        else:
+            yield Reason("negation", f"the passage denies what the claim affirms: {found}", "", found)
+    for condition in held.dropped:
+        found = _span(passage, *condition)
+        yield Reason(
+            "condition", f"the passage says it under a condition that the claim leaves out: {found}", "", found
+        )
+
+
+def _span(reading: Reading, first: int, last: int) -> str:
+    """The words from one token to another, which is not included."""
+    return reading.text[reading.tokens[first].start : reading.tokens[last - 1].end]
 
 
 def _figures_against(alignment: Alignment) -> Iterator[Reason]:
@@ -358,19 +293,24 @@ def _figures_against(alignment: Alignment) -> Iterator[Reason]:
             detail = f"the claim says {said}, the passage {found} there, and {said} elsewhere"
             yield Reason("elsewhere", detail, said, found)
         elif not figure.positions:
-            there = f"the passage {found}" if found else "the passage has no such figure"
-            kind = "count" if not found and _is_small_count(said) else figure.kind
+            digits = _DIGITS.search(said)
+            if found:
+                there = f"the passage {found}"
+            elif digits and re.search(rf"(?<!\d){re.escape(digits[0])}(?!\d)", alignment.passage.text):
+                there = f"the passage says {digits[0]} of something else"
+            else:
+                there = "the passage has no such figure"
+            kind = "count" if not found and (figure.kind == "period" or _is_small_count(said)) else "number"
+            kind = "date" if figure.kind == "date" else kind
             yield Reason(kind, f"the claim says {said}, {there}", said, found)
 
 
-def _unsaid(alignment: Alignment, number: int, word: int) -> Iterator[Reason]:
+def _unsaid(alignment: Alignment, held: Sequence[Statement], number: int, word: int) -> Iterator[Reason]:
     """Yield the reason why a word that the passage does not say speaks against the claim; figures have their own."""
     kind, said = alignment.claim.tokens[word].kind, _word(alignment.claim, word)
-    position = opposite(alignment, number)
-    if position is not None:
-        found = _word(alignment.passage, position)
-        yield Reason("opposite", f"the claim says {said}, the passage {found}", said, found)
-    elif kind == "name":
+    if any(word == ours for each in held for ours, _ in each.opposites):
+        return  # it is weighed with the negations
+    if kind == "name":
         found = _instead(alignment, number)
         there = f"has {found} there" if found else "does not name it"
         yield Reason("name", f"the claim names {said}, the passage {there}", said, found)

@@ -1,0 +1,70 @@
+"""Kinds of hallucination: what is wrong with a claim that is not supported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, get_args
+
+from agentguard.gate._types import UNREADABLE, Case, Claim, ClaimVerdict, Passage, Reason
+
+Kind = Literal["figure", "unit", "date", "entity", "negation", "condition", "invented", "unclear", "unread"]
+"""What is wrong: another figure than the documents have, the same figure in another unit, another date, another name, a
+denial or its loss, a limit or condition that is lost or turned round, something that no document says; a claim that is
+partly said and none of these; one whose verdict could not be read."""
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+# By the rules' reasons, the more certain first. The rules call names what they do not know for words, and so names
+# come behind all that contradicts.
+_BY_REASON: Final[dict[str, Kind]] = {
+    "number": "figure",
+    "elsewhere": "figure",
+    "count": "figure",
+    "unit": "unit",
+    "date": "date",
+    "limit": "condition",
+    "condition": "condition",
+    "negation": "negation",
+    "opposite": "negation",
+    "opposed": "negation",
+    "name": "entity",
+    "scope": "condition",
+}
+STRANGE: Final = 3  # words that the passage does not say: it speaks of something else
+_OF_STRANGERS: Final = frozenset({"name", "scope"})  # which tell nothing where the passage speaks of something else
+_DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def kind_of(claim: Claim, passages: Sequence[Passage], verdict: ClaimVerdict) -> Kind | None:
+    """What is wrong with a claim; None if it is supported.
+
+    Rules tell it, whoever judged: they hold the claim against its passages once more where a model has.
+
+    Args:
+        claim: The claim.
+        passages: What it was held against.
+        verdict: What was decided of it.
+    """
+    if verdict.label == "supported":
+        return None
+    reasons = verdict.reasons
+    if any(reason.kind == UNREADABLE for reason in reasons):
+        return "unread"
+    if verdict.judge != "rules":
+        from agentguard.gate.rules import RuleJudge
+
+        decided = tuple(passage for passage in passages if passage.chunk.id == verdict.chunk_id)
+        reasons = RuleJudge().verify([Case(claim, decided or tuple(passages))])[0].reasons
+    strange = sum(reason.kind == "word" for reason in reasons) >= STRANGE
+    for kind in _BY_REASON:
+        for reason in reasons:
+            if reason.kind == kind and not (strange and kind in _OF_STRANGERS):
+                return "unit" if _differs_in_unit(reason) else _BY_REASON[kind]
+    return "invented" if verdict.label == "unsupported" else "unclear"
+
+
+def _differs_in_unit(reason: Reason) -> bool:
+    """Whether the passage has the same digits, and only the unit is another."""
+    said, found = _DIGITS.findall(reason.said), _DIGITS.findall(reason.found)
+    return reason.kind in ("number", "elsewhere") and bool(said) and said == found

@@ -1,0 +1,196 @@
+"""A natural-language-inference model as verifier of claims, run by ONNX Runtime on this machine.
+
+Such a model reads a passage (the premise) and a claim (the hypothesis), and gives a probability to each of three
+classes: the passage entails the claim, contradicts it, or says nothing of it. It knows paraphrases that rules do not,
+and it costs no request. Rules still write the prompts and split the answers. The model is the user's own: any export of
+a sequence classifier that was trained on such pairs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from agentguard.errors import ConfigurationError, GateError
+from agentguard.gate._types import Case, Claim, ClaimVerdict, Judge, Label, Prompt, Reason, Response
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+MODEL, TOKENIZER, CONFIG = "model.onnx", "tokenizer.json", "config.json"
+MAX_TOKENS: Final = 512  # what encoders of this kind were trained on; a longer passage is cut, a claim never
+BATCH: Final = 16  # pairs a run
+WEAK: Final = 0.25  # of entailment, where neutral is likelier: somewhat less than the third that chance would give
+
+
+class Inference(NamedTuple):
+    """The probabilities of the three classes for one pair; they sum to 1."""
+
+    entailment: float
+    neutral: float
+    contradiction: float
+
+
+class EntailmentModel:
+    """A classifier of pairs of texts, read from a folder.
+
+    Args:
+        folder: Has ``model.onnx``, ``tokenizer.json`` (of the ``tokenizers`` library) and ``config.json``, whose
+            ``id2label`` says which output is ``entailment``, ``neutral`` and ``contradiction`` (as Hugging Face writes
+            it: ``optimum-cli export onnx``).
+
+    Raises:
+        ConfigurationError: If a file or a library is missing, or a file is not what it should be.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        for name in (MODEL, TOKENIZER, CONFIG):
+            if not (folder / name).is_file():
+                raise ConfigurationError(
+                    f"judge (onnx): {folder} has no {name}: export the model with "
+                    "`optimum-cli export onnx --model NAME --task text-classification FOLDER`"
+                )
+        self._classes = _read_classes(folder / CONFIG)
+        self._tokenizer, self._session = _open(folder)
+        self._inputs = {given.name for given in self._session.get_inputs()}
+
+    def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+        """Classify pairs of premise and hypothesis.
+
+        Raises:
+            GateError: If the model cannot be run on them, or its answer is not one row of three logits a pair.
+        """
+        batches = (pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH))
+        return [inference for batch in batches for inference in self._run(batch)]
+
+    def _run(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Inference]:
+        import numpy as np
+
+        encodings = self._tokenizer.encode_batch(list(pairs))
+        fields = {
+            "input_ids": [encoding.ids for encoding in encodings],
+            "attention_mask": [encoding.attention_mask for encoding in encodings],
+            "token_type_ids": [encoding.type_ids for encoding in encodings],
+        }
+        arrays = {name: np.asarray(rows, dtype=np.int64) for name, rows in fields.items() if name in self._inputs}
+        try:
+            logits = np.asarray(self._session.run(None, arrays)[0], dtype=np.float64)
+        except Exception as error:  # its text may quote the tensors
+            raise GateError(f"judge (onnx): the model cannot be run: {type(error).__name__}") from None
+        if logits.shape != (len(pairs), 3) or not np.isfinite(logits).all():
+            raise GateError(f"judge (onnx): the model gave {logits.shape} and not {(len(pairs), 3)} finite logits")
+        # Softmax; the greatest is taken off first, so that nothing overflows.
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        for row in odds / odds.sum(axis=1, keepdims=True):
+            yield Inference(*(float(row[index]) for index in self._classes))
+
+
+class EntailmentJudge:
+    """Verifies by a model of entailment; another judge writes the prompts and splits the answers.
+
+    A claim is *supported* where entailment is the likeliest class for one of its passages, *weakly supported* where it
+    has at least a quarter there and contradiction is not the likeliest, and else *unsupported*.
+
+    Args:
+        model: What classifies a passage and a claim.
+        name: Its name in records and reports.
+        author: Writes prompts and extracts claims.
+    """
+
+    def __init__(self, model: EntailmentModel, name: str, author: Judge) -> None:
+        self._model = model
+        self._name = name
+        self._author = author
+
+    @property
+    def name(self) -> str:
+        """Its name in records and reports."""
+        return self._name
+
+    def write_prompts(self, use_case: str, categories: Sequence[str], number: int) -> list[Prompt]:
+        """Write prompts as the other judge does."""
+        return self._author.write_prompts(use_case, categories, number)
+
+    def extract_claims(self, responses: Sequence[Response]) -> list[list[Claim]]:
+        """Split answers as the other judge does."""
+        return self._author.extract_claims(responses)
+
+    def verify(self, cases: Sequence[Case]) -> list[ClaimVerdict]:
+        """Give a verdict on each case, in their order.
+
+        Raises:
+            GateError: If the model cannot be run.
+        """
+        pairs = [(passage.chunk.text, case.claim.text) for case in cases for passage in case.passages]
+        inferences = iter(self._model.infer(pairs))
+        return [self._verdict(case, [next(inferences) for _ in case.passages]) for case in cases]
+
+    def _verdict(self, case: Case, inferences: Sequence[Inference]) -> ClaimVerdict:
+        if not case.passages:
+            reason = Reason("overlap", "no passage of the documents is about it")
+            return ClaimVerdict(case.claim.id, "unsupported", (reason,), None, "", self._name)
+        # The passage that entails the claim most; where none does, the one that speaks against it most.
+        best = max(range(len(inferences)), key=lambda index: inferences[index].entailment)
+        label = _label(inferences[best])
+        if label == "unsupported":
+            best = max(range(len(inferences)), key=lambda index: inferences[index].contradiction)
+        chunk = case.passages[best].chunk
+        reason = Reason("judge", _explain(label, inferences[best]), case.claim.text)
+        return ClaimVerdict(case.claim.id, label, (reason,), chunk.id, "", self._name)
+
+
+def _label(inference: Inference) -> Label:
+    if inference.entailment >= max(inference.neutral, inference.contradiction):
+        return "supported"
+    if inference.entailment >= WEAK and inference.contradiction < inference.neutral:
+        return "weakly_supported"
+    return "unsupported"
+
+
+def _explain(label: Label, inference: Inference) -> str:
+    if label != "unsupported":
+        return f"the passage entails it with a probability of {inference.entailment:.2f}"
+    if inference.contradiction >= inference.neutral:
+        return f"the passage contradicts it with a probability of {inference.contradiction:.2f}"
+    return f"no passage entails it (the probability is {inference.entailment:.2f} at most)"
+
+
+def _read_classes(path: Path) -> tuple[int, int, int]:
+    """Read which output stands for entailment, neutral and contradiction."""
+    wanted = Inference._fields
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["id2label"]
+        places = {str(name).casefold(): int(index) for index, name in names.items()}
+        first, second, third = (places[name] for name in wanted)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        raise ConfigurationError(
+            f"judge (onnx): {path} needs an id2label that names {', '.join(wanted)}: "
+            "take a model that was trained on natural language inference"
+        ) from None
+    if {first, second, third} != {0, 1, 2}:
+        raise ConfigurationError(f"judge (onnx): id2label in {path} has classes beside {', '.join(wanted)}")
+    return first, second, third
+
+
+def _open(folder: Path) -> tuple[Tokenizer, InferenceSession]:
+    try:
+        from onnxruntime import InferenceSession
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise ConfigurationError(
+            "judge (onnx) needs libraries that are not installed: pip install 'agentguard[onnx]'"
+        ) from None
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+        session = InferenceSession(str(folder / MODEL), providers=["CPUExecutionProvider"])
+    except Exception as error:  # each library fails in its own way on a file that is none of its own
+        raise ConfigurationError(
+            f"judge (onnx): {folder} cannot be opened ({type(error).__name__}): see whether "
+            f"{MODEL} and {TOKENIZER} are whole"
+        ) from None
+    tokenizer.enable_truncation(MAX_TOKENS, strategy="only_first")
+    tokenizer.enable_padding()
+    return tokenizer, session

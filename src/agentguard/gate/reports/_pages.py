@@ -1,0 +1,210 @@
+"""Pages of HTML that ask for nothing (no script, no font, no picture from elsewhere): of a run, of a gate over time."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentguard.gate._history import LabelChange, Regression, Trend, compare, regression, trend
+from agentguard.gate._run import GateRun, read_run
+from agentguard.gate._types import Label
+from agentguard.gate.records._base import RunRecords, RunSummary
+from agentguard.gate.reports._findings import Finding, findings
+from agentguard.gate.reports._formats import COUNTS, quarantined
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROWS = 500  # claims of a page
+_LABELS: tuple[Label, ...] = ("unsupported", "weakly_supported", "supported")
+# Control characters, marks that turn the direction of text, and halves of surrogate pairs.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def html_page(run: GateRun, changes: Sequence[LabelChange] | None = None, since: str = "") -> str:
+    """Write a run as a page: the decision, what is counted, what changed since another run, and every claim.
+
+    Args:
+        run: A finished run.
+        changes: What changed since another run; None if there is none to compare with.
+        since: That run's id.
+
+    Raises:
+        GateError: If the run is not finished.
+    """
+    listed = findings(run.state)
+    return _rendered(
+        "run.html",
+        run=run,
+        score=run.state.score,
+        tolerance=run.state.config.risk_tolerance,
+        counts=[(meaning, getattr(run.state.score, name)) for name, meaning in COUNTS.items()],
+        changes=changes,
+        since=since,
+        held=quarantined(run)[:ROWS],
+        groups=[(label, [each for each in listed if each.verdict.label == label]) for label in _LABELS],
+        ROWS=ROWS,
+    )
+
+
+# --- All runs of a use case ---
+
+WIDTH, HEIGHT = 720, 200  # of the picture, in its own units
+RUNS = 50  # runs whose claims are looked at
+WORST = 25  # claims of the list
+
+
+class Point(NamedTuple):
+    """A run in the picture, in its units.
+
+    Attributes:
+        x, y: Where it stands.
+        low, high: The range of chance at it; None if there is none.
+        is_outside: Whether the run lies outside of that.
+        name: What a reader is told of it.
+    """
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+    is_outside: bool
+    name: str
+
+
+class WorstClaim(NamedTuple):
+    """A claim that was not supported in some of the runs.
+
+    Attributes:
+        text: Its words, as the latest of them has it.
+        prompt: What was asked.
+        kind: What is wrong with it.
+        runs: In how many runs.
+        latest: The latest of them.
+    """
+
+    text: str
+    prompt: str
+    kind: str
+    runs: int
+    latest: str
+
+
+def dashboard(use_case: str, summaries: Sequence[RunSummary], records: RunRecords) -> str:
+    """Write a page of all runs of a use case: the trend, alerts, the claims that fail most often, what changed last.
+
+    Args:
+        use_case: Whose runs.
+        summaries: Of its runs, the newest first.
+        records: Where their claims are read; of the newest 50 finished runs.
+
+    Raises:
+        GateError, StoreError: If a record cannot be read.
+    """
+    finished = [each for each in summaries if each.status == "finished"]
+    runs = [read_run(each.run_id, records) for each in finished[:RUNS]]
+    course = trend(finished)
+    beside = regression(finished[0], finished) if finished else None
+    since = compare(runs[1], runs[0], allow_different_prompts=True) if len(runs) > 1 else None
+    listed = [finding for run in runs for finding in findings(run.state)]
+    kinds = Counter(finding.kind for finding in listed if finding.kind is not None)
+    return _rendered(
+        "dashboard.html",
+        use_case=use_case,
+        runs=summaries[:RUNS],
+        course=course,
+        beside=beside,
+        since=since,
+        alerts=_alerts(summaries, course, beside),
+        worst=_worst(runs),
+        kinds=kinds.most_common(),
+        points=_points(course),
+        WIDTH=WIDTH,
+        HEIGHT=HEIGHT,
+    )
+
+
+def _alerts(summaries: Sequence[RunSummary], course: Trend, beside: Regression | None) -> list[str]:
+    """Sentences on what somebody should look at, the gravest first."""
+    alerts = []
+    if beside is not None and beside.is_regression:
+        alerts.append(f"The latest run is a regression: {beside.explanation}")
+    if course.direction == "rising":
+        alerts.append(f"The risk rises: {course.explanation}")
+    if course.points and course.points[-1].is_outside:
+        alerts.append("The latest run lies out of the range of chance.")
+    if summaries and summaries[0].status in ("failed", "interrupted"):
+        alerts.append(f"The latest run did not end: {summaries[0].error or summaries[0].status}")
+    return alerts
+
+
+def _worst(runs: Sequence[GateRun]) -> list[WorstClaim]:
+    """The claims that were not supported in most runs, of equal ones the latest."""
+    latest: dict[tuple[str, str], Finding] = {}
+    ids: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        for finding in findings(run.state):
+            key = (" ".join(finding.claim.text.casefold().split()), finding.prompt.text)
+            if finding.verdict.label != "supported" and run.run_id not in ids.setdefault(key, []):
+                ids[key].append(run.run_id)
+                latest.setdefault(key, finding)
+    chosen = sorted(latest, key=lambda key: -len(ids[key]))[:WORST]
+    return [
+        WorstClaim(latest[key].claim.text, key[1], str(latest[key].kind), len(ids[key]), ids[key][0]) for key in chosen
+    ]
+
+
+def _points(course: Trend) -> list[Point]:
+    """The runs of the trend from left to right, risk 1 above and 0 below."""
+    step = WIDTH / max(1, len(course.points))
+
+    def up(risk: float | None) -> float | None:
+        return None if risk is None else round(HEIGHT * (1 - risk), 1)
+
+    return [
+        Point(
+            round((number + 0.5) * step, 1), round(HEIGHT * (1 - each.risk), 1), up(each.low), up(each.high),
+            each.is_outside, f"{each.run_id}: risk {each.risk:.3f}",
+        )
+        for number, each in enumerate(course.points)
+    ]  # fmt: skip
+
+
+def _rendered(name: str, **values: Any) -> str:
+    sheet = _style_sheet()
+    digest = b64encode(sha256(sheet.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    source = files("agentguard.gate.reports").joinpath(name).read_text(encoding="utf-8")
+    return _environment().from_string(source).render(sheet=sheet, policy=policy, **values)
+
+
+@cache
+def _style_sheet() -> str:
+    """The style sheet of the report on calls, which pages of the gate look like."""
+    return files("agentguard.report").joinpath("page.css").read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, StrictUndefined  # 20 ms, for who renders a page
+
+    environment = Environment(
+        autoescape=True, finalize=_cleaned, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.filters.update(
+        words=lambda label: "not said" if label is None else label.replace("_", " "),
+        utc=lambda at: f"{datetime.fromtimestamp(at, timezone.utc):%Y-%m-%d %H:%M} UTC",
+    )
+    return environment
+
+
+def _cleaned(value: Any) -> Any:
+    """Clean text; a subclass of str at this point is the template's own markup."""
+    return _UNSEEN.sub("\ufffd", value) if type(value) is str else value

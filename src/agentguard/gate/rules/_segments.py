@@ -1,0 +1,277 @@
+"""Cut sentences into segments that state one thing each: who, what, whether it is denied, and under which conditions.
+
+A clause that leaves words out ("… and lids €12", "… and draws 2,200 watts", "It weighs 1.2 kg") carries those of the
+one before it, so that what it states of whom can be told without the other clauses of the sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from agentguard.content.grounding._values import NUMBER_WORDS
+from agentguard.gate.rules._grammar import (
+    AUXILIARIES,
+    PREPOSITIONS,
+    RELATIVES,
+    SUBORDINATORS,
+    WORDS,
+    begins_order,
+    is_base,
+    is_finite,
+    is_past,
+    is_predicate,
+)
+
+if TYPE_CHECKING:
+    from agentguard.gate.rules._reading import Token
+
+MAX_SUBJECT: Final = 14  # words before a verb
+MAX_CARRIED: Final = 30  # words of earlier segments that one carries
+_MAX_BACK: Final = 8  # words before "or more", among which the preposition is looked for
+_CONJUNCTIONS: Final = frozenset({"and", "or", "but"})
+_ANAPHORS: Final = frozenset("it they he she this these that those which who".split())  # of what was spoken of before
+_ANY: Final = frozenset({"any", "all", "every", "each", "no", "nothing", "free"})
+_TELLING: Final = frozenset({"was", "were", "had", "did"})
+_LIMITS_AFTER: Final = frozenset("more less fewer over above below under up later earlier longer higher lower".split())
+CONDITIONS: Final = WORDS["conditions"]
+LIMITS: Final = WORDS["limits"]
+_CIRCUMSTANCES: Final = WORDS["circumstances"]
+_CONDITION_BEGINNINGS: Final = frozenset(
+    {("as", "long"), ("so", "long"), ("in", "case"), ("subject", "to"), ("on", "condition"), ("except", "where")}
+)
+PERMISSIONS: Final = WORDS["permissions"]
+
+
+class Segment(NamedTuple):
+    """A part of a sentence that states one thing; numbers are those of tokens.
+
+    Attributes:
+        first, last: Its own tokens, the last not included.
+        subject: The subject's words that mean something; they may stand in an earlier segment.
+        carried: Tokens of earlier segments that it leaves out, those of a missing subject among them.
+        negations: What denies it, its conditions not.
+        conditions: What it is true under, each from a token to another, not included: "if …", "only …", "over €50".
+        conditional: Whether it is a rule, of which conditions are a part, and does not tell what happened.
+    """
+
+    first: int
+    last: int
+    subject: tuple[int, ...]
+    carried: tuple[int, ...]
+    negations: tuple[int, ...]
+    conditions: tuple[tuple[int, int], ...]
+    conditional: bool
+
+
+def segments(text: str, tokens: Sequence[Token], negated: Sequence[int]) -> tuple[Segment, ...]:
+    """The segments of a text, in their order."""
+    words = [text[token.start : token.end].casefold().replace("\u2019", "'") for token in tokens]
+    gaps = ["", *(text[one.end : two.start] for one, two in pairwise(tokens))]
+    denying = frozenset(negated)
+    found: list[Segment] = []
+    for first, last in _sentences(tokens):
+        before = found[-1] if found else None
+        for number, (begin, end) in enumerate(_cut(words, gaps, first, last)):
+            segment = _segment(words, gaps, tokens, denying, begin, end, before, number == 0)
+            found.append(segment)
+            # A pronoun of the next sentence means what this one began with.
+            before = segment
+    return tuple(found)
+
+
+def _sentences(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    first = 0
+    for number in range(1, len(tokens) + 1):
+        if number == len(tokens) or tokens[number].sentence != tokens[first].sentence:
+            yield first, number
+            first = number
+
+
+def _cut(words: Sequence[str], gaps: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Cut a sentence at semicolons, conjunctions, and commas that no condition or phrase ends or begins with."""
+    begin = first
+    # "If …, …" and "In 2022, …" are whole up to the clause that they belong to.
+    fronted = words[first] in SUBORDINATORS or words[first] in PREPOSITIONS or words[first] in CONDITIONS
+    fronted = fronted and any("," in gap for gap in gaps[first + 1 : last])
+    between = False
+    for number in range(first + 1, last):
+        word, gap = words[number], gaps[number]
+        between = between or words[number - 1] in {"between", "from", "both", "either"}
+        if fronted:
+            fronted = "," not in gap
+            continue
+        if ";" in gap or "–" in gap or "—" in gap or ("," in gap and word in {"while", "whereas"}):
+            cut, skip = True, word in _CONJUNCTIONS or word in {"while", "whereas"}
+        elif ": " in gap:  # after a clause, not after a heading word: "Wi-Fi: free"
+            cut, skip = _verb(words, begin, number, None) is not None, False
+        elif word in _CONJUNCTIONS:
+            cut = number + 1 < last and words[number + 1] not in _LIMITS_AFTER and not between
+            between, skip = False, True
+        else:
+            cut = "," in gap and not (
+                word in SUBORDINATORS or word in RELATIVES or word in PREPOSITIONS or word in CONDITIONS
+            )
+            skip = False
+        if cut and begin < number:
+            yield begin, number
+            begin = number + 1 if skip else number
+        elif cut and skip:
+            begin = number + 1
+    if begin < last:
+        yield begin, last
+
+
+def _segment(
+    words: Sequence[str],
+    gaps: Sequence[str],
+    tokens: Sequence[Token],
+    denying: frozenset[int],
+    begin: int,
+    end: int,
+    before: Segment | None,
+    is_first: bool,
+) -> Segment:
+    """Read one segment; ``before`` is the one before it."""
+    conditions = tuple(_conditions(words, gaps, begin, end))  # of rules; what happened, happened
+    within = {number for condition in conditions for number in range(*condition)}
+    restricted = {number for number in within if words[number] != "without"}  # "without" denies wherever it stands
+    main = next((number for number in range(begin, end) if number not in within), begin)
+    verb = _verb(words, main, end, before if not is_first else None)
+    own = [number for number in range(main, end if verb is None else verb) if tokens[number].kind != "light"]
+    negations = tuple(number for number in range(begin, end) if number in denying and number not in restricted)
+    carried: tuple[int, ...] = ()
+    if verb is not None:
+        subject = tuple(own)
+        elided = verb == main and not is_first
+        if before is not None and not own and (elided or any(word in _ANAPHORS for word in words[main:verb])):
+            subject = carried = before.subject
+    elif before is None or is_first:
+        turns = (at for at in range(main, end) if words[at] in PREPOSITIONS or tokens[at].kind == "figure")
+        turn = next(turns, end)
+        subject = tuple(number for number in own if number < turn)[:MAX_SUBJECT]
+    else:
+        subject, carried = _completed(words, tokens, begin, end, before)
+        if words[begin - 1] != "but" or not negations:
+            negations = (*(() if words[begin - 1] == "but" else before.negations), *negations)
+    tells = verb is not None and _tells(words, verb)
+    return Segment(begin, end, subject, carried, negations, () if tells else conditions, not tells)
+
+
+def _tells(words: Sequence[str], verb: int) -> bool:
+    """Whether a verb tells what happened; conditions are those of rules."""
+    if words[verb] in _TELLING or (is_past(words[verb]) and not is_base(words, verb)):
+        return True
+    return words[verb] in {"has", "have"} and verb + 1 < len(words) and is_past(words[verb + 1])
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in NUMBER_WORDS
+
+
+def _verb(words: Sequence[str], begin: int, end: int, before: Segment | None) -> int | None:
+    """The finite verb of a segment, None if it has none; ``before`` is the segment that its sentence goes on from."""
+    part = words[begin : min(end, begin + MAX_SUBJECT + 2)]
+    if before is None:
+        if begins_order(part) or (part and part[0] in AUXILIARIES):
+            return begin
+    elif is_predicate(part) or begins_order(part):
+        return begin
+    loose = None
+    for position in range(1, min(len(part), MAX_SUBJECT)):
+        if is_finite(part, position):
+            # "Orders placed before noon leave …": a participle before the verb is the subject's.
+            later = range(position + 1, len(part))
+            if is_past(part[position]) and any(part[at] in AUXILIARIES or is_base(part, at) for at in later):
+                continue
+            return begin + position
+        if loose is None and is_base(part, position):
+            loose = begin + position
+    return loose
+
+
+def _completed(
+    words: Sequence[str], tokens: Sequence[Token], begin: int, end: int, before: Segment
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Subject and carried tokens of a segment without a verb, by what is parallel in the one before it."""
+    inner = range(before.first, before.last)
+    own = [number for number in range(begin, end) if tokens[number].kind != "light"]
+    figures = any(tokens[number].kind == "figure" for number in own)
+    turn = next((at for at in range(begin, end) if words[at] in PREPOSITIONS or tokens[at].kind == "figure"), None)
+    start = begin + (end - begin > 1 and words[begin] in {"not", "only", "also"})
+    replaced: set[int] = set()
+    subject = before.subject
+    if turn is not None and start < turn and own[:1] != [turn]:
+        # "e-mail within 48 hours": a subject of its own, and what it is parallel to is left behind.
+        subject = tuple(number for number in own if number < turn)
+        replaced.update(before.subject)
+        replaced.update(number for number in inner if words[number] == words[turn])
+        mark = next((number for number in reversed(inner) if words[number] == words[turn]), None)
+    else:
+        mark = next((number for number in reversed(inner) if words[number] == words[start]), None)
+    if turn == start and mark is not None:  # "in Denmark" beside "in Norway"
+        stop = next((at for at in range(mark + 1, before.last) if words[at] in PREPOSITIONS), before.last)
+        replaced.update(range(mark, stop))
+    elif turn is None or turn == start:  # one more of a list: "and Sweden"
+        last = before.last
+        while last > before.first and tokens[last - 1].kind != "light":
+            last -= 1
+        replaced.update(range(last, before.last))
+    if figures:
+        for number in inner:
+            if tokens[number].kind == "figure":
+                replaced.update((number, number + 1))
+    kept = (number for number in (*before.carried, *inner) if number not in replaced)
+    carried = dict.fromkeys(number for number in kept if tokens[number].kind != "light")
+    return subject, tuple(carried)[-MAX_CARRIED:]
+
+
+def _conditions(words: Sequence[str], gaps: Sequence[str], begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """What a segment is true under: from a word that restricts to the next comma, or the next such word."""
+    permits = any(word in PERMISSIONS for word in words[begin:end])
+    number = begin
+    while number < end:
+        word = words[number]
+        is_condition = word in CONDITIONS or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS
+        # "Subscribers who pay yearly receive …"
+        if word in {"who", "that"} and begin < number <= begin + 4 and _verb(words, begin, number, None) is None:
+            reach = range(number + 2, min(number + MAX_SUBJECT, end))
+            follows = (at for at in reach if words[at] in AUXILIARIES or is_finite(words, at) or is_base(words, at))
+            yield number, next(follows, end)
+            number += 1
+            continue
+        # "Only the Campus plan includes …": up to the verb.
+        verb = end
+        if word == "only" and number == begin:
+            verb = next((at for at in range(number + 1, end) if is_finite(words, at)), end)
+        if word in _LIMITS_AFTER and words[number - 1] == "or" and number > begin + 2:  # "on orders of 20 or more"
+            start = next(
+                (
+                    at
+                    for at in range(number - 1, max(begin, number - _MAX_BACK), -1)
+                    if words[at] in PREPOSITIONS - {"of"}
+                ),
+                number,
+            )
+            yield start, number + 1
+            number += 1
+            continue
+        is_limit = word in LIMITS and words[number - 1] not in {"no", "not"}
+        # "for any reason" restricts nothing
+        permits_here = permits and word in _CIRCUMSTANCES and words[min(number + 1, end - 1)] not in _ANY
+        is_limit = (is_limit or word == "before") and any(map(_is_number, words[number + 1 : number + 4]))
+        if not (is_condition or is_limit or permits_here):
+            number += 1
+            continue
+        stop = number + 1
+        while stop < min(end, verb) and "," not in gaps[stop]:
+            if words[stop] in CONDITIONS and words[stop - 1] not in CONDITIONS:
+                break
+            if words[stop] in AUXILIARIES and not is_condition:
+                break
+            if not is_condition and stop > number + 1 and words[stop] in PREPOSITIONS and words[stop] != "of":
+                break
+            stop += 1
+        yield number, stop
+        number = stop

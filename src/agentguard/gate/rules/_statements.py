@@ -1,0 +1,298 @@
+"""Hold each statement of a claim against the passage's: who did what, whether it is denied, under which conditions.
+
+A claim may have all of its words from a passage and still say what that does not: of another, the opposite, or without
+the condition. Each segment of the claim is therefore laid beside the one segment of the passage that says most of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from typing import Final, NamedTuple
+
+from agentguard.gate.rules._alignment import Alignment, weight_of
+from agentguard.gate.rules._grammar import DETERMINERS, WORDS
+from agentguard.gate.rules._reading import Reading
+from agentguard.gate.rules._segments import CONDITIONS, Segment
+from agentguard.gate.rules._words import generic_roots, opposites_of, root
+
+REACH: Final = 6  # words around a negation, one more of which the other side must say beside the one that is denied
+ATOMIC: Final = 2  # statements of a claim that is one fact
+PHRASE: Final = 4  # words of a part that may stand for another
+MOST: Final = 0.5  # of a statement's words: what says less of it does not speak of the same
+REST: Final = 0.75  # of a statement but for a part: what says less of it does not have another part in its place
+PARALLEL: Final = 4  # segments, within which two statements are about things of one kind
+SAME_WORD: Final = 0.9  # quality of a link from which on two words are the same, or kin
+_NEGATIVE: Final = frozenset(map(root, WORDS["negative"]))
+_DETERMINERS: Final = frozenset(map(root, DETERMINERS))
+
+Span = tuple[int, int]  # of tokens, the last not included
+
+
+class Swap(NamedTuple):
+    """What a claim has in the place of something else: spans of tokens of the claim and of the passage."""
+
+    claimed: Span
+    said: Span
+
+
+class Statement(NamedTuple):
+    """A segment of a claim beside the passage.
+
+    Attributes:
+        segment: It.
+        home: The segment of the passage that says most of it; None if none says anything.
+        share: The share of its words that the home says, in [0, 1]; words that say little count little.
+        swap: What the passage says in the place of a part of it that it says elsewhere.
+        dropped: Conditions of the home that the claim leaves out.
+        denial: ``claim`` or ``passage``, for the side that denies what the other affirms; else nothing.
+        is_open: Whether a word of negative sense may make up for the denial.
+        opposites: Words of the claim whose opposite stands in the home, and those opposites.
+    """
+
+    segment: Segment
+    home: Segment | None
+    share: float
+    swap: Swap | None = None
+    dropped: tuple[Span, ...] = ()
+    denial: str = ""
+    is_open: bool = False
+    opposites: tuple[tuple[int, int], ...] = ()
+
+
+def statements(alignment: Alignment) -> tuple[Statement, ...]:
+    """Each segment of the claim that says something, beside the passage's."""
+    parts = [_Holding(alignment, segment).statement() for segment in alignment.claim.segments]
+    if len(parts) > ATOMIC:  # what tells in brief leaves conditions out
+        parts = [part._replace(dropped=()) for part in parts]
+    return tuple(parts)
+
+
+def whole(held: Sequence[Statement], alignment: Alignment) -> float:
+    """The share of the claim that the homes of its segments say, in [0, 1]."""
+    weights = [sum(1 for word in alignment.words if _holds(each.segment, word)) for each in held]
+    total = sum(weights)
+    return sum(weight * each.share for weight, each in zip(weights, held, strict=True)) / total if total else 0.0
+
+
+def _holds(segment: Segment, token: int) -> bool:
+    return segment.first <= token < segment.last
+
+
+class _Holding:
+    """One segment of the claim, and what the passage's segments say of it."""
+
+    def __init__(self, alignment: Alignment, segment: Segment) -> None:
+        self._alignment, self._segment = alignment, segment
+        self._claim, self._passage = alignment.claim, alignment.passage
+        own = {*range(segment.first, segment.last), *segment.carried}
+        self._numbers = [number for number, word in enumerate(alignment.words) if word in own]
+        self._weights = {number: weight_of(self._claim.tokens[alignment.words[number]]) for number in self._numbers}
+        # What each segment of the passage says of this one: the claim's words by number, with how well it says them.
+        self._said: dict[int, dict[int, float]] = {}
+        self._covered: set[int] = set()  # tokens of the passage that say, or nearly say, a word of this segment
+        for number in self._numbers:
+            for position, quality in alignment.candidates[number]:
+                if quality >= SAME_WORD:
+                    self._covered.add(position)
+                for holder in self._passage.holders.get(position, ()):
+                    words = self._said.setdefault(holder, {})
+                    words[number] = max(words.get(number, 0.0), quality)
+
+    def statement(self) -> Statement:
+        total = sum(self._weights.values())
+        if not self._said or not total:
+            return Statement(self._segment, None, 0.0)
+        scores = {
+            holder: sum(self._weights[number] * quality for number, quality in words.items())
+            for holder, words in self._said.items()
+        }
+        best = max(scores.values())
+        ties = [holder for holder, score in sorted(scores.items()) if score >= best - 1e-9]
+        chosen = min(ties[:8], key=lambda holder: sum(1 for _ in self._unsaid(self._passage.segments[holder])))
+        home, share = self._passage.segments[chosen], best / total
+        if share < MOST:
+            return Statement(self._segment, home, share)
+        opposites = tuple(self._opposites(home, self._said[chosen]))
+        denial, is_open = self._denial(home, opposites)
+        dropped = tuple(self._dropped(home))
+        return Statement(self._segment, home, share, self._swap(), dropped, denial, is_open, opposites)
+
+    def _unsaid(self, segment: Segment) -> Iterator[int]:
+        """The tokens of a segment that mean something and that nothing of the claim says."""
+        for token in range(segment.first, segment.last):
+            if self._passage.tokens[token].kind != "light" and token not in self._alignment.covered:
+                yield token
+
+    # --- Of whom ---
+
+    def _swap(self) -> Swap | None:
+        """What stands, in a segment that says all the rest of the statement, for a part that is said elsewhere only."""
+        sayable = [number for number in self._numbers if self._alignment.candidates[number]]
+        for holder, words in self._said.items():
+            missing = [number for number in sayable if number not in words]
+            # "We" are whoever the document is of.
+            is_ours = self._word(self._passage.segments[holder].first) in {"we", "our"}
+            if not missing or (
+                is_ours and all(self._alignment.words[each] in self._segment.subject for each in missing)
+            ):
+                return None
+        total = sum(self._weights.values())
+        for holder, words in sorted(self._said.items()):
+            missing = [number for number in sayable if number not in words]
+            if not self._is_phrase(missing) or not self._is_said_of_another(missing, holder):
+                continue
+            rest = total - sum(self._weights[number] for number in missing)
+            if sum(self._weights[number] * quality for number, quality in words.items()) < REST * rest:
+                continue
+            first, last = self._alignment.words[missing[0]], self._alignment.words[missing[-1]] + 1
+            rival = self._rival((first, last), self._passage.segments[holder])
+            if rival is not None:
+                return Swap((first, last), rival)
+        return None
+
+    def _is_said_of_another(self, missing: Sequence[int], holder: int) -> bool:
+        """Whether a statement near the one that says the rest says the missing words: the two are parallel."""
+        words = self._said[holder]
+        for other in range(max(0, holder - PARALLEL), holder + PARALLEL + 1):
+            theirs = self._said.get(other, {})
+            if all(theirs.get(number, 0.0) >= SAME_WORD for number in missing):
+                shared = sum(theirs.get(number, 0.0) >= SAME_WORD for number in words)
+                if 3 * shared >= len(words):
+                    return True
+        return False
+
+    def _is_phrase(self, missing: Sequence[int]) -> bool:
+        return 0 < len(missing) <= PHRASE and missing[-1] - missing[0] == len(missing) - 1
+
+    def _rival(self, phrase: Span, segment: Segment) -> Span | None:
+        """The unsaid words of a segment that stand where the phrase stands in the claim."""
+        claim, passage = self._claim, self._passage
+        kinds = {claim.tokens[token].kind for token in range(*phrase)} - {"light"}
+        is_figure = "figure" in kinds
+        is_subject = all(
+            token in self._segment.subject for token in range(*phrase) if claim.tokens[token].kind != "light"
+        )
+        unsaid = set(self._unsaid(segment))
+        if is_subject and not is_figure:
+            others = [token for token in segment.subject if token not in self._alignment.covered]
+            others = [token for token in others if passage.tokens[token].root not in generic_roots()]
+            if any(self._are_alike(phrase, token) for token in others):
+                return others[0], others[0] + 1
+        before, after = _context(claim, phrase, self._segment)
+        for run in _runs(sorted(unsaid)):
+            if is_figure != any(passage.tokens[token].kind == "figure" for token in range(*run)):
+                continue
+            left, right = _context(passage, run, segment)
+            if not is_figure and not any(self._are_alike(phrase, token) for token in range(*run)):
+                continue
+            if (before and before == left) or (after and after == right):
+                return run
+        return None
+
+    def _are_alike(self, phrase: Span, token: int) -> bool:
+        """Whether a phrase names something, and a word of the passage does, or neither."""
+        claim, passage = self._claim, self._passage
+        ours = any(claim.tokens[each].kind == "name" or _is_capital(claim, each) for each in range(*phrase))
+        return ours == (passage.tokens[token].kind == "name" or _is_capital(passage, token))
+
+    # --- Denied or not ---
+
+    def _opposites(self, home: Segment, said: dict[int, float]) -> Iterator[tuple[int, int]]:
+        for number in self._numbers:
+            word = self._alignment.words[number]
+            if said.get(number, 0.0) >= SAME_WORD:
+                continue
+            for other in sorted(opposites_of(self._claim.tokens[word].root)):
+                for position in self._passage.positions.get(other, ()):
+                    if _holds(home, position) and position not in self._alignment.covered:
+                        yield word, position
+                        break
+
+    def _denial(self, home: Segment, opposites: Sequence[tuple[int, int]]) -> tuple[str, bool]:
+        """The side that denies what the other affirms, by the parity of negations and opposites."""
+        said = {self._alignment.words[number] for number in self._numbers if self._alignment.candidates[number]}
+        opposed = {token for pair in opposites for token in pair}
+        # A negation of a word that the other side does not have may have its like in that side's own words.
+        ours, open_ours = _negations(self._claim, self._segment, said | {word for word, _ in opposites})
+        theirs, open_theirs = _negations(self._passage, home, self._covered | {word for _, word in opposites})
+        if (ours + theirs + len(opposites)) % 2 == 0:
+            return "", False
+        own = (number for number in range(self._segment.first, self._segment.last) if number not in said)
+        free = (number for number in range(home.first, home.last) if number not in self._alignment.covered)
+        others = (
+            *(self._claim.tokens[number] for number in own if number not in opposed),
+            *(self._passage.tokens[number] for number in free if number not in opposed),
+        )
+        is_open = bool(open_ours or open_theirs) or any(token.root in _NEGATIVE for token in others)
+        return ("claim" if ours > theirs else "passage" if theirs > ours else "opposite"), is_open
+
+    # --- Under which conditions ---
+
+    def _dropped(self, home: Segment) -> Iterator[Span]:
+        """The conditions of a segment no word of which the claim says; what it repeats of the rest does not count."""
+        covered, tokens = self._alignment.covered, self._passage.tokens
+        for condition in home.conditions:
+            outside = (token for token in range(home.first, home.last) if not condition[0] <= token < condition[1])
+            repeated = {tokens[token].root for token in outside if token in covered}
+            telling = [token for token in range(*condition) if tokens[token].kind != "light"]
+            telling = [token for token in telling if tokens[token].root not in repeated]
+            figures = [token for token in telling if tokens[token].kind == "figure"]
+            # "under Devices" tells where, not when.
+            is_name = all(tokens[token].kind == "name" for token in telling) and condition[1] - condition[0] < PHRASE
+            if is_name and self._word(condition[0]) not in CONDITIONS:
+                continue
+            if telling and not covered.intersection(figures or telling):
+                yield condition
+        # What holds for unused items is not said of items.
+        if home.conditional and self._is_of_a_kind(home) and any(token in covered for token in home.subject):
+            for token in home.subject:
+                own = tokens[token]
+                if own.kind == "content" and token not in covered and own.root not in generic_roots():
+                    yield token, token + 1
+
+    def _word(self, token: int) -> str:
+        own = self._passage.tokens[token]
+        return self._passage.text[own.start : own.end].casefold()
+
+    def _is_of_a_kind(self, home: Segment) -> bool:
+        """Whether the subject is a bare plural, all things of a kind: "Unused items", not "The unused items"."""
+        first, last = (home.subject[0], home.subject[-1]) if home.subject else (-1, -1)
+        token = self._passage.tokens[last]
+        return first == home.first and self._passage.text[token.end - 1 : token.end] == "s"
+
+
+def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int, int]:
+    """How many negations deny a word that the other side says, and how many deny another."""
+    certain = 0
+    for negation in segment.negations:
+        after = (token for token in range(negation + 1, segment.last) if reading.tokens[token].kind != "light")
+        head = next(after, None)
+        beside = any(token in said for token in range(negation - REACH, negation + REACH + 1) if token != head)
+        carried = negation < segment.first  # "not to Mali or Chad"
+        certain += carried or head is None or (head in said and beside)
+    return certain, len(segment.negations) - certain
+
+
+def _is_capital(reading: Reading, token: int) -> bool:
+    """Whether a word that begins a sentence is the capitalised one that names something elsewhere in the text."""
+    own = reading.tokens[token]
+    return any(reading.tokens[other].kind == "name" for other in reading.positions.get(own.root, ()))
+
+
+def _runs(tokens: Sequence[int]) -> Iterator[Span]:
+    """Spans of neighbouring tokens."""
+    first = 0
+    for number in range(1, len(tokens) + 1):
+        if number == len(tokens) or tokens[number] != tokens[number - 1] + 1:
+            yield tokens[first], tokens[number - 1] + 1
+            first = number
+
+
+def _context(reading: Reading, span: Span, segment: Segment) -> tuple[str, str]:
+    """The words beside a span within its segment: the one before it, articles aside, and the one after it."""
+    left = span[0] - 1
+    while left >= segment.first and reading.tokens[left].root in _DETERMINERS:
+        left -= 1
+    before = reading.tokens[left].root if left >= segment.first else ""
+    after = reading.tokens[span[1]] if span[1] < segment.last else None
+    return before, "" if after is None or after.kind == "light" else after.root
