@@ -282,3 +282,32 @@ def test_one_digit_off_is_reported_and_the_number_itself_is_not(number, shift):
     wrong = digits[:-1] + str((int(digits[-1]) + shift) % 10)
     assert unsupported(f"The price is {number}.", {"price": number}) == []
     assert unsupported(f"The price is {wrong}.", {"price": number}) == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        ("Revenue was 4,000 euros.", {"revenue_eur": 4}),
+        ("Delivery takes 18 days.", "Delivery takes 18 months."),
+        ("The term is 18 days.", {"term_months": 18}),
+        ("It took in €4 billion.", "It took in €4 million."),
+        ("The hotel has 18 rooms.", "The hotel is 18 km away."),
+        ("It arrives within 10 days.", "It arrives within 10 business days."),
+    ],
+)
+def test_a_number_of_something_else_grounds_nothing(answer, result):
+    assert grounding.check(answer, [result]).label == "ungrounded"
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        ("Revenue was 4,000 euros.", {"revenue_eur": 4000}),
+        ("The term is 2 years.", "The term is 24 months."),
+        ("The term is 14 days.", "The term is two weeks."),
+        ("It holds 4.000 litres and 3,5 kg.", {"litres": 4000, "kg": 3.5}),
+        ("The hotel has 18 rooms.", {"rooms": 18}),
+    ],
+)
+def test_a_number_in_another_form_is_grounded(answer, result):
+    assert grounding.check(answer, [result]).label in {"grounded", "nothing to trace"}

@@ -193,3 +193,41 @@ def test_any_whole_number_is_read_back(number):
 @pytest.mark.parametrize("text", ["0,192.168.0", "1.234,56.7", "1,234.561.234,56", "12,192.168.0 km"])
 def test_points_and_commas_in_no_order_are_no_number(text):
     assert all(reading.value < 1e9 for quantity in read(text).quantities for reading in quantity.readings)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("4,000 litres", {4000.0}),
+        ("0,250 litres", {0.25}),
+        ("3,5 Liter und 4.000 Liter", {4000.0}),
+        ("3,5 kg and 4,000 kg", {4.0}),
+        ("1,234.50 and 4.000", {4.0}),
+    ],
+)
+def test_the_text_tells_whether_a_mark_parts_thousands_or_decimals(text, values):
+    assert {reading.value for reading in read(text).quantities[-1].readings} == values
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "dimension"),
+    [
+        ("18 days", 18.0, "time"),
+        ("18 months", 18.0, "months"),
+        ("24-month", 24.0, "months"),
+        ("3 years", 3.0, "months"),
+        ("two weeks", 2.0, "time"),
+        ("10 business days", 10.0, "business days"),
+        ("10 calendar days", 10.0, "time"),
+        ("300 kroner", 300.0, "NOK"),
+        ("€4 billion", 4e9, "EUR"),
+        ("4 million euros", 4e6, "EUR"),
+    ],
+)
+def test_units_of_the_calendar_and_magnitudes_are_read(text, value, dimension):
+    first = read(text).quantities[0].readings[0]
+    assert (first.value, first.unit.dimension) == (value, dimension)
+
+
+def test_what_a_bare_number_counts_is_read():
+    assert [quantity.noun for quantity in read("18 rooms, 18 kg, 18 and 18 times").quantities] == ["rooms", "", "", ""]

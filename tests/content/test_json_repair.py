@@ -144,3 +144,78 @@ def test_a_metered_text_is_shared_by_what_replaces_it():
     assert (longer[0], longer[1]) == ("a", "b")
     with pytest.raises(Exhausted):
         longer[2]
+
+
+@pytest.mark.parametrize(
+    ("broken", "value", "edit", "place"),
+    [
+        ('{"a" 1}', {"a": 1}, "add a colon", ""),
+        ('{"ok" true, "n" 3}', {"ok": True, "n": 3}, "add a colon", ""),
+        ('{"k" -2.5e3, "l" null}', {"k": -2500.0, "l": None}, "add a colon", ""),
+        ('{"a": {"b" [5]}}', {"a": {"b": [5]}}, "add a colon", ""),
+        ('{"a": [{"x": 1} {"y": 2}]}', {"a": [{"x": 1}, {"y": 2}]}, "add a comma", ""),
+        ('[{"x": 1}\n{"y" 2}]', [{"x": 1}, {"y": 2}], "add a comma", ""),
+        ('{"a": 1,, "b": 2}', {"a": 1, "b": 2}, "remove a comma", ","),
+        ("{\u201ca\u201d: \u201cb c\u201d}", {"a": "b c"}, "replace quotes", "\u201cb c\u201d"),
+        (
+            "{\u2018a\u2019: \u2018it\u2019s\u2019, 'n': 2}",
+            {"a": "it\u2019s", "n": 2},
+            "replace quotes",
+            "\u2018a\u2019",
+        ),
+        ("{\u201ea\u201c: \u00abb\u00bb}", {"a": "b"}, "replace quotes", "\u00abb\u00bb"),
+        ("{`a`: `x y`}", {"a": "x y"}, "replace quotes", "`x y`"),
+        ('{"a": \u201che said "hi"\u201d}', {"a": 'he said "hi"'}, "replace quotes", '\u201che said "hi"\u201d'),
+        ('{"a": 1 2}', {"a": 1}, "lose a value", "2"),
+        ('{\u201ca\u201d: "b" "c"}', {"a": "b"}, "lose a value", '"c"'),
+    ],
+)
+def test_nothing_is_lost_unsaid(broken, value, edit, place):
+    repaired = repair(broken)
+    assert (repaired.value, json.loads(repaired.text)) == (value, value)
+    assert (edit, place) in [(found.kind, broken[found.start : found.end]) for found in repaired.edits]
+
+
+def test_quotes_of_other_kinds_within_strings_stay():
+    broken = '{"a": "\u201cx\u201d and `y`", "b": 1,}'
+    assert repair(broken).value == {"a": "\u201cx\u201d and `y`", "b": 1}
+
+
+def scalars(value):
+    """Keys and scalars of a value, as text."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from scalars(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from scalars(item)
+    else:
+        yield value if isinstance(value, str) else json.dumps(value)
+
+
+WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "omega", "7", "41", "true", "-3.5"])
+SMALL = st.recursive(
+    WORDS | st.integers(1, 99) | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(WORDS, SMALL, min_size=1, max_size=4), st.data())
+def test_each_scalar_is_kept_or_told(value, data):
+    """Separators, quotes and brackets are left out or doubled; what was in the text is in the value or in the edits."""
+    text = json.dumps(value)
+    for _ in range(data.draw(st.integers(1, 3))):
+        places = [index for index, letter in enumerate(text) if letter in ',:[]{}"'] or [0]
+        place = data.draw(st.sampled_from(places))
+        new = data.draw(st.sampled_from(["", text[place] * 2, " ", "\u201c", "`", "'"]))
+        text = text[:place] + new + text[place + 1 :]
+    repaired = repair(text)
+    if repaired.valid and repaired.edits:
+        told = "\0".join(text[each.start : each.end] for each in repaired.edits)
+        if any(each.kind == "remove text around" for each in repaired.edits):
+            told += text  # all that stands outside of the brackets, of which the edit has the first word
+        kept = "\0".join(scalars(repaired.value))
+        for scalar in scalars(value):
+            assert scalar in kept or scalar in told or scalar == "null", (text, repaired)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.content._patterns import PatternSet
+from agentguard._linear_patterns import LinearPattern
+from agentguard.content._patterns import Catalogue, Pattern, PatternSet, located
 from agentguard.errors import ConfigurationError
 
 PATTERNS = [r"(?i)ignore", r"[0-9]{3}", r"é+", r"\bnever\b"]
@@ -35,6 +36,7 @@ def test_where_the_automaton_gives_up_each_pattern_is_asked(monkeypatch: pytest.
             return []
 
     found = PatternSet(PATTERNS)
+    assert found.hits("clean") == ()
     monkeypatch.setattr(found, "_set", GivenUp())
     assert found.hits("Ignore 650, never") == (0, 1, 3)
 
@@ -43,3 +45,17 @@ def test_where_the_automaton_gives_up_each_pattern_is_asked(monkeypatch: pytest.
 def test_a_pattern_that_re2_does_not_take_is_refused(pattern: str) -> None:
     with pytest.raises(ConfigurationError, match="re2 does not take"):
         PatternSet(["fine", pattern])
+
+
+@given(st.text(alphabet="ab1é😀\ud800 \n", max_size=40))
+def test_places_are_those_of_the_standard_library(text: str) -> None:
+    plain = text.encode("utf-8", "replace").decode()
+    expected = [[match.span(), match.span(1)] for match in re.finditer("[ab](1)?", plain)]
+    assert list(located(LinearPattern("[ab](1)?"), text, 1)) == expected
+
+
+@given(st.text(alphabet="abx 1\n", max_size=40))
+def test_a_catalogue_of_many_patterns_finds_what_each_finds(text: str) -> None:
+    regexes = [f"{first}{second}" for first in "abx1" for second in ("a", "b+", "[x1]", " ", "$", "\\b", "\n", "aa")]
+    catalogue = Catalogue(tuple(Pattern(regex, regex) for regex in regexes))
+    assert catalogue.look(text).names == {regex for regex in regexes if re.search(regex.replace("$", "\\Z"), text)}

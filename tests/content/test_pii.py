@@ -222,3 +222,72 @@ def test_what_stands_before_and_behind_does_not_matter(example, around):
     kind, marked = example
     text = marked.replace("[", "").replace("]", "")
     assert kind in dict(found(f"{around}{text}\n{around}", kinds=[kind]))
+
+
+# Numbers whose check characters were worked out by hand: 020504935 leaves 16 when divided by 31, the seventeenth is H.
+@pytest.mark.parametrize(
+    ("text", "kind", "part"),
+    [
+        *((f"020504{mark}935H Maija", "fi_hetu", f"020504{mark}935H") for mark in "ABCDEF"),
+        *((f"131052{mark}308T", "fi_hetu", f"131052{mark}308T") for mark in "-YXWVU"),
+        ("Führerschein: B072RRE2I55", "driver_license", "B072RRE2I55"),
+        ("Fahrerlaubnis Nr. N0704578035", "driver_license", "N0704578035"),
+        ("patente U1H8NV8RT7", "driver_license", "U1H8NV8RT7"),
+        ("DVLA record MORGA657054SM9IJ", "driver_license", "MORGA657054SM9IJ"),
+        ("DL number: D1234562, CA", "driver_license", "D1234562"),
+        ("UK holder MORGA657054SM9IJ", "driver_license", "MORGA657054SM9IJ"),
+        ("Steuernummer: 21/815/08150", "de_steuer_id", "21/815/08150"),
+        ("Steuer-ID 86095742719", "de_steuer_id", "86095742719"),
+        ("passport M123A4567", "passport", "M123A4567"),
+        ("여권번호 M12345678", "passport", "M12345678"),
+        ("00e0.fc12.3456 DYNAMIC Gi0/1", "mac_address", "00e0.fc12.3456"),
+        ("mac 1000.2000.3000", "mac_address", "1000.2000.3000"),
+    ],
+)
+def test_numbers_of_more_countries_and_forms(text: str, kind: str, part: str) -> None:
+    assert [(each.kind, text[each.start : each.end]) for each in pii.scan(text).findings] == [(kind, part)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "020504B935J Maija",
+        "1000.2000.3000 m",
+        "firmware 1a2b.3c4d.5e6f",
+        "order id 987654321, call it done",
+        "user registered id 12345678",
+        '{"contact_id": 5550132, "mobile": true}',
+        "call ref 12345678",
+        "21/815/08150",
+    ],
+)
+def test_what_only_looks_like_one(text: str) -> None:
+    assert pii.scan(text).label == "clean"
+
+
+LABELS = (
+    "phone",
+    "mobile",
+    "born",
+    "passport",
+    "dob",
+    "account number",
+    "order",
+    "tel",
+    "licence no",
+    "swift",
+    "tax id",
+)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(LABELS), st.sampled_from([" ", ": ", "\n", "_", '", "']), st.integers(0, 10**12))
+    )
+)
+def test_numbers_found_by_their_context_are_found_in_each_line(parts: list[tuple[str, str, int]]) -> None:
+    """What a context word tells is the same in a long text as in its own three lines."""
+    lines = [f"{label}{between}{number}" for label, between, number in parts]
+    text = "\n\n".join(lines)
+    whole = [text[each.start : each.end] for each in pii.scan(text).findings]
+    assert whole == [line[each.start : each.end] for line in lines for each in pii.scan(line).findings]

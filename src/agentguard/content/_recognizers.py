@@ -6,15 +6,18 @@ The recognizers of a domain (personal data, credentials) are declared in a file 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
+from operator import itemgetter
 from types import ModuleType
 from typing import NamedTuple
 
 from agentguard._limits import LIMITS
+from agentguard._linear_patterns import LinearPattern
 from agentguard.content._findings import Finding
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern, joined, read_table
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled, joined, located, read_table
 from agentguard.content._redaction import Redaction, Vault, complete, replace
 from agentguard.errors import ConfigurationError
 
@@ -173,11 +176,11 @@ class Detector:
         named = [recognizer for recognizer in self._unsure if recognizer.context]
         self._by_context = _grouped(named, f"{label} context", lambda recognizer: recognizer.context)
         self._names = frozenset((*self._by_pattern, *self._by_context))
-        self.patterns = (
-            *(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
-            *(Pattern(name, f"(?i){same[0].context}") for name, same in self._by_context.items()),
+        self.groups = (
+            tuple(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
+            tuple(Pattern(name, f"(?i){same[0].context}") for name, same in self._by_context.items()),
         )
-        self._catalogue = Catalogue(self.patterns)
+        self._catalogue = Catalogue(*self.groups)
         unsure = dict.fromkeys(recognizer.pattern for recognizer in self._unsure)
         self._later = Catalogue(tuple(Pattern(pattern, pattern) for pattern in unsure))
 
@@ -196,7 +199,7 @@ class Detector:
         """Judge a text by the patterns that occur in it.
 
         Args:
-            found: what a catalogue that holds ``patterns`` found in a text.
+            found: what a catalogue that holds ``groups`` found in a text.
             kinds: the kinds to look for; None for all but those on request.
             at_least: how certain it must be, 0 to 1.
             most: findings at which the search ends.
@@ -255,11 +258,13 @@ class Detector:
             for name in sorted(hits & self._by_pattern.keys())
             for recognizer in self._by_pattern[name]
         ]
-        matches += [
-            (recognizer, self._later.spans(recognizer.pattern, found.text))
-            for recognizer in self._unsure
-            if recognizer.context in named or recognizer.score >= at_least
-        ]
+        nearby = _Nearby(found.text)
+        for recognizer in self._unsure:
+            if recognizer.score >= at_least:
+                matches.append((recognizer, self._later.spans(recognizer.pattern, found.text)))
+            elif recognizer.context in named:
+                stretches = nearby.stretches(recognizer.context)
+                matches.append((recognizer, self._spans_in(stretches, recognizer.pattern, found.text)))
         candidates: list[Candidate] = []
         left = MOST_CANDIDATES
         for recognizer, spans in matches:
@@ -269,13 +274,19 @@ class Detector:
                 if not left or len(candidates) > most:
                     return candidates, True
                 left -= 1
-                candidate = self._candidate(recognizer, span, found.text, at_least)
+                candidate = self._candidate(recognizer, span, nearby, at_least)
                 if candidate is not None:
                     candidates.append(candidate)
         return candidates, False
 
-    def _candidate(self, recognizer: Recognizer, span: Span, text: str, at_least: float) -> Candidate | None:
+    def _spans_in(self, stretches: Iterable[Span], pattern: str, text: str) -> Iterator[Span]:
+        for first, last in stretches:
+            for start, end in self._later.spans(pattern, text[first:last]):
+                yield first + start, first + end
+
+    def _candidate(self, recognizer: Recognizer, span: Span, nearby: _Nearby, at_least: float) -> Candidate | None:
         """Turn a match into a candidate; None where it is invalid or not certain enough."""
+        text = nearby.text
         first, last = span
         begin, finish = recognizer.part(text[first:last]) if recognizer.part else (0, last - first)
         start, end = first + begin, first + finish
@@ -286,13 +297,14 @@ class Detector:
         if recognizer.unless and _within(DENIAL_REACH, text, start, start, recognizer.unless) is not None:
             return None
         context = recognizer.context
-        distance = _within(recognizer.reach, text, start, end, context) if context else None
+        named = bool(context) and nearby.named(context, start, end)
+        distance = _within(recognizer.reach, text, start, end, context) if named else None
         score = recognizer.score if distance is None else recognizer.context_score
         if score < at_least:
             return None
         holds = "" if recognizer.validate is None else ", and what must hold of one"
-        nearby = "" if distance is None else ", named nearby"
-        detail = f"the form of {self.titles[recognizer.kind]}{holds}{nearby}"
+        context_named = "" if distance is None else ", named nearby"
+        detail = f"the form of {self.titles[recognizer.kind]}{holds}{context_named}"
         return Candidate(Finding(recognizer.kind, detail, start, end), score, distance)
 
 
@@ -383,6 +395,68 @@ def distance_to_context(text: str, start: int, end: int, words: str) -> int | No
     if following is not None:
         distances.append(2 * following.start() + 1)
     return min(distances, default=None)
+
+
+NEAR = 200  # characters on either side of a context word: BEFORE or AFTER, and more than a number is long
+FARTHEST = 1_000  # characters beyond, in which something is looked for that no number goes on over
+_BREAK = re.compile(r"[,;|\"\t\n]")
+_LAST_BREAK = re.compile(r"(?s).*[,;|\"\t\n]")
+
+
+def stretches_near_context(text: str, words: str) -> list[Span]:
+    r"""Find the stretches in which ``distance_to_context`` may find one of the words: little of a long text.
+
+    It errs on the side of more: a word counts within another one, and with its blanks left out. A stretch ends where
+    the numbers that are looked for do not go on, so that they are found in it as in the whole text.
+
+    >>> text = "0, " * 100 + "mySsn: 2" + ", 0" * 100
+    >>> stretches_near_context(text, "ssn")
+    [(101, 507)]
+    """
+    spans: list[Span] = []
+    done = 0  # where the last stretch ends
+    for [(first, last)] in located(_anywhere(words), text.replace("_", " ")):
+        if last + NEAR <= done:
+            continue
+        start, end = max(0, first - NEAR), min(len(text), last + NEAR)
+        before = _LAST_BREAK.match(text, max(0, start - FARTHEST), start)
+        after = _BREAK.search(text, end, end + FARTHEST)
+        start = before.end() if before else 0 if start <= FARTHEST else done
+        done = after.end() if after else len(text)
+        if spans and start <= spans[-1][1]:
+            start = spans.pop()[0]
+        spans.append((start, done))
+    return spans
+
+
+class _Nearby:
+    """The stretches of a text near the context words of each kind, found when they are first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._stretches: dict[str, list[Span]] = {}
+
+    def stretches(self, words: str) -> list[Span]:
+        """As of ``stretches_near_context``."""
+        if words not in self._stretches:
+            self._stretches[words] = stretches_near_context(self.text, words)
+        return self._stretches[words]
+
+    def named(self, words: str, start: int, end: int) -> bool:
+        """Tell whether one of the words may stand near a place."""
+        stretches = self.stretches(words)
+        number = bisect_left(stretches, start, key=itemgetter(1))
+        return number < len(stretches) and stretches[number][0] <= end
+
+
+_BLANK_OR_CLASS = re.compile(r"\[[^\]]*\]| (?![?*])|\\b")
+
+
+@cache
+def _anywhere(words: str) -> LinearPattern:
+    """Context words with their blanks left out or not, within other words or not."""
+    optional = {" ": " ?", r"\b": ""}
+    return compiled(f"(?i){_BLANK_OR_CLASS.sub(lambda match: optional.get(match[0], match[0]), words)}")
 
 
 def _within(reach: int, text: str, start: int, end: int, words: str) -> int | None:

@@ -11,7 +11,7 @@ from agentguard.content._findings import KINDS
 from agentguard.content._patterns import Catalogue
 from agentguard.content._recognizers import AT_LEAST, ScanResult
 from agentguard.content.injection import BLOCK_AT, FLAG_AT, InjectionResult, judge
-from agentguard.content.injection._evidence import PATTERNS
+from agentguard.content.injection._evidence import GROUPS
 from agentguard.content.pii import DETECTOR as PII
 from agentguard.content.secrets import DETECTOR as SECRETS
 from agentguard.errors import ConfigurationError
@@ -94,8 +94,8 @@ class Scanner:
 @cache
 def _catalogue(kinds: tuple[str, ...]) -> Catalogue:
     """The patterns of these kinds, shared by all scanners of them: an automaton takes a second and some megabytes."""
-    patterns = {"injection": PATTERNS, "pii": PII.patterns, "secrets": SECRETS.patterns}
-    return Catalogue(*(patterns[kind] for kind in kinds))
+    groups = {"injection": GROUPS, "pii": PII.groups, "secrets": SECRETS.groups}
+    return Catalogue(*(group for kind in kinds for group in groups[kind]))
 
 
 def scan_all(text: str) -> MappingProxyType[str, InjectionResult | ScanResult]:

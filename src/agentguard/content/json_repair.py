@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
@@ -21,6 +22,7 @@ TOKEN = re.compile(
     |(?P<word>[^\s{}\[\],:"][^\s{}\[\],:"]*)""",
     re.VERBOSE | re.DOTALL,
 )
+LONGEST_NUMBER = 400  # characters of a number that is compared by its value
 LITERAL = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d{0,400})(?:\.\d{1,400})?(?:[eE][+-]?\d{1,9})?)\Z")
 COLON = re.compile(r"\s*:")
 CONTROL = re.compile(r"[\x00-\x1f]+")
@@ -168,6 +170,175 @@ class MeteredText(str):
             raise Exhausted
 
 
+# --- What the library would lose: quotes that are not JSON's, colons and commas that are missing ---
+
+# A string in JSON's quotes or in single ones, which are passed over; else one in typographic quotes or backticks, the
+# group being what it says. An apostrophe within a word ends none.
+QUOTED = re.compile(
+    r"""\"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|```
+    |[\u201c\u201d\u201e\u00ab](?P<double>[^\u201c\u201d\u00bb]*)[\u201c\u201d\u00bb]
+    |[\u2018\u2019\u201a](?P<single>(?:[^\u2018\u2019]|\u2019(?=\w))*)[\u2018\u2019]
+    |`(?P<backtick>[^`]*)`""",
+    re.VERBOSE | re.DOTALL,
+)
+OPEN = re.compile(r"[{\[]")
+BARE_QUOTE = re.compile(r'(?<!\\)"')
+SCALAR = re.compile(r"(?i:true|false|null|none)\Z|-?\d")
+
+
+class _Changed(NamedTuple):
+    """A text with changes, and how to find a place of it in the text as given."""
+
+    text: str
+    places: tuple[int, ...]  # in the changed text, ascending: where a stretch begins
+    origins: tuple[int, ...]  # of each stretch, in the text as given
+
+    def origin(self, place: int) -> int:
+        stretch = bisect_right(self.places, place) - 1
+        end = self.origins[stretch + 1] if stretch + 1 < len(self.origins) else place + self.origins[-1]
+        return min(self.origins[stretch] + place - self.places[stretch], end)
+
+
+def _changed(text: str, changes: list[tuple[int, int, str]]) -> _Changed:
+    """Put other words in the place of parts, which are in the order of the text and do not overlap."""
+    pieces: list[str] = []
+    places, origins, length, done = [0], [0], 0, 0
+    for start, end, new in changes:
+        pieces += text[done:start], new
+        length += start - done
+        places += length, length + len(new)
+        origins += start, end
+        length += len(new)
+        done = end
+    pieces.append(text[done:])
+    return _Changed("".join(pieces), tuple(places), tuple(origins))
+
+
+def _json_quotes(text: str) -> list[tuple[int, int, str]]:
+    """The changes that put JSON's quotes in the place of typographic ones and of backticks."""
+    changes = []
+    first = OPEN.search(text)
+    for match in QUOTED.finditer(text, first.start()) if first else ():
+        if match.lastgroup:
+            words = BARE_QUOTE.sub(r"\"", match[match.lastgroup])
+            changes.append((*match.span(), f'"{words}"'))
+    return changes
+
+
+def _separators(text: str) -> list[tuple[int, int, str]]:
+    """The changes that put in the colons and commas that are missing, where it is plain which value is whose.
+
+    None at all where it is not: brackets that do not match, a key without a value, text that is no value, a string
+    without an end.
+    """
+    changes: list[tuple[int, int, str]] = []
+    stack: list[str] = []  # closing brackets
+    state = "value"  # what may come: a key, a colon, a value; "comma": a comma or a closing bracket
+    for match in TOKEN.finditer(text):
+        kind, start = match.lastgroup, match.start()
+        if kind in ("comment", "fence") or (not stack and kind != "open"):
+            continue
+        in_object = bool(stack) and stack[-1] == "}"
+        if kind == "close":
+            if stack.pop() != match.group() or state == "colon":
+                return []
+            state = "comma"
+        elif kind == "comma":
+            if state == "key":  # the second of two
+                changes.append((start, match.end(), ""))
+            elif state != "comma":
+                return []
+            state = "key" if in_object else "value"
+        elif kind == "colon":
+            if state != "colon":
+                return []
+            state = "value"
+        elif (kind == "string" and not match.group("ended")) or (
+            kind == "word" and state != "key" and not SCALAR.match(match.group())
+        ):
+            return []
+        else:
+            if state == "comma" and stack:
+                changes.append((start, start, ", "))
+                state = "key" if in_object else "value"
+            if state == "key":
+                if kind == "open":
+                    return []
+                state = "colon"
+                continue
+            if state == "colon":
+                changes.append((start, start, ": "))
+            state = "comma"
+            if kind == "open":
+                stack.append(PAIR[match.group()])
+                state = "key" if match.group() == "{" else "value"
+    return [] if state == "colon" else changes
+
+
+# --- What a repair has lost ---
+
+SEARCHED = 20_000_000  # characters of the value in which strings are looked for as parts of others: some 10 ms
+LOST = "lose a value"
+
+
+def _lost(text: str, value: Any) -> Iterator[Finding]:
+    """The scalars of a broken text that are not in the value that was made of it, not even as part of a string."""
+    kept: set[Any] = set()
+    strings: list[str] = []
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending += item.values()
+            strings += map(str, item)
+        elif isinstance(item, list):
+            pending += item
+        elif isinstance(item, str):
+            strings.append(item)
+        else:
+            kept.add(repr(item).lower())
+            kept.add(item)
+    kept.update(strings)
+    together = "\0".join(strings)
+    left = SEARCHED // (len(together) + 1) + 1
+    # From the first bracket to the last closing one: where brackets do not match, what is within them is a guess.
+    last = max(text.rfind("}"), text.rfind("]"))
+    within = False
+    for match in TOKEN.finditer(text):
+        kind, token = match.lastgroup, match.group()
+        within = within or kind == "open"
+        if kind not in ("string", "single", "word") or not within or 0 <= last < match.start():
+            continue
+        words = _plain(token) if kind != "word" else token
+        if words in kept or (kind == "word" and (_literal(token) in kept or not any(map(str.isalnum, token)))):
+            continue
+        left -= 1
+        if left < 0 or words.strip() not in together:
+            yield Finding(LOST, "this is not in the result", *match.span())
+
+
+def _plain(token: str) -> str:
+    """What a string token says, its quotes aside."""
+    quote = token[0]
+    inner = token[1:-1] if len(token) > 1 and token[-1] == quote else token[1:]
+    try:
+        return str(json.loads(f'"{inner}"', strict=False))
+    except ValueError:
+        return inner
+
+
+def _literal(word: str) -> Any:
+    """The value of a bare word: a number, or the name of true, false or null as Python writes it, in lower case."""
+    word = word.rstrip(";")
+    named = {"null": "none", "undefined": "none"}.get(word.lower(), word.lower())
+    if named in ("true", "false", "none"):
+        return named
+    try:
+        return float(word) if len(word) < LONGEST_NUMBER else word
+    except ValueError:
+        return word
+
+
 # --- Repair ---
 
 
@@ -232,7 +403,7 @@ def repair(text: str, *, max_characters: int = 200_000) -> Repair:
         return Repair(json.loads(text, parse_constant=_no_constant), text, (), True)
     except (ValueError, RecursionError):
         pass
-    repaired = _escaped(text) or (_mended(text) if len(text) <= max_characters else None)
+    repaired = _escaped(text) or _completed(text) or (_mended(text) if len(text) <= max_characters else None)
     if repaired is not None:
         return repaired
     reason = "no JSON found" if len(text) <= max_characters else f"longer than {max_characters} characters"
@@ -262,19 +433,67 @@ def _escaped(text: str) -> Repair | None:
     return None
 
 
+class _Prepared(NamedTuple):
+    """A broken text with JSON's quotes, colons and commas, and its faults, with their places in the text as given."""
+
+    text: str
+    quoted: _Changed
+    faults: list[Finding]
+
+    def edits(self, value: Any) -> tuple[Finding, ...]:
+        """What is lost in this value, which is told first since the list ends somewhere, then the faults."""
+        lost = [self._as_given(finding) for finding in islice(_lost(self.quoted.text, value), EDITS)]
+        return (*lost, *self.faults)[:EDITS]
+
+    def _as_given(self, finding: Finding) -> Finding:
+        return finding._replace(start=self.quoted.origin(finding.start), end=self.quoted.origin(finding.end))
+
+
+def _prepared(text: str) -> _Prepared:
+    quotes = _json_quotes(text)
+    quoted = _changed(text, quotes)
+    separators = _separators(quoted.text)
+    faults = [
+        Finding("replace quotes", "JSON's quotes are straight and double", start, end) for start, end, _ in quotes
+    ]
+    for start, end, new in separators:
+        what = {": ": "add a colon", ", ": "add a comma"}.get(new, "remove a comma")
+        detail = "a separator is missing here" if new else "nothing stands before this comma"
+        faults.append(Finding(what, detail, quoted.origin(start), quoted.origin(end)))
+    faults += (
+        fault._replace(start=quoted.origin(fault.start), end=quoted.origin(fault.end))
+        for fault in islice(json_faults(quoted.text), EDITS)
+        if not (separators and fault.kind == "add a comma")
+    )
+    faults.sort(key=lambda fault: fault.start)
+    return _Prepared(_changed(quoted.text, separators).text, quoted, faults)
+
+
+def _completed(text: str) -> Repair | None:
+    """Put in quotes, colons and commas, where that is all the text needs."""
+    prepared = _prepared(text)
+    if prepared.text == text:
+        return None
+    try:
+        value = json.loads(prepared.text, strict=False, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    return _written(value, prepared.edits(value))
+
+
 def _mended(text: str) -> Repair | None:
     """Mend the text with the json-repair library; None where it finds no value in it."""
     from json_repair import repair_json
 
+    prepared = _prepared(text)
     try:
-        metered = MeteredText(text, READS + READS_A_CHARACTER * len(text))
+        metered = MeteredText(prepared.text, READS + READS_A_CHARACTER * len(prepared.text))
         value = repair_json(metered, return_objects=True, skip_json_loads=True)
     except (ValueError, RecursionError, Exhausted):
         return None
     if value == "":
         return None
-    edits = tuple(islice(json_faults(text), EDITS))
-    return _written(value, edits or (Finding("mend", "not JSON as it stands", 0, len(text)),))
+    return _written(value, prepared.edits(value) or (Finding("mend", "not JSON as it stands", 0, len(text)),))
 
 
 def _written(value: Any, edits: tuple[Finding, ...]) -> Repair | None:

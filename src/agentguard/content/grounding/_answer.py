@@ -756,6 +756,8 @@ class Numbers:
                 index, is_near = shifted, True
         if not is_near:
             return "results have no number near it"
+        if numbers[index].value == value:
+            return f"results have {value:.15g} of something else{self._answer.at(numbers[index].leaf)}"
         return f"the nearest that results have is {numbers[index].value:.15g}{self._answer.at(numbers[index].leaf)}"
 
 

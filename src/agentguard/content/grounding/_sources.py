@@ -21,11 +21,13 @@ from agentguard._foreign import raised_by
 from agentguard._limits import LIMITS
 from agentguard.content._text import written
 from agentguard.content.grounding._values import (
+    COUNTED,
     PERCENT,
     Moment,
     Quantity,
     Reading,
     Unit,
+    decimal_mark,
     of_epoch,
     plain,
     read,
@@ -53,10 +55,14 @@ class Match(NamedTuple):
 
 
 class NumberIndex:
-    """Numbers with their units (or None), sorted by value, and by base value for each dimension."""
+    """Numbers with their units (or None), sorted by value, and by base value for each dimension.
+
+    Attributes:
+        numbers: The numbers as they were given.
+    """
 
     def __init__(self, numbers: Sequence[tuple[float, Unit | None]]) -> None:
-        self._numbers = numbers
+        self.numbers = numbers
         pairs = sorted((value, index) for index, (value, _) in enumerate(numbers))
         self._values, self._order = [value for value, _ in pairs], [index for _, index in pairs]
         bases: dict[str, list[tuple[float, int]]] = {}
@@ -66,7 +72,7 @@ class NumberIndex:
         self._bases = {name: sorted(found) for name, found in bases.items()}
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self.numbers)
 
     def within(self, quantity: Quantity, most: int = 200) -> Iterator[Match]:
         """The numbers that a quantity can stand for, as they stand first; at most so many of each reading.
@@ -81,21 +87,19 @@ class NumberIndex:
             low, high = window(quantity, reading)
             unit = reading.unit
             for index in self._raw(low, high, most):
-                own = self._numbers[index][1]
-                if unit is None or own is None or own == unit:
+                if _fits(unit, quantity.noun, self.numbers[index][1]):
                     yield Match(index, reading, "")
             if unit is not None:
                 for index in self._converted(unit, low, high, most):
-                    if self._numbers[index][1] != unit:
+                    if self.numbers[index][1] != unit:
                         yield Match(index, reading, "converted")
             if unit is not None and unit.dimension == PERCENT:
                 for index in self._raw(low / 100, high / 100, most):
-                    if self._numbers[index][1] is None and abs(self._numbers[index][0]) <= 1:
+                    if self.numbers[index][1] is None and abs(self.numbers[index][0]) <= 1:
                         yield Match(index, reading, "as a percentage")
             if reading.value > 0:
                 for index in self._raw(-high, -low, most):
-                    own = self._numbers[index][1]
-                    if unit is None or own is None or own == unit:
+                    if _fits(unit, quantity.noun, self.numbers[index][1]):
                         yield Match(index, reading, "without its sign")
 
     def nearest(self, value: float) -> int | None:
@@ -114,8 +118,18 @@ class NumberIndex:
         pairs = self._bases.get(unit.dimension, [])
         slack = _slack(low, high) * unit.factor
         first = bisect_left(pairs, (low * unit.factor + unit.offset - slack, -1))
-        last = bisect_right(pairs, (high * unit.factor + unit.offset + slack, len(self._numbers)))
+        last = bisect_right(pairs, (high * unit.factor + unit.offset + slack, len(self.numbers)))
         return [index for _, index in pairs[first : min(first + most, last)]]
+
+
+def _fits(unit: Unit | None, noun: str, own: Unit | None) -> bool:
+    """Whether a number with this unit, or else counting what a noun names, can be one with its own unit.
+
+    A bare number can be any; what counts days, and what counts rooms, are not the same.
+    """
+    if own is None or own == unit:
+        return True
+    return unit is None and (own == COUNTED or not noun)
 
 
 def _slack(low: float, high: float) -> float:
@@ -236,6 +250,7 @@ class Sources:
         self.complete = True
         self._left = LIMITS.values
         self._room = MAX_CHARACTERS
+        self._mark: str | None = None  # before decimals, in the text that is being read
         self._records: list[_Record] = []
         self._context: dict[int, set[str]] = {}
         self._said: dict[int, list[str]] = {}
@@ -388,7 +403,9 @@ class Sources:
         record, item, item_indent, last_key, path = outer, -1, 1 << 30, "", ""
         start = 0
         nested: Counter[tuple[int, str]] = Counter()
-        for line in self._taken(text).split("\n"):
+        text = self._taken(text)
+        self._mark = decimal_mark(text)
+        for line in text.split("\n"):
             match = _LINE.match(line)
             if match is not None and line.strip():
                 indent, key = len(match["indent"]), match["key"] or ""
@@ -416,6 +433,7 @@ class Sources:
             if len(self.leaves) >= MAX_LEAVES:
                 self.complete = False
                 break
+        self._mark = None
         self.listings.extend(Listing(source, where, length, own) for (own, where), length in nested.items())
         if item >= 0:
             self.listings.append(Listing(source, "", item + 1, outer))
@@ -436,7 +454,7 @@ class Sources:
 
     def _add(self, text: str, leaf: Leaf, key: str) -> None:
         index = self._leaf(leaf)
-        values = read(text)
+        values = read(text, self._mark)
         stripped = text.strip()
         if 0 < len(stripped) <= 200:
             self._token(stripped, index)
@@ -445,7 +463,7 @@ class Sources:
             whole = len(quantity.text) >= len(stripped) - 2
             self._token(quantity.text, index)
             for reading in quantity.readings[:4]:
-                own = reading.unit or (unit if whole else None)
+                own = reading.unit or (unit if whole else COUNTED if quantity.noun else None)
                 self.numbers.append(Number(reading.value, own, index, whole))
         self.moments.extend((moment, index) for stated in values.moments for moment in stated.readings)
         for identifier in values.identifiers:

@@ -257,8 +257,12 @@ _TABLE: Final = {
         "m min mins minute minutes": 60.0,
         "h hr hrs hour hours": 3600.0,
         "d day days night nights": 86400.0,
-        "week weeks": 604800.0,
+        "week weeks wk wks": 604800.0,
+        "fortnight fortnights": 1209600.0,
     },
+    # Days do not make a month: of the calendar, months and years convert into one another alone.
+    "months": {"month months": 1.0, "year years yr yrs": 12.0, "decade decades": 120.0, "century centuries": 1200.0},
+    "business days": {"business_day business_days working_day working_days": 1.0, "business_week business_weeks": 5.0},
     "data": {
         "byte bytes": 1.0,
         "kb kilobyte kilobytes": 1e3,
@@ -275,6 +279,12 @@ _TABLE: Final = {
         "gal gallon gallons": 3.785411784,
     },
     "speed": {"m/s": 1.0, "km/h kmh kph": 1 / 3.6, "mph": 0.44704, "knot knots kt kts": 1852 / 3600},
+    "power": {"w watt watts": 1.0, "kw kilowatt kilowatts": 1e3, "megawatt megawatts": 1e6},
+    "energy": {"wh": 1.0, "kwh": 1e3},
+    "frequency": {"hz hertz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9},
+    "voltage": {"v volt volts": 1.0, "kv kilovolt kilovolts": 1e3},
+    "area": {"m² sqm": 1.0, "km²": 1e6, "hectare hectares": 1e4, "acre acres": 4046.8564224},
+    "loudness": {"db decibel decibels": 1.0},
     PERCENT: {"% percent pct": 1.0},
     "USD": {"$ us$ usd dollar dollars": 1.0, "cent cents": 0.01},
     "EUR": {"€ eur euro euros": 1.0, "cent cents": 0.01},
@@ -282,10 +292,17 @@ _TABLE: Final = {
     "JPY": {"¥ jpy yen": 1.0},
     "INR": {"₹ inr rupee rupees": 1.0},
     "CHF": {"chf": 1.0},
+    "NOK": {"nok kroner krone": 1.0},
+    "SEK": {"sek kronor krona": 1.0},
+    "DKK": {"dkk kroner krone": 1.0},
+    "PLN": {"pln zloty": 1.0},
+    "CNY": {"cny rmb yuan": 1.0},
+    "AUD": {"aud": 1.0},
+    "CAD": {"cad": 1.0},
 }
 _TEMPERATURES: Final = {
-    "°c ℃ c celsius": Unit("temperature", 1.0, 273.15),
-    "°f ℉ f fahrenheit": Unit("temperature", 5 / 9, 459.67 * 5 / 9),
+    "°c ℃ c celsius degree degrees": Unit("temperature", 1.0, 273.15),
+    "°f ℉ f fahrenheit degree degrees": Unit("temperature", 5 / 9, 459.67 * 5 / 9),
     "kelvin kelvins": Unit("temperature"),
 }
 _BINARY: Final = {"kb": 1024.0, "mb": 1024.0**2, "gb": 1024.0**3, "tb": 1024.0**4}
@@ -324,20 +341,11 @@ NUMBER_WORDS: Final = {
 _UNIT_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|%")
 # Last words of a key that are units only by chance: `item_c`, `team_d`, `feet` of a table.
 _NOT_IN_KEYS: Final = {
-    "m",
-    "d",
-    "day",
-    "days",
-    "night",
-    "nights",
-    "week",
-    "weeks",
-    "k",
-    "l",
-    "second",
-    "minute",
-    "hour",
+    *("m d k l w v wk".split()),
+    *("day days night nights week weeks month year yr decade century second minute hour degree".split()),
 }
+_OF_ANY_DAY: Final = frozenset({"calendar", "consecutive", "full", "whole"})  # that change no unit
+COUNTED: Final = Unit("counted")  # of a number that counts what a noun names: no quantity with a unit equals it
 _KEYS_OF_TEMPERATURE: Final = {"temp", "temperature", "feelslike", "feels", "dewpoint", "min", "max", "high", "low"}
 
 
@@ -347,7 +355,10 @@ def units_of(spelling: str) -> tuple[Unit, ...]:
     >>> [unit.dimension for unit in units_of("m")], units_of("rooms")
     (['length', 'time'], ())
     """
-    return UNITS.get(spelling.casefold(), ())
+    words = re.split(r"[\s-]", spelling.casefold())
+    while len(words) > 1 and words[0] in _OF_ANY_DAY:
+        words = words[1:]
+    return UNITS.get("_".join(words), ())
 
 
 def unit_of_key(key: str) -> Unit | None:
@@ -383,7 +394,16 @@ class Reading(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A number; ``bound`` is ``about``, ``above``, ``below`` or nothing, as the words before it say."""
+    """A number.
+
+    Attributes:
+        start, end: where it stands, with its unit.
+        text: its characters.
+        readings: the ways to read it, the usual one first.
+        digits: how many digits of it count.
+        bound: ``about``, ``above``, ``below`` or nothing, as the words before it say.
+        noun: the plural noun after a number without a unit, which is what it counts; "" if there is none.
+    """
 
     start: int
     end: int
@@ -391,6 +411,7 @@ class Quantity(NamedTuple):
     readings: tuple[Reading, ...]
     digits: int
     bound: str = ""
+    noun: str = ""
 
 
 class Stated(NamedTuple):
@@ -464,7 +485,23 @@ _TOKEN = re.compile(
 _NUMBER = re.compile(rf"([-+−])?({_SIGNS})?\s?(-)?({_CORE})\s?(.*)", re.IGNORECASE | re.DOTALL)
 _GROUPED = re.compile(rf"\d{{1,3}}(?:([,.{_QUOTE} \u00a0\u202f])\d{{3}})(?:\1\d{{3}})*")
 _GROUPED_CHAIN = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-_AFTER = re.compile(r"[\s\u00a0-]{0,2}([%°$€£¥₹℃℉]|[A-Za-z]{1,16}(?:/[hs]\b)?|°\s?[CF])(?!\w)")
+_AFTER = re.compile(
+    r"[\s\u00a0-]{0,2}([%°$€£¥₹℃℉]|(?:(?:business|working|calendar|consecutive|full|whole)[\s-])?"
+    r"[A-Za-z]{1,16}[²]?(?:/[hs]\b)?|°\s?[CF])(?!\w)",
+    re.IGNORECASE,
+)
+_COUNTED_NOUN = re.compile(r"[ \u00a0]([a-z]{2,30}s)\b")
+_NO_NOUNS: Final = frozenset(
+    "times points percents units its is was has as this thus plus minus less versus us".split()
+)
+# A comma or a point that can only part decimals, or only thousands, tells which of them does so in the whole text.
+_DECIMAL_MARKS = {
+    mark: re.compile(
+        rf"(?<![\w.,])(?:\d{{1,3}}(?:{other}\d{{3}}){{1,8}}{own}\d|\d{{1,3}}(?:{other}\d{{3}}){{2,8}}(?![\w.,]?\d)"
+        rf"|\d{{1,15}}{own}\d{{1,2}}(?![\w.,]?\d))"
+    )
+    for mark, own, other in ((".", r"\.", ","), (",", ",", r"\."))
+}
 _APPROXIMATE = re.compile(
     r"(?:(?P<about>about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|close to|~|≈)"
     r"|(?P<above>over|more than|above|at least|exceeding|upwards of)"
@@ -476,8 +513,22 @@ _TRAILING = ".,;:!?)]}>'\"*_"
 MAX_CHARACTERS: Final = 2_000_000
 
 
-def read(text: str) -> Values:
+def decimal_mark(text: str) -> str:
+    """The mark before the decimals of a text's numbers, ``.`` or ``,``; "" where it tells neither.
+
+    >>> decimal_mark("1.234,50 or 3,5"), decimal_mark("1,234.50"), decimal_mark("1,234 and 4.000")
+    (',', '.', '')
+    """
+    marks = [mark for mark, pattern in _DECIMAL_MARKS.items() if pattern.search(text, 0, MAX_CHARACTERS)]
+    return marks[0] if len(marks) == 1 else ""
+
+
+def read(text: str, mark: str | None = None) -> Values:
     """What a text states, up to ``MAX_CHARACTERS`` of it.
+
+    Args:
+        text: The text.
+        mark: What stands before decimals where the text is a part of another; None lets this text tell.
 
     >>> found = read("Order #W12 weighs 1.2k kg, costs $1,234.50 and ships on March 3rd.")
     >>> [(q.text, q.readings[0].value) for q in found.quantities]
@@ -489,31 +540,32 @@ def read(text: str) -> Values:
     moments: list[Stated] = []
     identifiers: list[Identifier] = []
     words: list[Word] = []
+    mark = decimal_mark(text) if mark is None else mark
     for match in _TOKEN.finditer(text, 0, MAX_CHARACTERS):
         kind, start, end = match.lastgroup, match.start(), match.end()
         token = match[0]
         if kind == "word":
             _sort_word(token, start, end, identifiers, words)
         elif kind == "number":
-            quantities.append(_quantity(text, start, token))
+            quantities.append(_quantity(text, start, token, mark))
         elif kind in {"day", "at", "clock"}:
             readings = moments_of(match["day"], match["at"] or match["clock"])
             if readings:
                 moments.append(Stated(start, end, readings))
         elif kind == "chain":
-            quantities.extend(_chain(text, start, token))
+            quantities.extend(_chain(text, start, token, mark))
         elif kind == "dashed" and _GROUPED_CHAIN.fullmatch(token):
-            quantities.append(_quantity(text, start, token))
+            quantities.append(_quantity(text, start, token, mark))
         else:
             stripped = token.rstrip(_TRAILING) if kind in {"url", "path"} else token
             if kind == "path" and "." not in stripped and stripped.count("/") + stripped.count("\\") < 2:
                 words.append(Word(start, end, stripped.strip("/\\")))
             elif stripped[:1] == "#" and stripped[1:].isdecimal() and len(stripped) < 5:
-                quantities.append(_quantity(text, start + 1, stripped[1:]))
+                quantities.append(_quantity(text, start + 1, stripped[1:], mark))
             else:
                 name = "identifier" if kind == "dashed" else str(kind)
                 identifiers.append(Identifier(start, start + len(stripped), name, stripped))
-    quantities.extend(_spelled(words))
+    quantities.extend(_with_unit(quantity, text) for quantity in _spelled(words))
     return Values(tuple(quantities), tuple(moments), tuple(identifiers), tuple(words))
 
 
@@ -526,14 +578,14 @@ def _sort_word(token: str, start: int, end: int, identifiers: list[Identifier], 
     words.append(Word(start, end, token))
 
 
-def _quantity(text: str, start: int, token: str) -> Quantity:
+def _quantity(text: str, start: int, token: str, mark: str) -> Quantity:
     match = _NUMBER.match(token)
     if match is None:  # cannot happen: the token was found by the same core
         return Quantity(start, start + len(token), token, (), 0)
     sign, currency, inner, core, attached = match.groups()
     end = start + len(token.rstrip())
     units = units_of(currency) if currency else ()
-    readings: list[tuple[float, float]] = list(_cores(core))
+    readings: list[tuple[float, float]] = list(_cores(core, mark))
     scales = [1.0]
     tail = attached.strip()
     reach = end
@@ -545,8 +597,8 @@ def _quantity(text: str, start: int, token: str) -> Quantity:
             break
         units = units or (found if scales[-1] == 1.0 or not magnitude else ())
         end = reach
-        after = _AFTER.match(text, end, end + 24)
-        if after is None or (units and scales[-1] == 1.0):
+        after = _AFTER.match(text, end, end + 40)
+        if after is None or (units and (len(after[1]) < 2 or after[1].casefold() not in MAGNITUDES)):
             break
         tail, reach = after[1], after.end()
     negative = -1.0 if (sign and sign != "+") or inner else 1.0
@@ -560,11 +612,27 @@ def _quantity(text: str, start: int, token: str) -> Quantity:
     ]
     digits = len(core.split("e")[0].strip(f"0., {_QUOTE}\u00a0\u202f").replace(".", "").replace(",", "")) or 1
     before = _APPROXIMATE.search(text, max(0, start - 24), start)
-    return Quantity(start, end, text[start:end], tuple(options), digits, (before.lastgroup or "") if before else "")
+    bound = (before.lastgroup or "") if before else ""
+    return Quantity(start, end, text[start:end], tuple(options), digits, bound, "" if units else _noun(text, end))
 
 
-def _cores(core: str) -> Iterator[tuple[float, float]]:
-    """Value and last digit's worth: first the usual reading, then the other that commas and points allow."""
+def _noun(text: str, end: int) -> str:
+    after = _COUNTED_NOUN.match(text, end)
+    return "" if after is None or after[1] in _NO_NOUNS or units_of(after[1]) else after[1]
+
+
+def _with_unit(quantity: Quantity, text: str) -> Quantity:
+    """A number in words with the unit that follows: "two weeks"."""
+    after = _AFTER.match(text, quantity.end, quantity.end + 40)
+    units = units_of(after[1]) if after is not None and len(after[1]) > 2 else ()
+    if after is None or not units:
+        return quantity._replace(noun=_noun(text, quantity.end))
+    readings = tuple(reading._replace(unit=unit) for reading in quantity.readings for unit in units)
+    return quantity._replace(end=after.end(), readings=readings)
+
+
+def _cores(core: str, mark: str) -> Iterator[tuple[float, float]]:
+    """Value and last digit's worth; a point before three digits is read both ways where the text does not tell."""
     mantissa, _, exponent = core.casefold().partition("e")
     power = float(f"1e{exponent}") if exponent else 1.0  # inf where no float is so large
     if math.isinf(power):
@@ -574,10 +642,10 @@ def _cores(core: str) -> Iterator[tuple[float, float]]:
     if grouped:
         rest = mantissa[grouped.end() :]
         if not rest and grouped[1] in ".," and mantissa.count(grouped[1]) == 1:
-            plain, decimal = float(mantissa.replace(grouped[1], "")), float(mantissa.replace(grouped[1], "."))
-            # 1,234 is a thousand and more first, 1.234 is one and a bit first.
-            both = [(plain * power, power), (decimal * power, power / 1000)]
-            yield from both if grouped[1] == "," and mantissa[0] != "0" else reversed(both)
+            if mantissa[0] == "0" or grouped[1] == (mark or "."):  # English is assumed
+                yield float(mantissa.replace(grouped[1], ".")) * power, power / 1000
+            if mantissa[0] != "0" and grouped[1] != mark:
+                yield float(mantissa.replace(grouped[1], "")) * power, power
             return
         whole, fraction = grouped[0].replace(grouped[1], ""), rest[1:]
     else:
@@ -593,9 +661,9 @@ def _cores(core: str) -> Iterator[tuple[float, float]]:
         yield value * power, power * 10.0 ** -len(fraction)
 
 
-def _chain(text: str, start: int, token: str) -> Iterator[Quantity]:
+def _chain(text: str, start: int, token: str, mark: str) -> Iterator[Quantity]:
     if _GROUPED_CHAIN.fullmatch(token):
-        yield _quantity(text, start, token)
+        yield _quantity(text, start, token, mark)
         return
     for part in token.split(","):
         yield Quantity(start, start + len(part), part, (Reading(float(part), 1.0, None),), len(part.strip("0")) or 1)

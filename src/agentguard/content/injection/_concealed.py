@@ -12,11 +12,11 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled
-from agentguard.content._text import encodable
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled, located
 
 # --- Codes: runs of base64, hex and the like, decoded, and decoded again where code lies in code ---
 # A run counts only where plain text comes out of it: identifiers, hashes and pictures give none. A character lies in
@@ -95,18 +95,16 @@ def _decoded(
 
 def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
     """The spans of a code's runs: of its pattern, or of the lines around the words that give a cipher away."""
-    text = encodable(found.text)
-    if name not in CIPHERS:
-        yield from (match.span() for match in compiled(CODES[name].run).finditer(text))
-        return
+    text = found.text
     done = 0
-    for match in compiled(CODES[name].run).finditer(text):
-        if match.end() <= done or (name == "leet" and match.group().isalpha()):
-            continue
-        start = max(done, text.rfind("\n", max(0, match.start() - LINE), match.start()) + 1, match.start() - LINE)
-        end = text.find("\n", match.end(), match.end() + LINE)
-        done = end if end >= 0 else min(len(text), match.end() + LINE)
-        yield start, done
+    for [(start, end)] in located(compiled(CODES[name].run), text):
+        if name not in CIPHERS:
+            yield start, end
+        elif end > done and not (name == "leet" and text[start:end].isalpha()):
+            start = max(done, text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE)
+            line_end = text.find("\n", end, end + LINE)
+            done = line_end if line_end >= 0 else min(len(text), end + LINE)
+            yield start, done
 
 
 def _plain(decoder: Callable[..., bytes], run: object) -> str | None:
@@ -313,8 +311,14 @@ def fold(text: str) -> Folded:
     for run in _NOT_ASCII.finditer(text):
         pieces.append(text[done : run.start()])
         length += run.start() - done
+        tagged = False
         for origin, character in enumerate(run.group(), run.start()):
             folded = _LETTERS[character]
+            # What tags spell stands apart from the letters around it.
+            if folded and tagged != (ord(character) in TAGS):
+                tagged = not tagged
+                follows = tagged and pieces[-1:] and pieces[-1][-1:].isalnum()
+                folded = f" {folded}" if follows or (not tagged and folded.isalnum()) else folded
             follow(origin)
             # A character that folds to several stands for each of them: every one but the first starts a stretch.
             for number, letter in enumerate(folded):
@@ -324,7 +328,78 @@ def fold(text: str) -> Folded:
                 pieces.append(letter)
                 length += 1
         done = run.end()
+        if tagged and text[done : done + 1].isalnum():
+            follow(done - 1)
+            pieces.append(" ")
+            length += 1
         follow(done)
+    pieces.append(text[done:])
+    return Folded("".join(pieces), tuple(starts), tuple(origins))
+
+
+# --- Misspelt words: one letter too many, too few, another, or two that changed places ---
+
+# Words that the triggers hang on and that are hardly any other word with a letter changed.
+SPELT = (
+    "ignore ignoring disregard forget override overriding bypass neglect discard overlook abandon follow previous "
+    "earlier preceding original initial system instruction instructions prompts directions directive directives "
+    "commands guidelines guidance constraints restrictions policies safeguards everything reveal password passwords "
+    "credentials assistant response developer unrestricted conversation"
+).split()
+# Words that are one letter away from those and no mistakes.
+OTHER_WORDS = frozenset(
+    "forge forgot discord fellow hollow restriction command prompt direction constraint constrains guideline "
+    "credential safeguard instruction directive password revel".split()
+).union(SPELT)
+# A word whose letters are set apart, between others that are whole ("i.g.n.o.r.e all").
+_APART = r"[a-z](?:[.*_|/-][a-z]){4,14}"
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _misspellings(word: str) -> Iterator[str]:
+    """Patterns of a word with one mistake, but for a last letter that is changed or added: that makes other forms."""
+    for number, letter in enumerate(word):
+        head, tail = word[:number], word[number + 1 :]
+        if tail:
+            yield f"{head}[{_ALPHABET.replace(letter, '')}]{tail}"
+            yield f"{head}[{_ALPHABET}]{word[number:]}"
+            if letter != tail[0]:
+                yield f"{head}{tail[0]}{letter}{tail[1:]}"
+        yield head + tail
+
+
+_WRONG = "|".join(sorted({wrong for word in SPELT for wrong in _misspellings(word)} - OTHER_WORDS))
+MISSPELT = rf"(?i)\b(?:{_WRONG}|{_APART})\b"
+
+
+@cache
+def _spelling() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((word, re.compile("|".join(_misspellings(word)))) for word in SPELT)
+
+
+def respelt(text: str) -> Folded:
+    """Put right the trigger words that are misspelt by one letter, and close up words that are spelt with gaps.
+
+    >>> folded = respelt("pls ignroe the insructions")
+    >>> folded.text, folded.span(4, 26)
+    ('pls ignore the instructions', (4, 26))
+    """
+    pieces: list[str] = []
+    starts, origins, length, done = [0], [0], 0, 0
+    for [(start, end)] in located(compiled(MISSPELT), text):
+        wrong = re.sub(r"[^a-z]", "", text[start:end].lower())
+        right = next((word for word, pattern in _spelling() if pattern.fullmatch(wrong)), wrong)
+        if wrong in OTHER_WORDS and len(wrong) == end - start:
+            continue
+        pieces += text[done:start], right
+        length += start - done
+        # Each letter stands where one of the misspelt word does; what follows runs in step again.
+        starts += range(length, length + len(right))
+        origins += (*(min(start + number, end - 1) for number in range(len(right) - 1)), end - 1)
+        length += len(right)
+        starts.append(length)
+        origins.append(end)
+        done = end
     pieces.append(text[done:])
     return Folded("".join(pieces), tuple(starts), tuple(origins))
 
@@ -344,30 +419,35 @@ _STYLES = (
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:\.0+)?\s*[;\"']"
     r"|[^-]color\s*:\s*(?:white|#fff(?:fff)?|transparent)\b|(?:left|top|text-indent)\s*:\s*-\d{3,}"
 )
-# By name: the least that shows such a place may be there, and the place, its group being what it hides.
+# By name: the least that shows such a place may be there; the place, one of its groups being what it hides; how many
+# groups it has.
 _PLACES = {
-    "an HTML comment": ("<!--", r"(?s)<!--(.*?)(?:-->|\z)"),
+    "an HTML comment": ("<!--", r"(?s)<!--(.*?)(?:-->|\z)", 1),
     "an element that is not shown": (
         rf"(?i)(?:{_STYLES})|aria-hidden|<[a-z]+ [^<>]{{0,80}}hidden",
         rf"(?is)<[a-z][^<>]*?(?:{_STYLES}|aria-hidden\s*=\s*[\"']?true|\shidden\b)[^<>]*>([^<]*)",
+        1,
     ),
     "the alternative text of an image": (
         r"(?i)\balt\s*=|!\[[^\]]{20}",
         r"(?is)\balt\s*=\s*(?:\"([^\"]+)\"|'([^']+)')|!\[([^\]\n]+)\]\(",
+        3,
     ),
     "the title of a link": (
         r"\]\([^()\s]+\s+[\"']|(?i:\btitle\s*=)",
         r"(?is)\]\([^()\s]+\s+(?:\"([^\"]+)\"|'([^']+)')|\btitle\s*=\s*(?:\"([^\"]+)\""
         r"|'([^']+)')",
+        4,
     ),
-    "a comment in Markdown": (r"(?m)^\[[^\]]{1,20}\]:\s*[#<]", r"(?m)^\[[^\]]{1,20}\]:\s*<?#>?\s+([^\n]*)"),
+    "a comment in Markdown": (r"(?m)^\[[^\]]{1,20}\]:\s*[#<]", r"(?m)^\[[^\]]{1,20}\]:\s*<?#>?\s+([^\n]*)", 1),
     "a description for machines": (
         r"(?i)<meta\s",
         r"(?is)<meta\s[^<>]*?content\s*=\s*(?:\"([^\"]+)\"|'([^']+)')",
+        2,
     ),
 }
 
-HIDDEN_PATTERNS = tuple(Pattern(f"hidden/{what}", probe) for what, (probe, _) in _PLACES.items())
+HIDDEN_PATTERNS = tuple(Pattern(f"hidden/{what}", probe) for what, (probe, _, _) in _PLACES.items())
 
 
 def hidden_places(found: Occurrences) -> Iterator[HiddenPlace]:
@@ -376,9 +456,7 @@ def hidden_places(found: Occurrences) -> Iterator[HiddenPlace]:
     Args:
         found: what a catalogue with this module's ``HIDDEN_PATTERNS`` found.
     """
-    text = encodable(found.text)
-    for what, (_, regex) in _PLACES.items():
+    for what, (_, regex, number) in _PLACES.items():
         if f"hidden/{what}" in found:
-            for match in compiled(regex).finditer(text):
-                start, end = match.span(match.lastindex or 0)
-                yield HiddenPlace(what, start, end)
+            for whole, *groups in located(compiled(regex), found.text, number):
+                yield HiddenPlace(what, *next((span for span in reversed(groups) if span[0] >= 0), whole))

@@ -20,11 +20,13 @@ from agentguard.content.injection._concealed import (
     CODE_PATTERNS,
     DISGUISED,
     HIDDEN_PATTERNS,
+    MISSPELT,
     Decoded,
     HiddenPlace,
     decode,
     fold,
     hidden_places,
+    respelt,
 )
 from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK
 from agentguard.content.injection._requests import BIAS, PROBES, Request, requests, wrapped
@@ -47,17 +49,19 @@ def _bounded(regex: str) -> str:
 
 
 _DISGUISED = Pattern("injection/disguised", DISGUISED)
-PATTERNS = (
-    *(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
-    *PROBES,
-    *CODE_PATTERNS,
-    *HIDDEN_PATTERNS,
-    _DISGUISED,
+_MISSPELT = Pattern("injection/misspelt", MISSPELT)
+GROUPS = (
+    tuple(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
+    (*PROBES, _DISGUISED),
+    (_MISSPELT,),
+    CODE_PATTERNS,
+    HIDDEN_PATTERNS,
 )
-CATALOGUE = Catalogue(PATTERNS)
+CATALOGUE = Catalogue(*GROUPS)
 _TRIGGER_NAMES = frozenset(TRIGGERS)
 _REQUEST_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
-    frozenset(pattern.name for pattern in patterns) for patterns in (PROBES, CODE_PATTERNS, HIDDEN_PATTERNS, PATTERNS)
+    frozenset(pattern.name for group in groups for pattern in group)
+    for groups in ([PROBES], [CODE_PATTERNS], [HIDDEN_PATTERNS], GROUPS)
 )
 _Where = Callable[[int, int], tuple[int, int]]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -120,6 +124,10 @@ class Evidence(NamedTuple):
         return sum(self.triggers.values()) + self.request
 
 
+def _same(start: int, end: int) -> tuple[int, int]:
+    return start, end
+
+
 def probability(log_odds: float) -> float:
     """The logistic function.
 
@@ -133,7 +141,7 @@ def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
     """Gather the evidence in a text.
 
     Args:
-        found: what a catalogue that holds ``PATTERNS`` found in it.
+        found: what a catalogue that holds ``GROUPS`` found in it.
         context: what is known of the text beside.
         every: all places become findings, up to so many of a thing and one more; 0: as many as tell what is there.
     """
@@ -141,10 +149,11 @@ def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
         return Evidence({}, NO_REQUEST, [])
     reading = _Reading(context, every)
     # As it stands, then what lies in code, then what shows with the disguises off, and in code behind them.
-    reading.take(found, lambda start, end: (start, end), None)
+    reading.take(found, _same, None)
     if _CODE_NAMES & found.names:
         for run in decode(found):
-            reading.take_decoded(run, lambda start, end: (start, end))
+            reading.take_decoded(run, _same)
+    reading.take_misspelt(found, _same)
     if _DISGUISED.name in found:
         folded = fold(found.text)
         if folded.text != found.text:
@@ -152,6 +161,7 @@ def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
             reading.take(plain, folded.span, "in disguised letters", original=found.text)
             for run in decode(plain):
                 reading.take_decoded(run, folded.span)
+            reading.take_misspelt(plain, folded.span)
     return reading.evidence()
 
 
@@ -202,6 +212,22 @@ class _Reading:
         if found.names & _REQUEST_NAMES and not TRANSPORT.issuperset(run.how):
             for request in islice(requests(encodable(run.text)), MOST_PLACES):
                 self._request(request, span, how, "code")
+
+    def take_misspelt(self, found: Occurrences, where: _Where) -> None:
+        """Look for the triggers of which a letter is wrong; a mistake is no evidence of its own."""
+        if _MISSPELT.name not in found:
+            return
+        mended = respelt(found.text)
+        if mended.text == found.text:
+            return
+        plain = CATALOGUE.look(mended.text)
+        for name in sorted((plain.names & _TRIGGER_NAMES) - (set() if self.every else self.triggers.keys())):
+            trigger = TRIGGERS[name]
+            for start, end in islice(plain.spans(name), self.most):
+                first, last = mended.span(start, end)
+                if found.text[first:last] != plain.text[start:end]:
+                    self.triggers[name] = trigger.weight
+                    self._add(Finding(trigger.category, f"{trigger.meaning}, misspelt", *where(first, last)))
 
     def _trigger(self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None) -> None:
         trigger = TRIGGERS[name]

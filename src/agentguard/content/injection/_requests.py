@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from agentguard.content._patterns import Pattern, PatternSet, compiled
+from agentguard.content._patterns import Pattern, PatternSet, compiled, located
 from agentguard.content.injection._features import LEADS, QUESTIONS, SIGNS
 
 BIAS = -1.7  # nats, of a request that shows none of the signs; fitted with their weights
@@ -81,10 +81,20 @@ _TOLD = re.compile(
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
 _CODE_LINE = re.compile(r"(?m)^.{0,200}[;{}()=]$")
+# A tool's name, and what sets off its description: "get_page: ", "- **get-page** - ", '"get_page", "description": "'.
+_NAME_OF_TOOL = re.compile(
+    r"(?<![\w-])\w+[_-][\w-]*\w[*`'\"]{0,3}(?:\([^()]*\))?\s*"
+    r"(?::|-|\u2013|\u2014|=>|,\s*['\"]?description['\"]?:\s*['\"]?|\n\s*description:|\n\n)\s*[>|]?\s*\Z"
+)
+# "Name Server: NS1.EXAMPLE.NET", "Order number: 7": the name of a field, not a request.
+_FIELD_NAME = re.compile(r"(?!(?i:note|task|to-?do)\b)\w+(?: \w+){0,2}: ")
 _NEW_LINE = re.compile(r"(?:^|\n)[ \t]*\Z")
 _BULLET = re.compile(r"(?:^|[\s\\n])[-*]\Z")
 _LED_BY = tuple((sign, re.compile(rf"(?i)\b(?:{words})\b")) for sign, words in _signs_of("lead").items())
 _VERB_IS = tuple((sign, re.compile(rf"(?i)(?:{wrapped(words)})\Z")) for sign, words in _signs_of("verb").items())
+# What no description of a tool holds, and what tells one.
+_PERSONAL = frozenset({"my", "please", "mail", "link", "money", "your reply"})
+_OF_TOOLS = frozenset({"about tools", "describes a tool"})
 _PARTICULARS = frozenset({"mail", "link", "number", "money", "quoted"})
 
 
@@ -102,31 +112,35 @@ def requests(text: str) -> Iterator[Request]:
     >>> [(request.words, "my" in request.signs) for request in requests("{'bio': 'Please unlock my front door.'}")]
     [('Please unlock my front door.', True)]
     """
-    setting = _setting(text)
+    setting: set[str] | None = None
     for pattern in (REQUEST, QUESTION):
         done = 0
-        for match in compiled(pattern).finditer(text):
-            lead = match.group(1) or match.group(2) or ""
-            start = match.end(3) - len(match.group(3)) - len(lead)
+        for _, led, led_within, (verb, verb_end) in located(compiled(pattern), text, 3):
+            first, last = led if led[0] < led[1] else led_within
+            lead = text[first:last] if first >= 0 else ""
+            start = verb - len(lead)
             if start < done or _goes_on(text, start):
                 continue
             # From the verb to the end of the sentence, the field or the line.
             limit = min(len(text), start + LONGEST)
-            stop = _STOP.search(text, match.end(3), limit)
+            stop = _STOP.search(text, verb_end, limit)
             end = stop.end() if stop else limit
             words = _BLANK.sub(" ", text[start:end]).strip()
             # Too short, a cell of a table, which says something of its row, or a line of code: no request.
             if words.endswith("|") or words.count(" ") < FEWEST_WORDS - 1 or " import " in words or words.endswith(";"):
                 continue
-            if pattern is REQUEST and not lead and _TOLD.match(words):
+            if pattern is REQUEST and not lead and (_TOLD.match(words) or _FIELD_NAME.match(words)):
                 continue
             done = end
+            setting = _setting(text) if setting is None else setting
             position = _position(text, start, end)
             if "own line" in position and "a line each" in setting:
                 position = position - {"own line"} | {"whole field"}
             elif "in one paragraph" in setting:
                 position = position - {"own line"}  # it is the text
-            signs = setting | _wording(words, lead, match.group(3)) | position
+            signs = setting | _wording(words, lead, text[verb:verb_end]) | position
+            if signs & _PERSONAL:
+                signs -= _OF_TOOLS
             yield Request(start, end, frozenset(signs), words)
 
 
@@ -156,9 +170,11 @@ def _wording(words: str, lead: str, verb: str) -> set[str]:
 
 def _position(text: str, start: int, end: int) -> set[str]:
     """The signs in what stands around a sentence."""
-    before = text[max(0, start - NEAR) : start].rstrip(" ")
+    before = text[max(0, start - NEAR) : start]
+    described = _NAME_OF_TOOL.search(before) is not None
+    before = before.rstrip(" ")
     after = text[end : end + NEAR].lstrip(" ")
-    signs = set()
+    signs = {"describes a tool"} if described else set()
     if text[max(0, start - 1) : start].isalnum() or text[max(0, start - 1) : start] in {".", "!", "?", ",", "%"}:
         signs.add("glued")
     if before.endswith(("'", '"')):

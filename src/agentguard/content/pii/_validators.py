@@ -222,6 +222,15 @@ def mac_address(text: str) -> bool:
     return compact(text) not in ("0" * 12, "F" * 12)
 
 
+def mac_address_with_letters(text: str) -> bool:
+    """A hardware address that is no mere number.
+
+    >>> mac_address_with_letters("00e0.fc12.3456"), mac_address_with_letters("1000.2000.3000")
+    (True, False)
+    """
+    return mac_address(text) and not compact(text).isdigit()
+
+
 def ip_part(text: str) -> tuple[int, int]:
     """The span of the address without its sentence's full stop and an impossible prefix length.
 
@@ -383,6 +392,17 @@ def de_id_card(text: str) -> bool:
     if number[0] == "T" and number[1:].isdigit():
         return True
     return number[8].isdigit() and weighted([int(each, 36) for each in number[:8]], (7, 3, 1)) % 10 == int(number[8])
+
+
+def fi_hetu(text: str) -> bool:
+    """A Finnish personal identity code, with the century marks of 2023, a temporary one (900 to 999) among them.
+
+    >>> fi_hetu("131052-308T"), fi_hetu("131052X308T"), fi_hetu("131052-308S"), fi_hetu("010190-935U")
+    (True, True, False, True)
+    """
+    from stdnum.fi import hetu  # loaded at the first number that has the form
+
+    return bool(hetu.is_valid(text, allow_temporary=True))
 
 
 def de_health_insurance(text: str) -> bool:
