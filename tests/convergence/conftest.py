@@ -16,7 +16,7 @@ from agentguard.convergence import ConvergenceContext, ConvergenceEvaluation, ae
 
 
 class ScriptedModel(BaseChatModel):
-    """Gives its replies in turn, raising those that are exceptions, and keeps what it was asked."""
+    """Gives its replies in turn and the last one again and again, raising exceptions, and keeps what it was asked."""
 
     replies: list[Any]
     asked: list[list[BaseMessage]] = Field(default_factory=list)
@@ -31,7 +31,7 @@ class ScriptedModel(BaseChatModel):
     ) -> ChatResult:
         self.asked.append(messages)
         self.settings.append({name: kwargs[name] for name in ("temperature", "max_tokens") if name in kwargs})
-        reply = self.replies[len(self.asked) - 1]
+        reply = self.replies[min(len(self.asked), len(self.replies)) - 1]
         if isinstance(reply, BaseException):
             raise reply
         message = reply if isinstance(reply, AIMessage) else AIMessage(reply)

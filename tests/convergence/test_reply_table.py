@@ -38,6 +38,14 @@ NO = '{"passed": false, "confidence": "high", "reasoning": "shallow"}'
             '{"passed": true, "reasoning": "a \\"quote\\" and a } brace"}', True, id="quotes and braces in a text"
         ),
         pytest.param('{"passed": "false"}', False, id="false as text"),
+        pytest.param(
+            f'```json\n{{"passed": boolean, "gaps": ["text"]}}\n```\nMine:\n```json\n{NO}\n```',
+            False,
+            id="the form first",
+        ),
+        pytest.param(f'{{"passed": "boolean", "confidence": "high | low"}}\n{YES}', True, id="the form as JSON"),
+        pytest.param(f'{{"passed": true | false}}\n{NO}', False, id="the form with both values"),
+        pytest.param(f'{{"passed": "<true or false>"}}\n{YES}', True, id="the form with a placeholder"),
         pytest.param('{"passed": " False "}', False, id="False as text"),
     ],
 )
@@ -49,6 +57,8 @@ def test_reply_with_an_answer(reply: str, passed: bool) -> None:
     ("reply", "fault"),
     [
         pytest.param("", "no JSON object", id="nothing"),
+        pytest.param('{"passed": "boolean"}', "says 'passed'", id="the form alone"),
+        pytest.param(f'{{"passed": truely}} {YES}', "no JSON", id="a broken answer that is not the form"),
         pytest.param("The session passes.", "no JSON object", id="prose alone"),
         pytest.param("passed: true", "no JSON object", id="yaml"),
         pytest.param("{'passed': True}", "no JSON", id="python"),
@@ -73,11 +83,8 @@ def test_reply_with_an_answer(reply: str, passed: bool) -> None:
         pytest.param('{"passed": false, "passed": true}', "a key twice", id="a key twice"),
         pytest.param('{"passed": true, "qualityScore": NaN}', "NaN", id="NaN"),
         pytest.param('{"passed": true, "qualityScore": Infinity}', "Infinity", id="Infinity"),
-        pytest.param('{"passed": true, "qualityScore": 1e999}', "not in 0 to 100", id="1e999"),
-        pytest.param('{"passed": true, "qualityScore": ' + "9" * 5000 + "}", "too long|not in 0", id="a huge number"),
-        pytest.param(
-            '{"passed": true, "evidence": ' + "[" * 9000 + "]" * 9000 + "}", "deeply|no list", id="deep nesting"
-        ),
+        pytest.param('{"passed": true, "qualityScore": ' + "9" * 5000 + "}", "too long", id="a huge number"),
+        pytest.param('{"passed": true, "evidence": ' + "[" * 99_000 + "]" * 99_000 + "}", "deeply", id="deep nesting"),
         pytest.param("{" * 100_000, "breaks off", id="braces alone"),
         pytest.param(" " * 200_000 + YES, "200059 characters", id="far too long"),
     ],
@@ -108,6 +115,7 @@ def test_the_answer_is_read_whole() -> None:
         ("timeouts",),
         True,
         ("send()",),
+        (),
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 from agentguard.convergence._prompts import Prompt, answer_schema, build_prompt
 from agentguard.convergence._reply import parse_reply, read_answer
@@ -29,9 +30,12 @@ from agentguard.convergence._types import (
     JudgeReply,
     Opinion,
     RuleAssessment,
+    RulesMode,
     refuse,
 )
 from agentguard.errors import DataError
+
+_log = logging.getLogger("agentguard")
 
 # --- Asking one model ---
 
@@ -50,9 +54,9 @@ class Question:
         run_config: Mapping[str, Any] | None,
     ) -> None:
         self.config = config
-        self.messages = prompt.messages()
         self.run_config = run_config
-        self.evaluated = (
+        self._prompt = prompt
+        self._evaluated = (
             context.all_outputs,
             context.requirements,
             *(issue.description for issue in context.issues),
@@ -70,9 +74,10 @@ class Question:
         except (NotImplementedError, TypeError, ValueError, AttributeError):
             return model  # has the method and not the ability
 
-    def arguments(self) -> tuple[Any, ...]:
-        """The arguments of ``invoke``."""
-        return (self.messages,) if self.run_config is None else (self.messages, self.run_config)
+    def arguments(self, fault: str) -> tuple[Any, ...]:
+        """The arguments of ``invoke``; ``fault`` is that of the last reply, "" on the first try."""
+        messages = self._prompt.messages(fault)
+        return (messages,) if self.run_config is None else (messages, self.run_config)
 
     def read(self, answer: Any) -> JudgeReply:
         """Read a model's reply: a structured answer, a message or text.
@@ -86,36 +91,79 @@ class Question:
             answer = answer["raw"]
         elif isinstance(answer, Mapping):
             return read_answer(answer, self.config.categories)
-        return parse_reply(text_of(answer), self.config.categories, evaluated=self.evaluated)
+        return parse_reply(text_of(answer), self.config.categories, evaluated=self._evaluated)
+
+
+class _Turn:
+    """One judge's turn: it is asked until its answer can be read, or ``attempts`` are used up."""
+
+    def __init__(self, judge: str, question: Question) -> None:
+        self.asked = 0
+        self._judge, self._question = judge, question
+        self._fault = ""
+
+    def next_request(self) -> tuple[Any, ...]:
+        """The arguments of the next call of the model."""
+        self.asked += 1
+        return self._question.arguments(self._fault)
+
+    def read(self, answer: Any) -> JudgeReply | None:
+        """Read an answer; None where the judge is to be asked again.
+
+        Raises:
+            DataError: for an answer that cannot be read, where that was the last attempt.
+        """
+        try:
+            return self._question.read(answer)
+        except DataError as error:
+            if self.asked >= self._question.config.attempts:
+                raise
+            self._fault = str(error)  # of this package's own making: it quotes nothing of the answer
+            _log.warning("%s is asked again: %s", self._judge, self._fault)
+            return None
+
+    def opinion(self, reply: JudgeReply | None, fault: str = "") -> Opinion:
+        """What has come of it."""
+        return Opinion(self._judge, reply, fault, self.asked)
 
 
 def ask(name: str, model: Any, question: Question) -> Opinion:
     """Ask one judge for its opinion, in a thread of its own where the wait is limited."""
+    turn = _Turn(name, question)
 
     def call() -> JudgeReply:
-        return question.read(question.prepared(model).invoke(*question.arguments()))
+        prepared = question.prepared(model)
+        while (reply := turn.read(prepared.invoke(*turn.next_request()))) is None:
+            pass
+        return reply
 
     limit = question.config.timeout_s
     try:
         if limit is None:
-            return Opinion(name, call(), "")
+            return turn.opinion(call())
         running = _in_thread(call)
         wait([running], timeout=limit)
-        if not running.done():
-            return _late(name, limit)
-        return Opinion(name, running.result(), "")
+        return turn.opinion(running.result()) if running.done() else turn.opinion(None, _late(limit))
     except Exception as error:
-        return Opinion(name, None, _fault(error))
+        return turn.opinion(None, _fault(error))
 
 
 async def aask(name: str, model: Any, question: Question) -> Opinion:
     """Ask one judge for its opinion without blocking the event loop."""
+    turn = _Turn(name, question)
 
     async def call() -> JudgeReply:
         prepared = question.prepared(model)
-        if hasattr(prepared, "ainvoke"):
-            return question.read(await prepared.ainvoke(*question.arguments()))
-        return question.read(await asyncio.wrap_future(_in_thread(lambda: prepared.invoke(*question.arguments()))))
+
+        async def answer() -> Any:
+            arguments = turn.next_request()
+            if hasattr(prepared, "ainvoke"):
+                return await prepared.ainvoke(*arguments)
+            return await asyncio.wrap_future(_in_thread(lambda: prepared.invoke(*arguments)))
+
+        while (reply := turn.read(await answer())) is None:
+            pass
+        return reply
 
     running = asyncio.ensure_future(call())
     running.add_done_callback(_retrieve)
@@ -123,12 +171,12 @@ async def aask(name: str, model: Any, question: Question) -> Opinion:
         # Not wait_for: it cannot tell its own timeout from one that the model raises.
         await asyncio.wait([running], timeout=question.config.timeout_s)
         if not running.done():
-            return _late(name, question.config.timeout_s)
+            return turn.opinion(None, _late(question.config.timeout_s))
         if running.cancelled():
-            return Opinion(name, None, "the model cancelled its own call")
-        return Opinion(name, running.result(), "")
+            return turn.opinion(None, "the model cancelled its own call")
+        return turn.opinion(running.result())
     except Exception as error:
-        return Opinion(name, None, _fault(error))
+        return turn.opinion(None, _fault(error))
     finally:
         running.cancel()
 
@@ -190,8 +238,8 @@ def _retrieve(task: asyncio.Future[JudgeReply]) -> None:
         task.exception()
 
 
-def _late(name: str, limit: float | None) -> Opinion:
-    return Opinion(name, None, f"no reply within {limit:g} s")
+def _late(limit: float | None) -> str:
+    return f"no reply within {limit:g} s"
 
 
 def _fault(error: Exception) -> str:
@@ -202,7 +250,8 @@ def _fault(error: Exception) -> str:
 
 
 # --- Rules: severity, rounds, stability, categories ---
-# They are necessary, not sufficient: a model may hold a session back that meets them, never pass one that does not.
+# They are necessary, not sufficient: a model may hold a session back that meets them, and never pass one that does not,
+# unless the caller has said that rules only advise.
 
 
 def apply_rules(context: ConvergenceContext, config: ConvergenceConfig | None = None) -> RuleAssessment:
@@ -272,6 +321,7 @@ def conclude(
     categories: Sequence[str],
     *,
     agreement: Agreement = "majority",
+    mode: RulesMode = "veto",
     cuts: Sequence[Cut] = (),
 ) -> ConvergenceEvaluation:
     """Conclude an evaluation from the opinions of the judges and the rules.
@@ -283,34 +333,37 @@ def conclude(
         rules: what the rules say of the session.
         categories: those to report scores for.
         agreement: how many judges must pass the session.
+        mode: ``veto``: the rules must pass it too; ``advise``: they need not.
         cuts: what the judges did not see.
     """
     replies = [opinion.reply for opinion in opinions if opinion.reply is not None]
     votes = sum(opinion.passed for opinion in opinions)
     carried = votes == len(opinions) if agreement == "unanimous" else 2 * votes > len(opinions)
-    passed = carried and rules.passed
+    passed = carried and (rules.passed or mode == "advise")
     focus = _distinct(area for reply in replies for area in reply.recommended_focus_areas)
     return ConvergenceEvaluation(
         passed=passed,
         confidence=_confidence(opinions, carried),
-        reasoning=_reasoning(opinions, rules, votes, carried, agreement),
+        reasoning=_reasoning(opinions, rules, votes, agreement, carried=carried, passed=passed),
         evidence=_distinct(point for reply in replies for point in reply.evidence),
         quality_score=_median(reply.quality_score for reply in replies),
         category_scores={name: _median(reply.category_scores.get(name) for reply in replies) for name in categories},
         gaps=_distinct([*(gap for reply in replies for gap in reply.gaps), *_faults(opinions), *rules.unmet]),
         more_rounds_recommended=_more_rounds(replies, rules, passed),
         recommended_focus_areas=focus or rules.unmet,
-        accord=_accord(carried, rules.passed) if replies else "no_model",
+        accord=_accord(carried, rules.passed, passed) if replies else "no_model",
         rules=rules,
         opinions=tuple(opinions),
         cuts=tuple(cuts),
     )
 
 
-def _accord(judges: bool, rules: bool) -> Accord:
-    if judges:
-        return "both_pass" if rules else "rules_veto"
-    return "model_veto" if rules else "both_fail"
+def _accord(judges: bool, rules: bool, passed: bool) -> Accord:
+    if not judges:
+        return "model_veto" if rules else "both_fail"
+    if rules:
+        return "both_pass"
+    return "rules_overruled" if passed else "rules_veto"
 
 
 def _confidence(opinions: Sequence[Opinion], carried: bool) -> Confidence:
@@ -328,7 +381,7 @@ def _more_rounds(replies: Sequence[JudgeReply], rules: RuleAssessment, passed: b
 
 
 def _reasoning(
-    opinions: Sequence[Opinion], rules: RuleAssessment, votes: int, carried: bool, agreement: Agreement
+    opinions: Sequence[Opinion], rules: RuleAssessment, votes: int, agreement: Agreement, *, carried: bool, passed: bool
 ) -> str:
     reasons = [
         f"No usable answer ({opinion.fault})." if opinion.reply is None else opinion.reply.reasoning
@@ -342,7 +395,7 @@ def _reasoning(
         met = "are met" if rules.passed else "are not met"
         reasons.append(f"Held back for want of an answer. The rules {met}.")
     elif carried and not rules.passed:
-        reasons.append("The rules overrule this.")
+        reasons.append("The rules only advise." if passed else "The rules overrule this.")
     if not rules.passed:
         reasons.append(f"Rules not met: {'; '.join(rules.unmet)}.")
     return "\n".join(reasons)
@@ -365,10 +418,11 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 class Panel:
-    """The judges of a session, and how many of them must pass it.
+    """The judges of sessions, how many of them must pass one, and the settings.
 
     Args:
         model: the one judge: a LangChain chat model, or anything with its ``invoke``.
+        config: limits and thresholds; None: the defaults.
         judges: several judges in place of one.
         agreement: ``majority`` (more than half) or ``unanimous``. A judge that fails does not pass the session.
 
@@ -377,7 +431,12 @@ class Panel:
     """
 
     def __init__(
-        self, model: Any = None, *, judges: Sequence[Any] | None = None, agreement: Agreement = "majority"
+        self,
+        model: Any = None,
+        config: ConvergenceConfig | None = None,
+        *,
+        judges: Sequence[Any] | None = None,
+        agreement: Agreement = "majority",
     ) -> None:
         faults = []
         if (model is None) == (judges is None):
@@ -394,33 +453,37 @@ class Panel:
             if not (hasattr(member, "invoke") or hasattr(member, "ainvoke"))
         ]
         refuse("the panel of judges", faults)
-        self.members = [(f"judge {number}", member) for number, member in enumerate(members, 1)]
-        self.agreement: Agreement = agreement
+        self.config: ConvergenceConfig = ConvergenceConfig() if config is None else config
+        self._members = [(f"judge {number}", member) for number, member in enumerate(members, 1)]
+        self._agreement: Agreement = agreement
 
+    def evaluate(
+        self, context: ConvergenceContext, *, key: str = "", run_config: Mapping[str, Any] | None = None
+    ) -> ConvergenceEvaluation:
+        """Evaluate a session; the judges are asked one after the other."""
+        rules = apply_rules(context, self.config)
+        prompt = self._prompt(context, key, rules)
+        question = Question(context, prompt, self.config, run_config)
+        return self._concluded([ask(name, member, question) for name, member in self._members], rules, prompt)
 
-class _Case(NamedTuple):
-    """A session made ready for the judges."""
+    async def aevaluate(
+        self, context: ConvergenceContext, *, key: str = "", run_config: Mapping[str, Any] | None = None
+    ) -> ConvergenceEvaluation:
+        """Evaluate a session; all judges are asked at the same time."""
+        rules = apply_rules(context, self.config)
+        prompt = self._prompt(context, key, rules)
+        question = Question(context, prompt, self.config, run_config)
+        opinions = await asyncio.gather(*(aask(name, member, question) for name, member in self._members))
+        return self._concluded(opinions, rules, prompt)
 
-    context: ConvergenceContext
-    config: ConvergenceConfig
-    question: Question
-    cuts: tuple[Cut, ...]
+    def _prompt(self, context: ConvergenceContext, key: str, rules: RuleAssessment) -> Prompt:
+        return build_prompt(context, self.config, key=key, rules=rules if self.config.rules == "advise" else None)
 
-    @classmethod
-    def of(
-        cls,
-        context: ConvergenceContext,
-        config: ConvergenceConfig | None,
-        key: str,
-        run_config: Mapping[str, Any] | None,
-    ) -> _Case:
-        config = ConvergenceConfig() if config is None else config
-        prompt = build_prompt(context, config, key=key)
-        return cls(context, config, Question(context, prompt, config, run_config), prompt.cuts)
-
-    def conclude(self, opinions: Sequence[Opinion], agreement: Agreement) -> ConvergenceEvaluation:
-        rules = apply_rules(self.context, self.config)
-        return conclude(opinions, rules, self.config.categories, agreement=agreement, cuts=self.cuts)
+    def _concluded(self, opinions: Sequence[Opinion], rules: RuleAssessment, prompt: Prompt) -> ConvergenceEvaluation:
+        return conclude(
+            opinions, rules, self.config.categories,
+            agreement=self._agreement, mode=self.config.rules, cuts=prompt.cuts,
+        )  # fmt: skip
 
 
 def evaluate(
@@ -435,13 +498,13 @@ def evaluate(
 ) -> ConvergenceEvaluation:
     """Evaluate whether a session has converged.
 
-    A model that fails, is late, or answers anything but a valid evaluation never passes a session: the evaluation then
-    says why, and what the rules alone say.
+    A model that fails, is late, or gives twice an answer that cannot be read never passes a session: the evaluation
+    then says why, and what the rules alone say.
 
     Args:
         context: the session.
         model: any LangChain chat model.
-        config: limits and thresholds; None: the defaults.
+        config: limits, thresholds, and whether rules veto or advise; None: the defaults.
         judges: several models in place of one; they are asked one after the other.
         agreement: how many of the judges must pass the session: ``majority`` or ``unanimous``.
         key: mixed into the token that delimits the session's text in the prompt.
@@ -450,9 +513,7 @@ def evaluate(
     Raises:
         ConfigurationError: where the judges or their agreement cannot be used.
     """
-    panel = Panel(model, judges=judges, agreement=agreement)
-    case = _Case.of(context, config, key, run_config)
-    return case.conclude([ask(name, member, case.question) for name, member in panel.members], panel.agreement)
+    return Panel(model, config, judges=judges, agreement=agreement).evaluate(context, key=key, run_config=run_config)
 
 
 async def aevaluate(
@@ -470,7 +531,5 @@ async def aevaluate(
     Raises:
         ConfigurationError: where the judges or their agreement cannot be used.
     """
-    panel = Panel(model, judges=judges, agreement=agreement)
-    case = _Case.of(context, config, key, run_config)
-    opinions = await asyncio.gather(*(aask(name, member, case.question) for name, member in panel.members))
-    return case.conclude(opinions, panel.agreement)
+    panel = Panel(model, config, judges=judges, agreement=agreement)
+    return await panel.aevaluate(context, key=key, run_config=run_config)

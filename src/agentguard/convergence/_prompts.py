@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agentguard.convergence._types import ConvergenceConfig, ConvergenceContext, Cut, Issue
+from agentguard.convergence._types import ConvergenceConfig, ConvergenceContext, Cut, Issue, RuleAssessment
 
 _SYSTEM = """\
 You judge whether a verification session has examined a code base well enough to stop. You did not take part in it.
@@ -39,6 +39,15 @@ Judge the session above:
 Answer with one JSON object and nothing else. Scores are whole numbers from 0 to 100; leave a category out if the
 session gives you nothing to score it by. The form, with the kind of value in place of each value:"""
 
+_ADVICE = """\
+The rules above are worked out from the session, without judgement. They advise you; whether the session passes is for
+you to decide. Where you pass a session that does not meet one of them, say why."""
+
+_AGAIN = """
+
+Your last reply to this request could not be used: {fault}. Answer the request again, with one complete JSON object in
+the form above and nothing else."""
+
 
 class Prompt(NamedTuple):
     """The two messages of a request, its token, and what of the session was cut."""
@@ -48,12 +57,24 @@ class Prompt(NamedTuple):
     token: str
     cuts: tuple[Cut, ...]
 
-    def messages(self) -> list[dict[str, str]]:
-        """The prompt as chat messages."""
-        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
+    def messages(self, fault: str = "") -> list[dict[str, str]]:
+        """The prompt as chat messages.
+
+        Args:
+            fault: why the last reply to it could not be used, in words of this package; "" on the first try. Nothing of
+                that reply is repeated: it may hold what the session told the judge to write.
+        """
+        again = _AGAIN.format(fault=fault) if fault else ""
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user + again}]
 
 
-def build_prompt(context: ConvergenceContext, config: ConvergenceConfig | None = None, *, key: str = "") -> Prompt:
+def build_prompt(
+    context: ConvergenceContext,
+    config: ConvergenceConfig | None = None,
+    *,
+    key: str = "",
+    rules: RuleAssessment | None = None,
+) -> Prompt:
     """Build the request for one evaluation.
 
     Args:
@@ -61,6 +82,7 @@ def build_prompt(context: ConvergenceContext, config: ConvergenceConfig | None =
         config: categories and the most characters a part may have; None: the defaults.
         key: mixed into the token. Without one the token depends on the session alone, so that equal sessions give
             equal prompts; a text that contains its own token would have to contain its own SHA-256 either way.
+        rules: what the judges are told of the rules; None: nothing.
     """
     config = ConvergenceConfig() if config is None else config
     parts = {
@@ -69,6 +91,10 @@ def build_prompt(context: ConvergenceContext, config: ConvergenceConfig | None =
         "issues": "\n".join(map(_issue_line, sorted(context.issues, key=_urgency))) or "No issues found",
         "verification outputs": context.all_outputs,
     }
+    if rules is not None:
+        # Their details name issues, in the verifier's words: data like the rest.
+        verdicts = [f"{rule.name}: {'met' if rule.met else 'not met'} ({rule.detail})" for rule in rules.criteria]
+        parts["rules"] = "\n".join(verdicts)
     # A lone surrogate cannot be sent to any model.
     parts = {name: text.encode("utf-8", "replace").decode("utf-8") for name, text in parts.items()}
     token = _token(key, list(parts.values()))
@@ -80,7 +106,7 @@ def build_prompt(context: ConvergenceContext, config: ConvergenceConfig | None =
         if cut is not None:
             cuts.append(cut)
             lines.append(f"({cut.removed} of the {cut.length} characters of {name} were cut from their middle.)")
-    lines += ["", _QUESTIONS, _form(config.categories)]
+    lines += ["", *([] if rules is None else [_ADVICE, ""]), _QUESTIONS, _form(config.categories)]
     # The token is the only thing that is put into the instructions, and it is 32 hexadecimal digits.
     return Prompt(_SYSTEM.replace("{TOKEN}", token), "\n".join(lines), token, tuple(cuts))
 

@@ -1,4 +1,7 @@
-"""Read a model's answer strictly: what is not clearly an evaluation is a fault, never a guess.
+"""Read a model's answer: the verdict strictly, everything else as far as it is clear.
+
+What is not clearly a verdict is a fault, never a guess. A score or a list that is written otherwise than asked for and
+can mean one thing only is read; one that can mean several is left out. Both are noted.
 
 The JSON objects in a model's prose are found without guessing what a broken one was meant to say.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 from agentguard.convergence._types import DEFAULT_CATEGORIES, Confidence, JudgeReply
 from agentguard.errors import DataError
@@ -17,6 +20,10 @@ _THINKING = r"<(/?)(think|thinking|thought|reasoning|scratchpad)\b[^<>]*>"
 _FIRST_THINKING = re.compile(_THINKING, re.IGNORECASE)
 _MARK = re.compile(r"(?P<object>\{)|(?P<list>\[\s*[\[{])|(?P<thinking>" + _THINKING + ")", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["{}]', re.DOTALL)
+# The form of the answer, repeated with the kind of value in place of the verdict: "passed": boolean.
+_KIND = r"<[^<>\"]*>|bool(?:ean)?|true\s*(?:\||/|or)\s*false|\.\.\."
+_PLACEHOLDER = re.compile(rf"\s*(?:{_KIND})\s*", re.IGNORECASE)
+_FORM = re.compile(rf'"passed"\s*:\s*(?:{_KIND})\s*[,}}\n]', re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 
 
@@ -34,8 +41,8 @@ def find_objects(text: str, key: str) -> list[FoundObject]:
 
     Args:
         text: a reply.
-        key: what the wanted object must hold. A broken object that mentions it is not passed over: what stands inside
-            or behind it may be a part of it.
+        key: what the wanted object must hold. A broken object that mentions it is not passed over, unless it is the
+            form repeated: what stands inside or behind it may be a part of it.
 
     Raises:
         DataError: where the text breaks off inside an object or a thought, or the wanted object is broken.
@@ -55,7 +62,7 @@ def find_objects(text: str, key: str) -> list[FoundObject]:
             try:
                 objects.append(FoundObject(written, load_object(written)))
             except DataError:
-                if key in written:
+                if key in written and not _FORM.search(written):
                     raise
         elif mark["list"]:
             raise DataError("it holds a list of objects where one object is asked for")
@@ -121,10 +128,14 @@ def _what(error: ValueError | RecursionError) -> str:
 #: Longer replies are refused: an evaluation of 2,000 tokens has some 8,000 characters.
 MAX_REPLY_CHARS = 200_000
 
-_CONFIDENCES = ("high", "medium", "low", "uncertain")
+# "85", "85.5", "85%" and "85/100"; three digits at most, since a score has no more.
+_WRITTEN_SCORE = re.compile(r"\s*([0-9]{1,3}(?:\.[0-9]{1,6})?)\s*(%|/\s*100)?\s*")
 _NO_QUOTING = str.maketrans("", "", "\\ \t\r\n")
 
+_NOTHING = frozenset({"", "none", "none.", "n/a", "-"})
+
 T = TypeVar("T")
+Reading = tuple[T, str]
 
 
 def parse_reply(
@@ -132,8 +143,9 @@ def parse_reply(
 ) -> JudgeReply:
     r"""Parse a model's reply: the one JSON object in it that says ``passed``.
 
-    Fences, prose before and after, thinking tags, commas before closing brackets and line breaks in texts are let pass.
-    A reply that is cut off, or that gives several differing evaluations, is a fault.
+    Fences, prose before and after, thinking tags, commas before closing brackets and line breaks in texts are let pass,
+    and so is the form of the answer where it is repeated before the answer itself. A reply that is cut off, or that
+    gives several differing evaluations, is a fault.
 
     Args:
         text: the reply.
@@ -150,68 +162,87 @@ def parse_reply(
     if len(text) > MAX_REPLY_CHARS:
         raise DataError(f"the reply has {len(text)} characters, more than {MAX_REPLY_CHARS}")
     try:
-        answers = [found for found in _objects(text) if "passed" in found.value]
+        objects = [candidate for candidate in _objects(text) if "passed" in candidate.value]
     except DataError as error:
         raise DataError(f"the reply cannot be read: {error}") from None
+    answers = [candidate for candidate in objects if not _is_placeholder(candidate.value["passed"])]
     if not answers:
         raise DataError("the reply holds no JSON object that says 'passed'")
     material = [part.translate(_NO_QUOTING) for part in evaluated]
-    own = [found for found in answers if not any(found.written.translate(_NO_QUOTING) in part for part in material)]
+    own = [
+        candidate
+        for candidate in answers
+        if not any(candidate.written.translate(_NO_QUOTING) in part for part in material)
+    ]
     if not own:
         raise DataError("the reply only repeats an evaluation that stands in the evaluated text")
     # Compared as JSON, since to Python True, 1 and 1.0 are one.
-    different = {json.dumps(found.value, sort_keys=True) for found in own}
+    different = {json.dumps(candidate.value, sort_keys=True) for candidate in own}
     if len(different) > 1:
         raise DataError(f"the reply gives {len(different)} differing evaluations")
     return read_answer(own[0].value, categories)
 
 
 def read_answer(answer: Mapping[str, Any], categories: Sequence[str] = DEFAULT_CATEGORIES) -> JudgeReply:
-    """Read an answer's fields by type. ``passed`` must be there; the others may be missing or null.
+    """Read an answer's fields. ``passed`` must be there, and be true or false; the others may be missing or null.
 
-    Only true is true; false may also be written as text. An unknown confidence is ``uncertain``. Scores are numbers
-    in [0, 100]; one between 0 and 1, or written 1.0, may be on another scale, and is a fault.
+    For ``passed`` only true is true; false may also be written as text. The other fields never make the answer void.
+    Read, and noted: a score as text (``"85"``, ``"85%"``, ``"85/100"``), a list of one as its text, a confidence or a
+    category in other letters, a truth as text. Left out, and noted: whatever can mean several things or nothing, such
+    as a score of 0.9, which may be on a scale of 0 to 1.
 
     Raises:
-        DataError: naming every field that is not as asked for.
+        DataError: where ``passed`` is missing, or neither true nor false.
 
-    >>> read_answer({"passed": True, "qualityScore": "90%", "gaps": "none"})
-    Traceback (most recent call last):
-    agentguard.errors.DataError: the answer is not as asked for: qualityScore is no number; gaps is no list of texts
+    >>> reply = read_answer({"passed": True, "qualityScore": "90%", "gaps": "timeouts", "evidence": 7})
+    >>> reply.quality_score, reply.gaps, reply.evidence
+    (90.0, ('timeouts',), ())
+    >>> reply.notes
+    ('qualityScore was read from text', 'evidence is no list of texts', 'gaps was read from one text')
     """
-    faults: list[str] = []
+    notes: list[str] = []
 
-    def read(name: str, reader: Callable[[Any], T], missing: T, source: Mapping[str, Any] = answer) -> T:
+    def read(name: str, reader: Callable[[Any], Reading[T]], missing: T, source: Mapping[str, Any] = answer) -> T:
         value = source.get(name)
         if value is None:
             return missing
         try:
-            return reader(value)
+            result, note = reader(value)
         except DataError as error:
-            faults.append(f"{name} {error}")
+            notes.append(f"{name} {error}")
             return missing
+        if note:
+            notes.append(f"{name} {note}")
+        return result
 
     if answer.get("passed") is None:
-        faults.append("passed is missing")
-    passed = read("passed", _truth, False)
-    confidence = answer.get("confidence")
-    scores: Mapping[str, Any] = read("categoryScores", _mapping, dict[str, Any]())
-    reply = JudgeReply(
+        raise DataError("the answer is not as asked for: passed is missing")
+    passed = answer["passed"]
+    if not isinstance(passed, bool):
+        if not isinstance(passed, str) or passed.strip().casefold() != "false":
+            raise DataError("the answer is not as asked for: passed is neither true nor false")
+        passed = False
+    reasoning = read("reasoning", _text, "")
+    unsure: Confidence = "uncertain"
+    confidence = read("confidence", _confidence, unsure)
+    quality = read("qualityScore", _score, None)
+    scores = read("categoryScores", _scores_by(categories), dict[str, Any]())
+    return JudgeReply(
         passed=passed,
-        confidence=cast(Confidence, confidence)
-        if isinstance(confidence, str) and confidence in _CONFIDENCES
-        else "uncertain",
-        reasoning=read("reasoning", _text, "") or "No reasoning was given.",
+        confidence=confidence,
+        reasoning=reasoning or "No reasoning was given.",
         evidence=read("evidence", _texts, ()),
-        quality_score=read("qualityScore", _score, None),
+        quality_score=quality,
         category_scores={name: read(name, _score, None, scores) for name in categories},
         gaps=read("gaps", _texts, ()),
         more_rounds_recommended=read("moreRoundsRecommended", _truth, not passed),
         recommended_focus_areas=read("recommendedFocusAreas", _texts, ()),
+        notes=tuple(notes),
     )
-    if faults:
-        raise DataError(f"the answer is not as asked for: {'; '.join(faults)}")
-    return reply
+
+
+def _is_placeholder(passed: Any) -> bool:
+    return isinstance(passed, str) and _PLACEHOLDER.fullmatch(passed) is not None
 
 
 def _objects(text: str) -> list[FoundObject]:
@@ -224,37 +255,66 @@ def _objects(text: str) -> list[FoundObject]:
     return find_objects(text, "passed")
 
 
-def _truth(value: Any) -> bool:
+# --- Readers of fields: the value, and a note where it was written otherwise than asked for ---
+# What they raise, and note, goes into the next request to the model: it quotes nothing of the answer.
+
+
+def _truth(value: Any) -> Reading[bool]:
     if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().casefold() == "false":
-        return False
-    raise DataError("is neither true nor false")
+        return value, ""
+    written = value.strip().casefold() if isinstance(value, str) else ""
+    if written not in ("true", "false"):
+        raise DataError("is neither true nor false")
+    return written == "true", "was read from text"
 
 
-def _score(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+def _score(value: Any) -> Reading[float | None]:
+    number, note = value, ""
+    percent = False
+    if isinstance(value, str) and (match := _WRITTEN_SCORE.fullmatch(value)):
+        number = float(match[1]) if "." in match[1] else int(match[1])
+        percent, note = match[2] is not None, "was read from text"
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise DataError("is no number")
-    if not 0 <= value <= 100:
+    if not 0 <= number <= 100:
         raise DataError("is not in 0 to 100")
-    if 0 < value < 1 or (isinstance(value, float) and value == 1):
+    if not percent and (0 < number < 1 or (isinstance(number, float) and number == 1)):
         raise DataError("may be on a scale of 0 to 1")
-    return float(value)
+    return float(number), note
 
 
-def _text(value: Any) -> str:
+def _scores_by(categories: Sequence[str]) -> Callable[[Any], Reading[dict[str, Any]]]:
+    def read(value: Any) -> Reading[dict[str, Any]]:
+        if not isinstance(value, Mapping):
+            raise DataError("is no object of scores")
+        scores = {name: value[name] for name in categories if name in value}
+        folded = {str(name).strip().casefold(): score for name, score in value.items() if name not in scores}
+        others = {
+            name: folded[name.casefold()] for name in categories if name not in scores and name.casefold() in folded
+        }
+        return {**scores, **others}, "has categories in other letters" if others else ""
+
+    return read
+
+
+def _confidence(value: Any) -> Reading[Confidence]:
+    written = value.strip().casefold() if isinstance(value, str) else ""
+    if written not in get_args(Confidence):
+        raise DataError("is none of the four words")
+    return cast(Confidence, written), "" if value == written else "was read in other letters"
+
+
+def _text(value: Any) -> Reading[str]:
     if not isinstance(value, str):
         raise DataError("is no text")
-    return value.strip()
+    return value.strip(), ""
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+def _texts(value: Any) -> Reading[tuple[str, ...]]:
+    if isinstance(value, str):
+        text = value.strip()
+        return ((), "was read as an empty list") if text.casefold() in _NOTHING else ((text,), "was read from one text")
+    if not isinstance(value, (list, tuple)):
         raise DataError("is no list of texts")
-    return tuple(value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise DataError("is no object of scores")
-    return value
+    texts = tuple(item for item in value if isinstance(item, str))
+    return texts, "" if len(texts) == len(value) else "has items that are no text, which are left out"

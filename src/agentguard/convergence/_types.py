@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from agentguard.errors import ConfigurationError, DataError
 
@@ -14,8 +15,12 @@ Confidence = Literal["high", "medium", "low", "uncertain"]
 #: How many of several judges must pass a session: more than half, or all.
 Agreement = Literal["majority", "unanimous"]
 
+#: ``veto``: the rules may hold a session back that the judges pass. ``advise``: the judges decide, and are told what
+#: the rules say.
+RulesMode = Literal["veto", "advise"]
+
 #: How judges and rules stand to each other; ``no_model`` where no judge gave a usable answer.
-Accord = Literal["both_pass", "both_fail", "model_veto", "rules_veto", "no_model"]
+Accord = Literal["both_pass", "both_fail", "model_veto", "rules_veto", "rules_overruled", "no_model"]
 
 
 class Criterion(NamedTuple):
@@ -39,7 +44,12 @@ class RuleAssessment(NamedTuple):
 
 
 class JudgeReply(NamedTuple):
-    """A model's answer, read strictly. Scores are in [0, 100]; None where the model gave none."""
+    """A model's answer. Scores are in [0, 100]; None where the model gave none that can be read.
+
+    Attributes:
+        notes: fields that were not written as asked for: what was read all the same, and what was left out. They
+            quote nothing of the answer.
+    """
 
     passed: bool
     confidence: Confidence
@@ -50,14 +60,16 @@ class JudgeReply(NamedTuple):
     gaps: tuple[str, ...]
     more_rounds_recommended: bool
     recommended_focus_areas: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Opinion(NamedTuple):
-    """The reply of one judge, or None and what went wrong instead."""
+    """The reply of one judge, or None and what went wrong instead; ``asked`` counts how often it was asked."""
 
     judge: str
     reply: JudgeReply | None
     fault: str
+    asked: int = 1
 
     @property
     def passed(self) -> bool:
@@ -77,7 +89,7 @@ class ConvergenceEvaluation(NamedTuple):
     """The evaluation of a verification session, and its grounds.
 
     Attributes:
-        passed: judges and rules both pass. False on any failure.
+        passed: judges and rules both pass, or by ``rules="advise"`` the judges. False on any failure.
         confidence: how sure the judges are of their own answer; ``low`` where there is none.
         reasoning: the judges' reasons, and what overrode them.
         evidence: what the judges point to.
@@ -107,10 +119,15 @@ class ConvergenceEvaluation(NamedTuple):
     opinions: tuple[Opinion, ...]
     cuts: tuple[Cut, ...]
 
+    @property
+    def asked_again(self) -> int:
+        """How often a judge was asked once more, because its answer could not be read."""
+        return sum(max(0, opinion.asked - 1) for opinion in self.opinions)
+
     def as_dict(self) -> dict[str, Any]:
         """The evaluation as plain JSON, for a graph's state or a log."""
         plain: dict[str, Any] = _plain(self)
-        return plain
+        return {**plain, "asked_again": self.asked_again}
 
 
 def _plain(value: Any) -> Any:
@@ -136,11 +153,14 @@ class ConvergenceConfig:
         max_tokens: most tokens of a reply, at least 1; None leaves the model's own.
         max_output_chars: most characters of any one part of the session that a judge sees, at least 2; longer parts
             are cut to head and tail.
-        timeout_s: seconds to wait for one judge, above 0; None waits for ever.
+        timeout_s: seconds to wait for one judge in all, above 0; None waits for ever.
         categories: what a session must have looked at: distinct names of 1 to 64 printable characters.
         min_rounds: fewest rounds before a session may pass, at least 1.
         min_stable_rounds: rounds in a row without a new issue that it takes to pass, at least 0.
         structured: use the model's structured output where it has any; False asks for text at once.
+        rules: ``veto`` lets the rules hold back what the judges pass; ``advise`` lets the judges decide, and tells them
+            what the rules say.
+        attempts: how often one judge is asked until its answer can be read, at least 1.
 
     Raises:
         ConfigurationError: naming every setting that cannot be used.
@@ -160,6 +180,8 @@ class ConvergenceConfig:
     min_rounds: int = 3
     min_stable_rounds: int = 2
     structured: bool = True
+    rules: RulesMode = "veto"
+    attempts: int = 2
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, list):
@@ -173,6 +195,8 @@ class ConvergenceConfig:
             ("min_rounds", lambda it: _whole(it, 1), "a whole number of at least 1"),
             ("min_stable_rounds", lambda it: _whole(it, 0), "a whole number of at least 0"),
             ("structured", lambda it: isinstance(it, bool), "True or False"),
+            ("rules", lambda it: it in get_args(RulesMode), "'veto' or 'advise'"),
+            ("attempts", lambda it: _whole(it, 1), "a whole number of at least 1"),
         ]
         values = ((name, getattr(self, name), usable, wanted) for name, usable, wanted in rules)
         refuse(
@@ -210,7 +234,7 @@ def _names(value: Any) -> bool:
 
 
 # Anything else is treated as the worse case: an unknown status is open, an unknown severity blocks.
-_CLOSED = frozenset({"RESOLVED", "FIXED", "CLOSED", "DISMISSED"})
+_CLOSED = frozenset({"RESOLVED", "FIXED", "CLOSED", "DISMISSED", "ACCEPTED_RISK"})
 _TOLERABLE = frozenset({"MEDIUM", "LOW", "INFO"})
 
 
@@ -223,7 +247,8 @@ class Issue:
         severity: CRITICAL, HIGH, MEDIUM, LOW or INFO, in any case of letters. Any other word blocks like CRITICAL.
         category: for instance SECURITY.
         description: in the verifier's words.
-        status: RESOLVED, FIXED, CLOSED or DISMISSED, in any case of letters. Any other word means open.
+        status: RESOLVED, FIXED, CLOSED, DISMISSED or ACCEPTED_RISK (known and lived with), in any case of letters. Any
+            other word means open.
 
     Raises:
         DataError: for a field that is not text.
@@ -265,8 +290,8 @@ class Issue:
 
     @property
     def is_open(self) -> bool:
-        """Nobody has closed it."""
-        return self.status.strip().upper() not in _CLOSED
+        """Nobody has closed it, or accepted its risk."""
+        return re.sub(r"[\s-]+", "_", self.status.strip().upper()) not in _CLOSED
 
     @property
     def blocking(self) -> bool:

@@ -5,11 +5,12 @@ Heuristics: a score says that a call is unlike the model's other calls, not that
 
 from agentguard.health._measuring import Measurement, Reply
 from agentguard.health._monitor import LLMMonitor
-from agentguard.health._types import EngineResult, Fingerprint, HealthResult, LLMCall, ModelBaseline
+from agentguard.health._types import EngineResult, Fingerprint, HealthEngine, HealthResult, LLMCall, ModelBaseline
 
 __all__ = [
     "EngineResult",
     "Fingerprint",
+    "HealthEngine",
     "HealthResult",
     "LLMCall",
     "LLMMonitor",

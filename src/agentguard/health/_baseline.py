@@ -10,6 +10,7 @@ change that stays, and longer than an incident that should be reported to its en
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from agentguard.errors import DataError
@@ -70,7 +71,10 @@ def _mixed(before: Sample, sample: Sample, weight: float) -> Sample:
 
 
 class Levels(NamedTuple):
-    """The baseline of a model: its usual levels, and the counts of its calls and failures."""
+    """The baseline of a model: its usual levels, and the counts of its calls and failures.
+
+    ``own`` has the levels of engines that users have brought, by metric.
+    """
 
     calls: int = 0
     errors: int = 0
@@ -80,6 +84,7 @@ class Levels(NamedTuple):
     words_per_second: Level = Level()
     fingerprint: Level = Level()
     json_share: Level = Level()
+    own: Mapping[str, Level] = MappingProxyType({})
 
 
 def summary(levels: Levels, min_samples: int) -> ModelBaseline:
@@ -110,7 +115,7 @@ def _one(level: Level) -> float | None:
 
 
 VERSION: Final = 1
-_LEVELS: Final = tuple(name for name in Levels._fields if name not in ("calls", "errors"))
+_LEVELS: Final = tuple(name for name in Levels._fields if name not in ("calls", "errors", "own"))
 _WIDTHS: Final = {"fingerprint": len(Fingerprint._fields)}
 
 
@@ -130,16 +135,14 @@ def encode(model: str, levels: Levels) -> dict[str, Any]:
     3
     """
     learned: dict[str, Any] = {"calls": levels.calls, "errors": levels.errors}
-    for name in _LEVELS:
-        level: Level = getattr(levels, name)
-        learned[name] = {
-            "samples": level.samples,
-            "usual": list(level.usual),
-            "run": level.run,
-            "recent": list(level.recent),
-            "since": level.since,
-        }
+    learned |= {name: _written(getattr(levels, name)) for name in _LEVELS}
+    if levels.own:
+        learned["own"] = {metric: _written(level) for metric, level in levels.own.items()}
     return {"version": VERSION, "model": model.encode("utf-8", "backslashreplace").decode(), "learned": learned}
+
+
+def _written(level: Level) -> dict[str, Any]:
+    return {**level._asdict(), "usual": list(level.usual), "recent": list(level.recent)}
 
 
 def decode(document: Mapping[str, Any]) -> Levels:
@@ -157,15 +160,28 @@ def decode(document: Mapping[str, Any]) -> Levels:
     learned = document.get("learned")
     if not isinstance(learned, Mapping):
         raise DataError("what was learned is missing in it")
-    levels = {name: _level(name, learned.get(name)) for name in _LEVELS}
-    return Levels(calls=_times("calls", learned), errors=_times("errors", learned), **levels)
+    own = learned.get("own", {})
+    if not isinstance(own, Mapping):
+        raise DataError("own is no object of levels in it")
+    levels = {name: _level(name, learned.get(name), _WIDTHS.get(name, 1)) for name in _LEVELS}
+    return Levels(
+        calls=_times("calls", learned),
+        errors=_times("errors", learned),
+        own={str(metric): _level(f"own.{metric}", level, _width(level)) for metric, level in own.items()},
+        **levels,
+    )
 
 
-def _level(name: str, written: Any) -> Level:
+def _width(written: Any) -> int:
+    """How many figures a user's engine measures: as many as there are."""
+    usual = written.get("usual") if isinstance(written, Mapping) else None
+    return len(usual) if isinstance(usual, (list, tuple)) else 1
+
+
+def _level(name: str, written: Any, width: int) -> Level:
     if not isinstance(written, Mapping):
         raise DataError(f"{name} is missing in it")
     samples, run, since = (_times(part, written, name) for part in ("samples", "run", "since"))
-    width = _WIDTHS.get(name, 1)
     usual = _sample(f"{name}.usual", written.get("usual"), width if samples else 0)
     return Level(samples, usual, run, _sample(f"{name}.recent", written.get("recent"), width if since else 0), since)
 

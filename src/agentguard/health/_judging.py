@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from math import log2, sqrt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite, log2, sqrt
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 import orjson
 
-from agentguard.errors import ConfigurationError
+from agentguard.errors import ConfigurationError, DataError
 from agentguard.health._baseline import Level, Levels, Sample
 from agentguard.health._types import (
     EngineResult,
     Fingerprint,
     Health,
+    HealthEngine,
     HealthResult,
     LLMCall,
     Status,
@@ -375,6 +377,7 @@ def label_of(score: float | None, *, stable: float = 0.25, minor: float = 0.50, 
 
 MOSTLY: Final = 0.95  # the share of responses in JSON from which JSON is expected
 
+_log = logging.getLogger("agentguard")
 Check = Callable[[Sample | None, Sample | None], EngineResult]
 
 
@@ -391,8 +394,12 @@ class Settings(NamedTuple):
     weights: Mapping[str, float] = WEIGHTS
 
 
-def judge(call: LLMCall, levels: Levels, settings: Settings) -> tuple[HealthResult, Levels]:
+def judge(
+    call: LLMCall, levels: Levels, settings: Settings, engines: Sequence[HealthEngine] = ()
+) -> tuple[HealthResult, Levels]:
     """Judge a call by the calls before it, and learn from it.
+
+    ``engines`` judge it beside the four metrics of this package.
 
     A call that ended with an exception is unstable, with a score of 1, and moves no average. The structure is looked
     at from the first call on; JSON is expected where it was asked for, or where nearly all responses of the last
@@ -428,7 +435,11 @@ def judge(call: LLMCall, levels: Levels, settings: Settings) -> tuple[HealthResu
     formed, json_share = _structure(call, levels.json_share, settings)
 
     streamed = () if usable(call.first_token_ms) is None else (first,)
-    results = (timed, *streamed, rated, drift, formed)
+    own_results, own_levels = [], dict(levels.own)
+    for engine in engines:
+        result, own_levels[engine.metric] = _own(call, own_levels.get(engine.metric, Level()), engine, settings)
+        own_results.append(result)
+    results = (timed, *streamed, rated, drift, formed, *own_results)
     score = score_of(results, settings.weights)
     learned = levels._replace(
         calls=levels.calls + 1,
@@ -436,11 +447,38 @@ def judge(call: LLMCall, levels: Levels, settings: Settings) -> tuple[HealthResu
         first_token_ms=first_token_ms,
         fingerprint=new_fingerprint,
         json_share=json_share,
+        own=own_levels,
     )
     learned = (
         learned._replace(tokens_per_second=new_rate) if by_provider else learned._replace(words_per_second=new_rate)
     )
     return HealthResult(call.model, score, label_of(score), results, source), learned
+
+
+def _own(call: LLMCall, level: Level, engine: HealthEngine, settings: Settings) -> tuple[EngineResult, Level]:
+    """Judge a call by a user's engine. Whatever goes wrong in it is its own, and the other metrics go on."""
+
+    def check(now: Sample | None, usual: Sample | None) -> EngineResult:
+        if now is None:
+            return EngineResult.abstain(engine.metric, "nothing was measured")
+        if usual is None:
+            return EngineResult.abstain(engine.metric, "no usual figures to compare with")
+        result = engine.check(now, usual)
+        if usable(result.value) is None or result.status not in ("ok", "warn", "error"):
+            raise DataError("a result has a value of 0 or more and one of three statuses")
+        return result._replace(metric=engine.metric, value=min(1.0, result.value))
+
+    try:
+        measured = engine.measure(call)
+        sample = None if measured is None else tuple(float(figure) for figure in measured)
+        if sample is not None and not (sample and all(map(isfinite, sample))):
+            raise DataError("a measurement is one finite figure or more")
+        if sample is not None and level.samples and len(sample) != len(level.usual):
+            level = Level()  # the engine measures something else than it did when this was kept
+        return _step(level, sample, check, settings)
+    except Exception as error:
+        _log.error("the engine of %r failed: %s", engine.metric, type(error).__name__)
+        return EngineResult.abstain(engine.metric, f"the engine failed: {type(error).__name__}"), level
 
 
 def _counted(call: LLMCall) -> tuple[TokenSource | None, float | None]:

@@ -73,7 +73,8 @@ def read(value: Any) -> Reply:
     """
     if isinstance(value, str):
         return Reply(str(value), None)
-    text = next((found for found in (_text(_at(value, path)) for path in _TEXTS) if found is not None), None)
+    texts = (_text(_at(value, path)) for path in _TEXTS)
+    text = next((text for text in texts if text is not None), None)
     if not text and any(_at(value, path) for path in _TOOL_CALLS):
         text = None
     added = _count(_at(value, _ADDED))
@@ -293,6 +294,17 @@ class _Passing:
             raise AttributeError(name)
         return getattr(self._stream, name)
 
+    def _piece(self, piece: Any) -> Any:
+        self._measurement.add(piece)  # raises nothing
+        self._measurement.pause()
+        return piece
+
+    def _ended(self, error: BaseException) -> None:
+        if isinstance(error, (StopIteration, StopAsyncIteration)):
+            self._measurement.done()
+        else:
+            self._measurement.failed(error)
+
 
 class _Stream(_Passing):
     def __iter__(self) -> _Stream:
@@ -301,16 +313,10 @@ class _Stream(_Passing):
     def __next__(self) -> Any:
         self._measurement.resume()
         try:
-            piece = next(self._stream)
-        except StopIteration:
-            self._measurement.done()
-            raise
+            return self._piece(next(self._stream))
         except BaseException as error:
-            self._measurement.failed(error)
+            self._ended(error)
             raise
-        self._measurement.add(piece)
-        self._measurement.pause()
-        return piece
 
     def __enter__(self) -> Any:
         self._stream.__enter__()
@@ -327,16 +333,10 @@ class _AsyncStream(_Passing):
     async def __anext__(self) -> Any:
         self._measurement.resume()
         try:
-            piece = await self._stream.__anext__()
-        except StopAsyncIteration:
-            self._measurement.done()
-            raise
+            return self._piece(await self._stream.__anext__())
         except BaseException as error:
-            self._measurement.failed(error)
+            self._ended(error)
             raise
-        self._measurement.add(piece)
-        self._measurement.pause()
-        return piece
 
     async def __aenter__(self) -> Any:
         await self._stream.__aenter__()

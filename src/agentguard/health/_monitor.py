@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from agentguard import _forks as forks
@@ -22,7 +22,7 @@ from agentguard.errors import ConfigurationError, DataError, StoreError
 from agentguard.health._baseline import Levels, decode, encode, name_of, summary
 from agentguard.health._judging import WEIGHTS, Method, Settings, judge
 from agentguard.health._measuring import Function, Measurement, Read, Traits, read, seconds, wrapped
-from agentguard.health._types import HealthResult, LLMCall, ModelBaseline, Structured
+from agentguard.health._types import HealthEngine, HealthResult, LLMCall, ModelBaseline, Structured
 from agentguard.stores import Store
 from agentguard.stores._flusher import Flusher
 
@@ -54,7 +54,9 @@ class LLMMonitor:
         latency: deviations, as shares of the usual, from which a latency warns and is in error.
         token_rate: deficits, as shares of the usual, likewise.
         fingerprint: distances, likewise.
-        weights: of the metrics in the score; None: the documented ones. ``first_token`` has none there.
+        weights: of the metrics in the score; None: the documented ones. ``first_token`` has none there. A metric of
+            ``engines`` that is not in it has its engine's weight.
+        engines: metrics of your own, judged beside these and kept with the baselines.
         max_models: the most models that are watched at once; those longest unused go first, into the store.
         on_result: called with every result; what it raises is logged.
         clock: seconds, from any beginning.
@@ -82,13 +84,16 @@ class LLMMonitor:
         token_rate: tuple[float, float] = (0.3, 0.6),
         fingerprint: tuple[float, float] = (0.3, 0.6),
         weights: Mapping[str, float] | None = None,
+        engines: Sequence[HealthEngine] = (),
         max_models: int = 1000,
         on_result: Callable[[HealthResult], None] | None = None,
         clock: Callable[[], float] = seconds,
     ) -> None:
+        self._engines = tuple(engines)
+        _check_engines(self._engines)
         self._settings = Settings(
             alpha, min_samples, adapt_after, method, latency, token_rate, fingerprint,
-            WEIGHTS if weights is None else dict(weights),
+            {**{engine.metric: engine.weight for engine in engines}, **(WEIGHTS if weights is None else weights)},
         )  # fmt: skip
         _check(self._settings, max_models)
         self._store, self._max_models, self._on_result, self._clock = store, max_models, on_result, clock
@@ -107,7 +112,7 @@ class LLMMonitor:
             watched = self._watched(call.model)
             with watched.lock:
                 self._load(call.model, watched)
-                result, watched.levels = judge(call, watched.levels, self._settings)
+                result, watched.levels = judge(call, watched.levels, self._settings, self._engines)
                 watched.changed = True
         except Exception as error:
             _log.error("the health of a call could not be judged: %s", type(error).__name__)
@@ -285,6 +290,24 @@ class LLMMonitor:
                 _log.error("the store cannot be used, models are watched without it: %s", error)
         except Exception as error:
             _log.error("keeping what was learned of models failed: %s", type(error).__name__)
+
+
+#: The metrics that the monitor has itself.
+_METRICS: Final = frozenset({*WEIGHTS, "first_token", "availability"})
+
+
+def _check_engines(engines: Sequence[HealthEngine]) -> None:
+    """Refuse engines without a name of their own, a usable weight or the two methods."""
+    names: set[str] = set()
+    for engine in engines:
+        name, weight = getattr(engine, "metric", None), getattr(engine, "weight", None)
+        if not isinstance(name, str) or not name or name in _METRICS or name in names:
+            raise ConfigurationError(f"an engine's metric must be a name of its own, not {name!r}")
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            raise ConfigurationError(f"the weight of the engine {name!r} must be a number of 0 or more, not {weight!r}")
+        if not callable(getattr(engine, "measure", None)) or not callable(getattr(engine, "check", None)):
+            raise ConfigurationError(f"the engine {name!r} must have the methods measure and check")
+        names.add(name)
 
 
 def _check(settings: Settings, max_models: int) -> None:

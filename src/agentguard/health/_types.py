@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 Status = Literal["ok", "warn", "error"]
 Structured = Literal["json", "list", "code"]
@@ -80,6 +80,41 @@ class EngineResult(NamedTuple):
         False
         """
         return cls(metric, 0.0, "ok", False, reason)
+
+
+class HealthEngine(Protocol):
+    """An engine of your own: one metric of a call, judged against what is usual for its model.
+
+    The monitor keeps what is usual, as it does for its own metrics: a moving average that outliers do not move, which a
+    store keeps. Until ``min_samples`` calls of the model were measured, what ``check`` says has no weight.
+
+    >>> class Shouting:
+    ...     metric, weight = "capitals", 0.2
+    ...     def measure(self, call: LLMCall) -> tuple[float, ...] | None:
+    ...         return None if not call.text else (sum(map(str.isupper, call.text)) / len(call.text),)
+    ...     def check(self, now: tuple[float, ...], usual: tuple[float, ...]) -> EngineResult:
+    ...         loud = now[0] > 3 * usual[0] + 0.1
+    ...         return EngineResult("capitals", float(loud), "error" if loud else "ok", True, f"{now[0]:.0%} capitals")
+    >>> from agentguard.health import LLMMonitor
+    >>> monitor = LLMMonitor(engines=[Shouting()])
+    >>> results = [monitor.record(LLMCall("m", text)) for text in 5 * ["It is mild."] + ["IT IS MILD."]]
+    >>> [result.detail for result in results[-1].findings if result.metric == "capitals"]
+    ['73% capitals']
+    """
+
+    @property
+    def metric(self) -> str:
+        """The name in results; none that the monitor has itself."""
+
+    @property
+    def weight(self) -> float:
+        """The weight in the score, where the documented ones weigh 0.2 to 0.3. 0: reported and not counted."""
+
+    def measure(self, call: LLMCall) -> tuple[float, ...] | None:
+        """The figures of a call that ended well: finite, as many each time; None where there is nothing to measure."""
+
+    def check(self, now: tuple[float, ...], usual: tuple[float, ...]) -> EngineResult:
+        """Compare figures with the usual ones. What is in ``error`` does not enter the average."""
 
 
 class HealthResult(NamedTuple):
