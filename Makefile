@@ -23,6 +23,8 @@ COMPILED_SUITES := $(addprefix tests/,packaging/test_installed.py verification e
   traces integrations)
 # The package as a wheel holds it, by links; what .venv has installed (setup.py).
 LAYOUT := .layout/agentguard
+# A file of tests stays on one process, for the servers that it shares; each process starts servers of its own.
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 # What mypy checks; tests/typing is the public API as its users' type checkers see it.
 TYPED := $(LAYOUT) $(wildcard tests/typing docs/generate)
 # pydantic-ai has no release for Python 3.10.
@@ -37,7 +39,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs layout servers test test-slow test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout servers test test-slow coverage test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -47,7 +49,7 @@ demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among t
 	@$(DEMO)/bin/agentguard demo
 
 test: layout servers ## Run the tests but for the slow ones, the doctests and the code blocks of the documents
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
 
 test-slow: layout servers ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
 	$(BIN)/python -m pytest -q -m slow tests
@@ -57,11 +59,14 @@ servers:
 	@tests/gate/elasticsearch/ensure_server.sh
 	@tests/ensure_browser.sh
 
+coverage: layout servers ## Run the tests but for the slow ones, and say which lines none of them reaches
+	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow" --cov=agentguard --cov-report=term:skip-covered
+
 test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lowest supported versions, in .venv-lowest
-	$(LOWEST)/bin/python -m pytest -q $(LOWEST_SUITES)
+	$(LOWEST)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief $(LOWEST_SUITES)
 
 test-compiled: $(COMPILED_STAMP) ## Run the engine's and the integrations' tests on a compiled wheel, in .venv-compiled
-	$(COMPILED)/bin/python -m pytest -q $(COMPILED_SUITES)
+	$(COMPILED)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief $(COMPILED_SUITES)
 
 lint: layout ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff check .

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from agentguard.verification import Change, VerificationEngine
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["reference", "reviewed"]
+from agentguard.verification import Change, VerificationEngine
+from agentguard.verification import _relations as relations
+
+__all__ = ["FAMILIES", "reference", "reviewed"]
+
+#: The families of relations, and what each is replaced by where the engine is to do without it.
+FAMILIES: dict[str, tuple[Any, str, Any]] = {
+    **{
+        family.__name__: (relations, "FAMILIES", tuple(other for other in relations.FAMILIES if other is not family))
+        for family in relations.FAMILIES
+    },
+    "Decides": (relations.Deciders, "broken", lambda self, arguments, result: ("", "", 0.0, 0, 0)),
+    "Slots": (relations.Templates, "slots", lambda self, text: {}),
+}
 
 
 def reference() -> VerificationEngine:
@@ -25,3 +39,16 @@ def reviewed() -> VerificationEngine:
 
     engine.on_change(review)
     return engine
+
+
+def __getattr__(name: str) -> Callable[[], VerificationEngine]:
+    """``without_Total``: what makes a reviewed engine in a process that does without that family of relations."""
+    family = name.removeprefix("without_")
+    if family not in FAMILIES:
+        raise AttributeError(name)
+
+    def factory() -> VerificationEngine:
+        setattr(*FAMILIES[family])
+        return reviewed()
+
+    return factory

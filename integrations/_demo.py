@@ -166,16 +166,16 @@ class ScriptedModel(BaseChatModel):
 
     def _next(self, answers: Sequence[ToolMessage]) -> AIMessage:
         """The next call of the plan, or the answer to the user once all are made."""
-        found: list[str] = []
+        answers_given: list[str] = []
         refused = 0
         for answer in answers:
             refused = refused + 1 if answer.status == "error" else 0
             if refused in (0, MAX_TRIES):
-                found.append("missing" if refused else str(answer.content))
+                answers_given.append("missing" if refused else str(answer.content))
                 refused = 0
-        if len(found) == len(self.plan):
-            return AIMessage(_summary(found))
-        tool, args = self.plan[len(found)]
+        if len(answers_given) == len(self.plan):
+            return AIMessage(_summary(answers_given))
+        tool, args = self.plan[len(answers_given)]
         again = f"The result of {tool} was refused; I call it again." if refused else ""
         return AIMessage(again, tool_calls=[ToolCall(name=tool, args=args, id=f"call-{len(answers) + 1}")])
 

@@ -54,27 +54,27 @@ class Looked(NamedTuple):
     @property
     def reason(self) -> str:
         """The answer in words that quote no content: "holds pii (email)"."""
-        names = ", ".join(f"{kind} ({', '.join(found.names)})" for kind, found in self.found.items() if found.findings)
-        unread = ", ".join(dict.fromkeys(found.unread for found in self.found.values() if found.unread))
-        kinds = ", ".join(kind for kind, found in self.found.items() if found.unread)
-        held = [f"holds {names}"] * bool(names) + [f"was not looked through for {kinds} to its end ({unread})"] * bool(
-            unread
-        )
-        return " and ".join(held)
+        found = [f"{kind} ({', '.join(each.names)})" for kind, each in self.found.items() if each.findings]
+        unread = {kind: each.unread for kind, each in self.found.items() if each.unread}
+        parts = [f"holds {', '.join(found)}"] if found else []
+        if unread:
+            why = ", ".join(dict.fromkeys(unread.values()))
+            parts.append(f"was not looked through for {', '.join(unread)} to its end ({why})")
+        return " and ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON that holds no content."""
         return {
             kind: {
                 "action": self.acts[kind],
-                "score": round(found.score, 6),
-                "sure": found.sure,
-                "findings": found.findings,
-                "names": list(found.names),
-                **({"more": True} if found.more else {}),
-                **({"unread": found.unread} if found.unread else {}),
+                "score": round(result.score, 6),
+                "sure": result.sure,
+                "findings": result.findings,
+                "names": list(result.names),
+                **({"more": True} if result.more else {}),
+                **({"unread": result.unread} if result.unread else {}),
             }
-            for kind, found in self.found.items()
+            for kind, result in self.found.items()
         }
 
 
@@ -91,15 +91,15 @@ def look(value: Any, asked: Mapping[Kind, Act], *, unread: str = "", closed: boo
         closed: what could not be looked at is to be blocked, whatever is asked.
     """
     results = found_in(value, tuple(asked)) if asked else {}
-    found, acts = {}, {}
+    findings, acts = {}, {}
     for kind, act in asked.items():
         each = results[kind]._replace(unread=results[kind].unread or unread)
         if each.findings or each.unread:
-            found[kind] = each
+            findings[kind] = each
             acts[kind] = act if each.sure else _milder(act)
         if each.unread:
             acts[kind] = "block" if closed else act
-    return Looked(found, acts)
+    return Looked(findings, acts)
 
 
 def _milder(act: Act) -> Act:
@@ -162,10 +162,10 @@ def without(content: Any, kinds: Collection[Kind], others: Literal["redact", "dr
     """
     if isinstance(content, str) or not isinstance(content, Sequence):
         return redacted(content, kinds)
-    said = [readable(_said(block, others == "keep")) for block in content]
-    cleaned = redacted(said, kinds)
+    texts = [readable(_said(block, others == "keep")) for block in content]
+    cleaned = redacted(texts, kinds)
     made: list[Any] = []
-    for block, before, after in zip(content, said, cleaned, strict=True):
+    for block, before, after in zip(content, texts, cleaned, strict=True):
         if before == after:
             made.append(block)
         elif not isinstance(block, Mapping):
@@ -242,13 +242,13 @@ def standing(message: Any) -> Literal["accept", "flag", "block"]:
 
 def messages_of(state: Any, key: str) -> Sequence[Any]:
     """The messages of a state, which is a dict or an object."""
-    found = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
-    return found if isinstance(found, Sequence) else ()
+    result = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    return result if isinstance(result, Sequence) else ()
 
 
 def this_turn(messages: Sequence[Any]) -> list[ToolAnswer]:
     """The tool messages after the last message of the model."""
-    last = max((place for place, message in enumerate(messages) if isinstance(message, AIMessage)), default=-1)
+    last = max((index for index, message in enumerate(messages) if isinstance(message, AIMessage)), default=-1)
     answers = (answer for answer in tool_answers(messages) if answer.position > last)
     return [answer for answer in answers if isinstance(answer.message, ToolMessage)]
 
@@ -273,27 +273,19 @@ def tool_message(result: Any, call_id: str) -> ToolMessage | None:
     """The message by which a tool's outcome answers its call; None where a command answers nothing."""
     if isinstance(result, ToolMessage):
         return result
-    found: list[ToolMessage] = []
+    return next((message for message in tool_messages(result) if message.tool_call_id == call_id), None)
+
+
+def tool_messages(result: Any) -> list[ToolMessage]:
+    """The tool messages in what a tool or a tool node returned, in their order."""
+    messages: list[ToolMessage] = []
 
     def note(message: ToolMessage) -> ToolMessage:
-        if message.tool_call_id == call_id:
-            found.append(message)
+        messages.append(message)
         return message
 
     rewritten(result, note)
-    return found[0] if found else None
-
-
-def contents_of(result: Any) -> list[Any]:
-    """The contents of the tool messages in what a tool returned."""
-    found: list[Any] = []
-
-    def note(message: ToolMessage) -> ToolMessage:
-        found.append(message.content)
-        return message
-
-    rewritten(result, note)
-    return found
+    return messages
 
 
 def rewritten(result: Any, change: Change) -> Any:
@@ -353,12 +345,13 @@ def content_value(content: Any) -> Any:
         return content
     if all(isinstance(block, str) for block in content):
         return list(content)
-    blocks = [
-        block["text"]
-        if isinstance(block, Mapping) and block.get("type") == "text" and isinstance(block.get("text"), str)
-        else {key: value for key, value in block.items() if key != "id"}
-        if isinstance(block, Mapping)
-        else block
-        for block in content
-    ]
+    blocks = [_block_value(block) for block in content]
     return blocks[0] if len(blocks) == 1 else blocks
+
+
+def _block_value(block: Any) -> Any:
+    if not isinstance(block, Mapping):
+        return block
+    if block.get("type") == "text" and _is_text(block):
+        return block["text"]
+    return {key: value for key, value in block.items() if key != "id"}

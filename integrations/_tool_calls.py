@@ -156,9 +156,13 @@ class GuardedCalls:
         while True:
             tries += 1
             call = _Call(request, self._clock)
-            settled, again = self._settle(call, handler(call.request), tries)
-            if not again:
-                return settled
+            result = handler(call.request)
+            judged = self._judged(call, tool_message(result, call.call_id))
+            if judged is None:
+                return result
+            if self._repeats(call, judged, tries):
+                continue
+            return result if self.guard.policy.shadow else self._acted(call, result, judged)
 
     async def arun(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         """``run`` for an asynchronous handler; of a large result the work is done in a thread."""
@@ -171,22 +175,14 @@ class GuardedCalls:
             result = await handler(call.request)
             message = tool_message(result, call.call_id)
             large = None if message is None else (message.content, message.artifact)
-            found = await apart(self._judged, call, message, about=large)
-            if found is None:
+            judged = await apart(self._judged, call, message, about=large)
+            if judged is None:
                 return result
-            if self._told(call, found, tries):
+            if self._repeats(call, judged, tries):
                 continue
             if self.guard.policy.shadow:
                 return result
-            return await apart(self._acted, call, result, found, about=large if found.is_redacted else None)
-
-    def _settle(self, call: _Call, result: Any, tries: int) -> tuple[Any, bool]:
-        """The result to hand on, and whether the call is to be made again instead."""
-        found = self._judged(call, tool_message(result, call.call_id))
-        if found is None:
-            return result, False
-        again = self._told(call, found, tries)
-        return (result if again or self.guard.policy.shadow else self._acted(call, result, found)), again
+            return await apart(self._acted, call, result, judged, about=large if judged.is_redacted else None)
 
     def _judged(self, call: _Call, message: ToolMessage | None) -> _Found | None:
         """Judge a call's message; None where the guard does not cover it."""
@@ -204,8 +200,8 @@ class GuardedCalls:
             stamp = judgement.as_dict()
         return _Found(message, tool, judgement, stamp)
 
-    def _told(self, call: _Call, found: _Found, tries: int) -> bool:
-        """Tell what was found; whether the call is to be made again."""
+    def _repeats(self, call: _Call, found: _Found, tries: int) -> bool:
+        """Emit the verdict; whether the call is to be made again."""
         judgement = found.judgement
         blocked = judgement is not None and judgement.action == "replace" and judgement.verdict is not None
         if blocked and self.guard.may_retry(found.tool, tries, judgement.asked if judgement else 0):

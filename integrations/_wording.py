@@ -48,8 +48,8 @@ def check_flag_text(text: object) -> None:
     except ValueError as error:
         raise ConfigurationError(f"flag_text is no format string that can be used: {error}") from None
     if unknown:
-        said, known = (", ".join(names) for names in (map("'{{{}}}'".format, unknown), map("{{{}}}".format, FIELDS)))
-        raise ConfigurationError(f"flag_text has the unknown fields {said}; there are {known}")
+        wrong, known = ", ".join(map("'{{{}}}'".format, unknown)), ", ".join(map("{{{}}}".format, FIELDS))
+        raise ConfigurationError(f"flag_text has the unknown fields {wrong}; there are {known}")
 
 
 def _fields_of(text: str) -> Iterator[str]:
@@ -131,11 +131,11 @@ def hazard_of(found: VerificationResult, result: Any) -> str:
     """
     texts = _texts_in(result)
     fired = {name.replace("_", " "): signal.detail for name, signal in found.signals.items() if signal.fired}
-    said = found.hazard
+    message = found.hazard
     for name, detail in fired.items():
         if _repeats(detail, texts):
-            said = said.replace(detail, name)
-    line = _one_line(said)
+            message = message.replace(detail, name)
+    line = _one_line(message)
     return (", ".join(fired) if _repeats(line, texts) else line) or "its evidence taken together"
 
 

@@ -123,13 +123,13 @@ class GuardCallbackHandler(BaseCallbackHandler):
         for result in _results(output, call.call_id):
             outcome = Outcome(call.tool, call.args, result, elapsed_ms, call.session_id, call.call_id)
             judgement = self._guard.judge(outcome)
-            found = judgement.verdict
-            if found is None:
+            verdict = judgement.verdict
+            if verdict is None:
                 continue
-            if found.verdict != "accept":
-                _log.warning("%s for a result of %r (P = %.2f)", found.verdict, found.tool, found.posterior)
+            if verdict.verdict != "accept":
+                _log.warning("%s for a result of %r (P = %.2f)", verdict.verdict, verdict.tool, verdict.posterior)
             if self._on_verdict is not None:
-                self._on_verdict(found)
+                self._on_verdict(verdict)
             if judgement.action == "replace" and self._raise_on_block:
                 raise self._guard.error(judgement, call.tool)
 

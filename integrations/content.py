@@ -29,13 +29,13 @@ from agentguard.integrations._messages import (
     Act,
     Looked,
     content_value,
-    contents_of,
     legible,
     look,
     messages_of,
     readable,
     rewritten,
     text_in_place,
+    tool_messages,
     withheld,
     without,
 )
@@ -94,8 +94,8 @@ def recorded(message: Message, record: Mapping[str, Any] | None) -> Message:
 
 def record_of(message: Any) -> Mapping[str, Any]:
     """The record that a message carries; empty where it has none."""
-    found = getattr(message, "response_metadata", {}).get(STAMP)
-    return found if isinstance(found, Mapping) else {}
+    record = getattr(message, "response_metadata", {}).get(STAMP)
+    return record if isinstance(record, Mapping) else {}
 
 
 # --- What a reply is traced to ---
@@ -119,7 +119,7 @@ class Conversation:
     def __init__(self, messages: Sequence[Any], given: Sequence[str], tools: Iterable[Any] = ()) -> None:
         self._messages, self._given = messages, given
         self._tools = {tool.name: tool for tool in tools if hasattr(tool, "name")}
-        spoken = (place for place, message in enumerate(messages) if isinstance(message, HumanMessage))
+        spoken = (index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
         self._turn = max(spoken, default=0)
         self.asked_again = any("asked_again" in record_of(message) for message in messages[self._turn :])
 
@@ -140,8 +140,8 @@ class Conversation:
         results = [message for message in self._messages if isinstance(message, ToolMessage)]
         if not results:
             return ()
-        said = [message.text for message in self._messages if isinstance(message, HumanMessage)]
-        return check(answer, _values(results), question="\n".join([*self._given, *said])).findings
+        questions = [message.text for message in self._messages if isinstance(message, HumanMessage)]
+        return check(answer, _values(results), question="\n".join([*self._given, *questions])).findings
 
     def invented(self, tool: str, args: Mapping[str, Any], now: datetime | None) -> tuple[Finding, ...]:
         """The arguments of a call that name what nobody said.
@@ -150,13 +150,13 @@ class Conversation:
         it and gone on.
         """
         results = [each for each in self._messages if isinstance(each, ToolMessage) and each.status != "error"]
-        said = [
+        spoken_texts = [
             message.text
-            for place, message in enumerate(self._messages)
-            if isinstance(message, HumanMessage) or (isinstance(message, AIMessage) and place < self._turn)
+            for index, message in enumerate(self._messages)
+            if isinstance(message, HumanMessage) or (isinstance(message, AIMessage) and index < self._turn)
         ]
         choices = [*self._given, *_choices(self._tools.get(tool))]
-        return check_arguments(args, said, _values(results), now=now, known=choices).findings
+        return check_arguments(args, spoken_texts, _values(results), now=now, known=choices).findings
 
 
 def _values(messages: Sequence[ToolMessage]) -> list[Any]:
@@ -225,8 +225,8 @@ def path_of(finding: Finding) -> str:
 def _doubts(messages: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
     """The records of calls that are not to be made, the latest first."""
     for message in reversed(messages):
-        found = record_of(message).get("arguments")
-        for doubt in found if isinstance(found, list) else ():
+        doubts = record_of(message).get("arguments")
+        for doubt in doubts if isinstance(doubts, list) else ():
             if isinstance(doubt, Mapping) and doubt.get("action") == "block":
                 yield doubt
 
@@ -356,18 +356,18 @@ class Replies:
         record: dict[str, Any] = {} if act is None else {"action": act, "found": looked.as_dict()}
         if unsupported:
             as_it_was = content is message.content  # else the places are those of a text that is gone
-            told = [
+            places = [
                 {"kind": each.kind, **({"start": each.start, "end": each.end} if as_it_was else {})}
                 for each in unsupported
             ]
-            record = {"action": "flag", **record, "unsupported": told}
+            record = {"action": "flag", **record, "unsupported": places}
         return Answer(message if content is message.content else _saying(message, content), record, unsupported)
 
     def _doubts(
         self, calls: Sequence[ToolCall], conversation: Conversation, request: ModelRequest[Any]
     ) -> list[dict[str, Any]]:
         """The records of calls whose arguments name what nobody said."""
-        found: list[dict[str, Any]] = []
+        doubts: list[dict[str, Any]] = []
         for call in calls if self.arguments else ():
             tool = as_text(call["name"])
             if not self.covers(tool):
@@ -385,8 +385,8 @@ class Replies:
                     continue
                 record["invented"] = [path_of(each) for each in invented]
             self.records.tell(request.runtime, {"where": "arguments", **record})
-            found.append({**record, "digest": digest_of(call["args"])} if self.arguments == "block" else record)
-        return found
+            doubts.append({**record, "digest": digest_of(call["args"])} if self.arguments == "block" else record)
+        return doubts
 
     def _structured(self, response: Any, request: ModelRequest[Any]) -> Any:
         if response is None or not self.answers:
@@ -558,7 +558,7 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return refusal
         result = await handler(request)
         # A large result is looked through in a thread; what is found is told here, and its callbacks run here.
-        looks = await apart(self._looks, request, result, about=contents_of(result))
+        looks = await apart(self._looks, request, result, about=[message.content for message in tool_messages(result)])
         settled: ToolMessage | Command[Any] = self._settled(request, result, looks)
         return settled
 
@@ -585,15 +585,10 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _looks(self, request: ToolCallRequest, result: Any) -> dict[int, _Look]:
         """Look each message through; the answers by the message's ``id``."""
-        found: dict[int, _Look] = {}
-
-        def look_at(message: ToolMessage) -> ToolMessage:
-            if self._content and self._covers(_tool_of(message, request)):
-                found[id(message)] = self._look(message)
-            return message
-
-        rewritten(result, look_at)
-        return found
+        if not self._content:
+            return {}
+        covered = [message for message in tool_messages(result) if self._covers(_tool_of(message, request))]
+        return {id(message): self._look(message) for message in covered}
 
     def _look(self, message: ToolMessage) -> _Look:
         try:
@@ -613,10 +608,10 @@ class ContentGuardMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             tool = _tool_of(message, request)
             if not self._content or not self._covers(tool):
                 return message
-            found = looks.get(id(message))
-            if found is None or found.message is not message:  # made anew of a state's update
-                found = self._look(message)
-            shown, act = self._looked_through(message, found, tool, request.runtime)
+            looked = looks.get(id(message))
+            if looked is None or looked.message is not message:  # made anew of a state's update
+                looked = self._look(message)
+            shown, act = self._looked_through(message, looked, tool, request.runtime)
             if act == "block" and message.tool_call_id == request.tool_call["id"]:
                 blocked.append(shown)
             return shown

@@ -22,8 +22,6 @@ from agentguard.convergence import (
     ConvergenceContext,
     ConvergenceEvaluation,
     Issue,
-    aevaluate,
-    evaluate,
 )
 from agentguard.convergence._evaluator import Panel
 from agentguard.convergence._types import Agreement
@@ -125,14 +123,11 @@ class ConvergenceNode(Runnable[Any, dict[str, Any]]):
         judges: Sequence[Any] | None = None,
         agreement: Agreement = "majority",
     ) -> None:
-        Panel(model, judges=judges, agreement=agreement)  # a fault is to show here, not in the first round
-        self._config = ConvergenceConfig() if config is None else config
-        if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < self._config.min_rounds:
-            least = self._config.min_rounds
+        self._panel = Panel(model, config, judges=judges, agreement=agreement)
+        least = self._panel.config.min_rounds
+        if isinstance(max_rounds, bool) or not isinstance(max_rounds, int) or max_rounds < least:
             raise ConfigurationError(f"max_rounds must be a whole number of at least min_rounds ({least})")
         self.name: str | None = "ConvergenceNode"
-        self._model = model
-        self._panel: dict[str, Any] = {"judges": judges, "agreement": agreement}
         self._max_rounds = max_rounds
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -141,16 +136,14 @@ class ConvergenceNode(Runnable[Any, dict[str, Any]]):
         Raises:
             DataError: where the state holds no session that can be evaluated.
         """
-        found = _round(input)
-        run = _unstreamed(config)
-        return self._update(found, evaluate(found.context, self._model, self._config, run_config=run, **self._panel))
+        this_round = _round(input)
+        return self._update(this_round, self._panel.evaluate(this_round.context, run_config=_unstreamed(config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         """As ``invoke``, without blocking the event loop."""
-        found = _round(input)
-        run = _unstreamed(config)
-        told = await aevaluate(found.context, self._model, self._config, run_config=run, **self._panel)
-        return self._update(found, told)
+        this_round = _round(input)
+        evaluation = await self._panel.aevaluate(this_round.context, run_config=_unstreamed(config))
+        return self._update(this_round, evaluation)
 
     def _update(self, found: _Round, evaluation: ConvergenceEvaluation) -> dict[str, Any]:
         decision: Decision = "continue"
@@ -240,8 +233,8 @@ def _round(state: Any) -> _Round:
 
 
 def _previous(state: Any) -> Mapping[str, Any]:
-    found = _read(state, "convergence")
-    return found if isinstance(found, Mapping) else {}
+    previous = _read(state, "convergence")
+    return previous if isinstance(previous, Mapping) else {}
 
 
 def _texts(state: Any, key: str) -> list[str]:

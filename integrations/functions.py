@@ -105,10 +105,10 @@ def _name_of(function: object, name: str | None) -> str:
         raise ConfigurationError(
             f"@guarded takes a function, not a {type(function).__name__}; put it below @classmethod"
         )
-    found = name or getattr(function, "__name__", None)
-    if not isinstance(found, str):
+    tool = name or getattr(function, "__name__", None)
+    if not isinstance(tool, str):
         raise ConfigurationError(f"a {type(function).__name__} has no name; give guarded(engine, name=...)")
-    return found
+    return tool
 
 
 class _GuardedCall:
@@ -199,13 +199,13 @@ class _GuardedCall:
         if bound is None:
             return {**kwargs, "args": list(args)} if args else dict(kwargs)
         bound.apply_defaults()
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for name, value in bound.arguments.items():
             if bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-                found.update(value)
+                arguments.update(value)
             elif name not in self._ignored:
-                found[name] = value
-        return found
+                arguments[name] = value
+        return arguments
 
     def _receiver(self) -> frozenset[str]:
         """``self`` or ``cls`` of a function that is defined in a class: no argument of the call."""

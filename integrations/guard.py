@@ -157,10 +157,6 @@ class Policy:
             raise ConfigurationError(f"max_retries must be a non-negative integer, not {self.max_retries!r}")
         check_flag_text(self.flag_text)
 
-    def line(self, tool: str, hazard: str, posterior: float) -> str:
-        """The line after a flagged result of a tool."""
-        return flag_line(self.flag_text, tool, hazard, posterior)
-
 
 class Outcome(NamedTuple):
     """One executed call as an integration saw it.
@@ -248,20 +244,20 @@ class Judgement(NamedTuple):
         if self.verdict is None:
             kind = "error" if self.notice else "unguarded"
             return {"verdict": kind, "action": self.action, "reason": self.notice, **about}
-        found = self.verdict
-        fired = sorted(name for name, signal in found.signals.items() if signal.fired)
+        verdict = self.verdict
+        fired = sorted(name for name, signal in verdict.signals.items() if signal.fired)
         return {
-            "verdict": found.verdict,
-            "posterior": round(found.posterior, 6),
+            "verdict": verdict.verdict,
+            "posterior": round(verdict.posterior, 6),
             "action": self.action,
             "fired": fired,
-            "reason": found.explanation,
-            "tool": found.tool,
-            "call_id": found.call_id,
+            "reason": verdict.explanation,
+            "tool": verdict.tool,
+            "call_id": verdict.call_id,
             **({"hazard": self.hazard} if self.hazard else {}),
             **({"line": self.line} if self.line else {}),
-            **({"asked": found.asked} if found.asked else {}),
-            **({"change": found.change} if found.change else {}),
+            **({"asked": verdict.asked} if verdict.asked else {}),
+            **({"change": verdict.change} if verdict.change else {}),
             **({"redacted": list(self.redact)} if self.redact else {}),
             **({"redacted_artifact": list(self.redact_artifact)} if self.redact_artifact else {}),
             **about,
@@ -325,7 +321,7 @@ class ToolGuard:
     def _judged(self, outcome: Outcome, *, of_artifact: bool = False) -> Judgement:
         tool = outcome.tool
         try:
-            found = self.engine.verify(
+            verdict = self.engine.verify(
                 artifact_of(tool) if of_artifact else tool,
                 args=outcome.args,
                 result=outcome.result,
@@ -336,21 +332,18 @@ class ToolGuard:
             )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
-            closed = self.policy.on_guard_error == "closed" and not self.policy.shadow
-            return Judgement("replace" if closed else "pass", None, _unverified(tool, withheld=closed))
-        action = self.action_on(found.verdict)
-        redact = () if self.policy.shadow else found.redact
-        if found.verdict == "accept":
-            return Judgement(action, found, "", redact)
-        hazard = f"{'in its artifact: ' if of_artifact else ''}{hazard_of(found, outcome.result)}"
-        notice = self.notice(tool, hazard, found.posterior, found.asked) if action == "replace" else ""
-        line = self.policy.line(tool, hazard, found.posterior) if action == "annotate" else ""
-        return Judgement(action, found, notice, redact, line, hazard)
-
-    @staticmethod
-    def notice(tool: str, hazard: str, posterior: float, asked: int = 0) -> str:
-        """The notice in place of a blocked result: that there is none, why, and what the model may do."""
-        return notice_of(blocked(tool, hazard, posterior), asked)
+            message = f"The result of {tool!r} could not be verified"
+            if self.policy.on_guard_error == "open" or self.policy.shadow:
+                return Judgement("pass", None, f"{message}.")
+            return Judgement("replace", None, notice_of(f"{message} and was withheld."))
+        action = self.action_on(verdict.verdict)
+        redact = () if self.policy.shadow else verdict.redact
+        if verdict.verdict == "accept":
+            return Judgement(action, verdict, "", redact)
+        hazard = f"{'in its artifact: ' if of_artifact else ''}{hazard_of(verdict, outcome.result)}"
+        notice = notice_of(blocked(tool, hazard, verdict.posterior), verdict.asked) if action == "replace" else ""
+        line = flag_line(self.policy.flag_text, tool, hazard, verdict.posterior) if action == "annotate" else ""
+        return Judgement(action, verdict, notice, redact, line, hazard)
 
     def may_retry(self, tool: str, attempts: int, asked: int = 0) -> bool:
         """A blocked call may be made again: the policy allows one more, and the tool's profile calls it idempotent.
@@ -361,10 +354,10 @@ class ToolGuard:
 
     def error(self, judgement: Judgement, tool: str) -> ResultBlocked:
         """The exception for a blocked result, where the policy is to raise."""
-        found = judgement.verdict
-        if found is None:
+        verdict = judgement.verdict
+        if verdict is None:
             return ResultBlocked(tool, 1.0, judgement.notice)
-        return ResultBlocked(tool, found.posterior, found.explanation, found.call_id)
+        return ResultBlocked(tool, verdict.posterior, verdict.explanation, verdict.call_id)
 
     def action_on(self, verdict: Verdict) -> Action:
         """The policy's action on a verdict, also on another guard's."""
@@ -384,12 +377,6 @@ def _gravity(judgement: Judgement) -> tuple[int, int]:
 def artifact_of(tool: str) -> str:
     """The name under which artifacts of a tool are judged."""
     return f"{tool}#artifact"
-
-
-def _unverified(tool: str, *, withheld: bool) -> str:
-    if not withheld:
-        return f"The result of {tool!r} could not be verified."
-    return notice_of(f"The result of {tool!r} could not be verified and was withheld.")
 
 
 # --- Guards that make the calls themselves ---

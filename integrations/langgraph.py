@@ -25,15 +25,15 @@ from agentguard.integrations._messages import (
     blocked_in,
     content_value,
     messages_of,
-    rewritten,
     stamped,
     standing,
     this_turn,
+    tool_messages,
     withheld,
     without_redacted,
 )
 from agentguard.integrations._tool_calls import GuardedCalls, event_of, session_of
-from agentguard.integrations._wording import FLAG_TEXT, lined, notice_of
+from agentguard.integrations._wording import FLAG_TEXT, blocked, flag_line, lined, notice_of
 from agentguard.integrations.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
 from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of, tool_answers
 from agentguard.integrations.review import ReviewNode
@@ -140,8 +140,8 @@ class GuardNode:
             verdicts[answer.call_id] = {key: value for key, value in stamp.items() if key != "receipt"}
             shown.append(self._shown(answer, stamp, notice, session))
         stops = self.guard.policy.on_block == "raise" and not self.guard.policy.shadow
-        if stops and (blocked := blocked_in(shown)) is not None:
-            raise blocked
+        if stops and (error := blocked_in(shown)) is not None:
+            raise error
         return {self.messages_key: shown, "verdicts": verdicts}
 
     def _found(self, answer: ToolAnswer, session: str | None, ledger: ReceiptLedger) -> Found:
@@ -165,25 +165,25 @@ class GuardNode:
         hazard, posterior = str(stamp.get("hazard") or stamp.get("reason")), float(stamp["posterior"])
         if stamp["action"] == "replace":
             stamp.pop("line", None)
-            return stamp, self.guard.notice(answer.tool, hazard, posterior, int(stamp.get("asked", 0)))
+            return stamp, notice_of(blocked(answer.tool, hazard, posterior), int(stamp.get("asked", 0)))
         if stamp["action"] == "annotate" and "line" not in stamp:
-            stamp["line"] = self.guard.policy.line(answer.tool, hazard, posterior)
+            stamp["line"] = flag_line(self.guard.policy.flag_text, answer.tool, hazard, posterior)
         return stamp, None
 
     def _judged(self, answer: ToolAnswer, stamp: Mapping[str, Any], session: str | None) -> Found:
         value, took = content_value(answer.message.content), stamp.get("execution_time_ms")
         outcome = Outcome(answer.tool, answer.args, value, took, session, answer.call_id)
         judgement = self.guard.judge_with_artifact(outcome, answer.message.artifact)
-        found = {**stamp, **judgement.as_dict(), **_named(answer)}
-        return found, judgement.notice if judgement.action == "replace" else None
+        judged = {**stamp, **judgement.as_dict(), **_named(answer)}
+        return judged, judgement.notice if judgement.action == "replace" else None
 
     def _refused(self, answer: ToolAnswer, stamp: Mapping[str, Any], status: ReceiptStatus) -> Found:
         reason = "it has no receipt" if receipt_of(answer.message) is None else f"its receipt says: {status.value}"
         action = self.guard.action_on("block")
-        found = {**stamp, "verdict": "block", "posterior": 1.0, "action": action, "fired": ["receipt"]}
+        refused = {**stamp, "verdict": "block", "posterior": 1.0, "action": action, "fired": ["receipt"]}
         happened = f"The result of {answer.tool!r} was blocked: {reason}."
         notice = notice_of(happened) if action == "replace" else None
-        return {**found, "reason": reason, **_named(answer)}, notice
+        return {**refused, "reason": reason, **_named(answer)}, notice
 
     def _shown(
         self, answer: ToolAnswer, stamp: Mapping[str, Any], notice: str | None, session: str | None
@@ -213,8 +213,8 @@ def route_by_verdict(state: Any, messages_key: str = "messages") -> Literal["acc
 
     A result that a person approved, or gave, is accepted; one that no guard has judged is flagged.
     """
-    found = {standing(answer.message) for answer in this_turn(messages_of(state, messages_key))}
-    return "block" if "block" in found else "flag" if "flag" in found else "accept"
+    standings = {standing(answer.message) for answer in this_turn(messages_of(state, messages_key))}
+    return "block" if "block" in standings else "flag" if "flag" in standings else "accept"
 
 
 def _named(answer: ToolAnswer) -> dict[str, Any]:
@@ -315,16 +315,8 @@ class GuardedToolNode(ToolNode):
         return self._unless_blocked(await super().ainvoke(input, config, **kwargs))
 
     def _unless_blocked(self, output: Any) -> Any:
-        if self._raises:
-            shown: list[ToolMessage] = []
-
-            def note(message: ToolMessage) -> ToolMessage:
-                shown.append(message)
-                return message
-
-            rewritten(output, note)
-            if (blocked := blocked_in(shown)) is not None:
-                raise blocked
+        if self._raises and (error := blocked_in(tool_messages(output))) is not None:
+            raise error
         return output
 
 

@@ -57,11 +57,11 @@ def record_langsmith_feedback(
 
 
 def _verdict_of(run: object) -> Mapping[str, Any]:
-    declared = [found.get(_KEY) for found in _metadata(run)]
-    stamped = [found.get(_KEY) for found in _message_metadata(_field(run, "outputs"))]
+    declared = [metadata.get(_KEY) for metadata in _metadata(run)]
+    stamped = [metadata.get(_KEY) for metadata in _message_metadata(_field(run, "outputs"))]
     for source in (declared, stamped):
-        verdicts = [found for found in source if _is_verdict(found)]
-        calls = {(found.get("tool"), found.get("call_id")) for found in verdicts}
+        verdicts = [metadata for metadata in source if _is_verdict(metadata)]
+        calls = {(metadata.get("tool"), metadata.get("call_id")) for metadata in verdicts}
         if len(calls) > 1:
             raise DataError(f"the run holds verdicts of {len(calls)} calls; give the run of one of them")
         if verdicts:
@@ -79,9 +79,9 @@ def _is_verdict(found: object) -> TypeGuard[Mapping[str, Any]]:
 
 def _metadata(run: object) -> Iterator[Mapping[str, Any]]:
     extra = _field(run, "extra")
-    for found in (_field(run, "metadata"), _field(extra, "metadata")):
-        if isinstance(found, Mapping):
-            yield found
+    for metadata in (_field(run, "metadata"), _field(extra, "metadata")):
+        if isinstance(metadata, Mapping):
+            yield metadata
 
 
 def _message_metadata(outputs: object) -> Iterator[Mapping[str, Any]]:
@@ -90,13 +90,13 @@ def _message_metadata(outputs: object) -> Iterator[Mapping[str, Any]]:
     A tool's content is never looked into: what stands there could be made to look like a verdict.
     """
     places = [_field(outputs, "messages"), _field(outputs, "output"), _field(_field(outputs, "output"), "messages")]
-    for place in places:
-        for message in place if isinstance(place, list) else [place]:
+    for messages in places:
+        for message in messages if isinstance(messages, list) else [messages]:
             # A message as an object, as its plain dict, or as LangChain writes constructors.
             for holder in (message, _field(message, "kwargs")):
-                found = _field(holder, "response_metadata")
-                if isinstance(found, Mapping):
-                    yield found
+                metadata = _field(holder, "response_metadata")
+                if isinstance(metadata, Mapping):
+                    yield metadata
 
 
 def _field(holder: object, name: str) -> Any:

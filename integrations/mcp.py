@@ -153,10 +153,10 @@ def _without_redacted(block: Any, judgement: Judgement) -> Any:
         return block.model_copy(update={"text": judgement.shown(block.text)})
     if isinstance(block, (AudioContent, ImageContent)):
         return block
-    said = block.model_dump(mode="json", by_alias=True, exclude_none=True)
-    bytes_ = said["resource"].pop("blob", None) if isinstance(block, EmbeddedResource) else None
-    shown = judgement.shown(said)
-    if shown == said:
+    fields = block.model_dump(mode="json", by_alias=True, exclude_none=True)
+    bytes_ = fields["resource"].pop("blob", None) if isinstance(block, EmbeddedResource) else None
+    shown = judgement.shown(fields)
+    if shown == fields:
         return block
     if bytes_ is not None and isinstance(shown, dict):
         shown["resource"]["blob"] = bytes_
@@ -169,11 +169,11 @@ def _without_redacted(block: Any, judgement: Judgement) -> Any:
 def _result_of(answer: CallToolResult) -> Any:
     """The tool's result: its structured form where the server gives one."""
     blocks = [_plain_block(block) for block in answer.content]
-    said = blocks[0] if len(blocks) == 1 else blocks
+    content = blocks[0] if len(blocks) == 1 else blocks
     structured = answer.structuredContent
     if structured is None:
-        return said
-    if set(structured) == {"result"} and not _is_json_of(said, structured):
+        return content
+    if set(structured) == {"result"} and not _is_json_of(content, structured):
         return structured["result"]  # servers wrap what is no object, and then say it unwrapped in the text
     return structured
 

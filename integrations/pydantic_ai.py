@@ -146,8 +146,8 @@ class GuardCapability(AbstractCapability[Any]):
                 reported = None if run is None else run.reported
                 if run is None or reported is None or not (reported is error or reported is error.__cause__):
                     raise
-                said, took = reported.message, run.milliseconds
-                return _raiser(error), described._replace(result=said, execution_time_ms=took, is_error=True)
+                message, took = reported.message, run.milliseconds
+                return _raiser(error), described._replace(result=message, execution_time_ms=took, is_error=True)
             finally:
                 _runs.reset(token)
             last = runs[-1] if runs else None

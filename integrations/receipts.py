@@ -108,7 +108,7 @@ def verify_transcript(
     now = time.time() if now is None else now
     answers = list(tool_answers(list(messages)))
     if session_id is None:
-        session_id = next((found.session_id for found in _receipts(answers, signer)), None)
+        session_id = next((receipt.session_id for receipt in _receipts(answers, signer)), None)
     ledger = ReceiptLedger()
     findings = []
     for answer in answers:
@@ -274,13 +274,13 @@ def _readings(message: Any) -> list[Any]:
     """
     if not isinstance(message, Mapping):
         return [message]
-    found: list[Any] = []
+    readings: list[Any] = []
     kind, data, given, path = (message.get(name) for name in ("type", "data", "kwargs", "id"))
     if isinstance(data, Mapping):
-        found.append({**data, "type": kind})
+        readings.append({**data, "type": kind})
     if kind == "constructor" and isinstance(given, Mapping):
-        found.append({"type": path[-1] if isinstance(path, list) and path else None, **given})
-    return [*found, message] if "content" in message or not found else found
+        readings.append({"type": path[-1] if isinstance(path, list) and path else None, **given})
+    return [*readings, message] if "content" in message or not readings else readings
 
 
 def _field(message: Any, name: str) -> Any:

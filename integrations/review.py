@@ -79,7 +79,7 @@ class ReviewNode:
         return {self.messages_key: changed}
 
     def _decided(self, answer: ToolAnswer, decision: Mapping[str, Any]) -> ToolMessage:
-        message, kind, said = answer.message, decision["type"], decision.get("message")
+        message, kind, comment = answer.message, decision["type"], decision.get("message")
         stamp = {**(stamp_of(message) or {}), "review": kind, "action": "replace" if kind == "reject" else "pass"}
         receipt = self.signer.read(receipt_of(message))
         session = _session() if receipt is None else receipt.session_id
@@ -98,10 +98,10 @@ class ReviewNode:
         else:
             stamp["executed"] = False
         if kind == "respond":
-            message = withheld(message, said or "").model_copy(update={"status": "success"})
+            message = withheld(message, comment or "").model_copy(update={"status": "success"})
             stamp["executed"] = False  # what is shown now is a person's word
         elif kind == "reject":
-            reason = f" ({said})" if said else ""
+            reason = f" ({comment})" if comment else ""
             happened = f"A reviewer rejected the result of {answer.tool!r}{reason}."
             message = withheld(message, notice_of(happened, int(stamp.get("asked", 0))))
         sealed = seal(
@@ -158,13 +158,13 @@ def _fault_in(answered: Any, flagged: Sequence[ToolAnswer]) -> str | None:
         where = f"decision {number} of {len(flagged)} ({answer.tool!r})"
         if not isinstance(decision, Mapping):
             return f"{where} must be like {{'type': 'approve'}}, not {short(decision)}"
-        kind, said = decision.get("type"), decision.get("message")
+        kind, comment = decision.get("type"), decision.get("message")
         if kind not in DECISIONS:
             return f"{where}: type must be one of {', '.join(map(repr, DECISIONS))}, not {short(kind)}"
-        if kind == "respond" and not (isinstance(said, str) and said.strip()):
+        if kind == "respond" and not (isinstance(comment, str) and comment.strip()):
             return f"{where}: respond needs a message, a text that takes the result's place"
-        if said is not None and not isinstance(said, str):
-            return f"{where}: its message must be a text, not {short(said)}"
+        if comment is not None and not isinstance(comment, str):
+            return f"{where}: its message must be a text, not {short(comment)}"
     return None
 
 

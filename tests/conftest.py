@@ -1,4 +1,4 @@
-"""How property tests run (everywhere without time limits, in CI with the same examples every time), and a browser."""
+"""How property tests run (without time limits, in CI with the same examples every time), and a browser."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from hypothesis import settings
 
 from .browsing import Visit, axe_source, launched, violations
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# Half of hypothesis' own number of examples: `make fuzz` is what searches long.
+settings.register_profile("local", deadline=None, max_examples=50)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
+# For the second and third time that a suite runs, on other versions or compiled: --hypothesis-profile=brief.
+settings.register_profile("brief", settings.get_profile("ci"), max_examples=15)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 #: Files with the longest tests, a third of the whole together: they build wheels, fork a hundred times, fill memories,
@@ -24,6 +27,7 @@ SLOW = frozenset(
         "cli/test_replay_engines", "demo/test_with_the_engine", "docs/test_site", "docs/test_site_in_browser",
         "engine/test_bounded_memory", "engine/test_forks", "engine/test_hostile_corpus", "engine/test_restart",
         "gate/elasticsearch/test_outage", "integrations/test_examples", "live/test_browser",
+        "measurements/test_lasting_faults", "notebooks/test_notebooks",
         "packaging/test_compiling", "packaging/test_editable", "packaging/test_newcomer", "packaging/test_sdist",
         "packaging/test_types", "packaging/test_wheel", "report/test_browser", "stores/redis/test_forks",
         "stores/test_disk_processes", "traces/test_engines_processes", "traces/test_engines_spark",

@@ -19,13 +19,9 @@ from detection.faults import FAULTS, REPLAYED, Fault, Scene
 from detection.split import HELD_OUT_FAMILIES, HELD_OUT_FAULTS
 from detection.stream import GENUINE, agents, events
 
-from agentguard.verification._relations import _deciding as deciding
-from agentguard.verification._relations import _learned as learned
-from agentguard.verification._relations import _templates as templates
-
 from .within import WITHIN
 
-__all__ = ["FAMILIES", "GENERATED", "Row", "Source", "rows", "rows_without", "sources"]
+__all__ = ["GENERATED", "Row", "Source", "rows", "rows_without", "sources"]
 
 GENERATED = "generated families"
 SPOILED = "generated families, a tenth of the history bad"
@@ -46,17 +42,6 @@ WARM = 5  # usable calls of a tool before its calls count
 PROBES = 2  # faults made of one call
 BEHIND, AHEAD, ELSEWHERE = 300, 40, 8
 KINDS: dict[str, Fault] = {**FAULTS, **REPLAYED, **WITHIN}
-
-
-#: The families of relations, and what each is replaced by where the engine is to do without it.
-FAMILIES: dict[str, tuple[Any, str, Any]] = {
-    **{
-        family.__name__: (learned, "FAMILIES", tuple(other for other in learned.FAMILIES if other is not family))
-        for family in learned.FAMILIES
-    },
-    "Decides": (deciding.Deciders, "broken", lambda self, arguments, result: ("", "", 0.0, 0, 0)),
-    "slots of texts": (templates.Templates, "slots", lambda self, text: {}),
-}
 
 
 class Row(NamedTuple):
@@ -114,7 +99,7 @@ def rows(source: Source) -> list[Row]:
 
 def rows_without(source: Source, family: str) -> list[Row]:
     """``rows``, of an engine that does not know one family of relations."""
-    with mock.patch.object(*FAMILIES[family]):
+    with mock.patch.object(*engines.FAMILIES[family]):
         return rows(source)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from detection_runs import Outcome, Plan, command, run
 from document import Section
+from engines import FAMILIES
 from goals import Goal, as_score
 from rich.console import Console
 from rich.progress import track
@@ -18,7 +19,7 @@ from tables import Line, judged, markdown
 
 from agentguard.verification.weights import SOURCES, WEIGHTS
 
-from .evidence import FAMILIES, Row, Source, rows, rows_without, sources
+from .evidence import Row, Source, rows, rows_without, sources
 from .fit import learned, recalls, scored
 
 __all__ = ["section"]
@@ -29,6 +30,7 @@ GOALS = {
     "recoded": 0.85, "negated": 0.45, "shifted": 0.45, "foreign_row": 0.60, "lost_rows": 0.40, "stale_read": 0.40,
 }  # fmt: skip
 RUNS = (Plan("default mode", ()), Plan("changes adopted", ("--engine", "benchmarks.engines:reviewed")))
+WITHOUT = tuple(Plan(family, ("--engine", f"benchmarks.engines:without_{family}")) for family in FAMILIES)
 
 
 def section(console: Console, script: Path, data: Path) -> Section:
@@ -53,10 +55,29 @@ def section(console: Console, script: Path, data: Path) -> Section:
         ]
     if lines:
         parts += [judged(("engine", "fault"), lines), _alarms(outcomes["default mode"])]
+    if data.is_dir():
+        parts.append(_by_family(console, script, data, outcomes["changes adopted"]))
     parts += ["### Weights", _weights_table()]
     if data.is_dir():
         parts.append(_left_out(console, data))
     return Section(parts, lines)
+
+
+def _by_family(console: Console, script: Path, data: Path, whole: Outcome) -> str:
+    """What each family of relations adds to the recall of each kind, with the weights as they are."""
+    outcomes = {
+        plan.name: run(plan, script, data) for plan in track(WITHOUT, "leaving one family out", console=console)
+    }
+    all_in = (whole.report or {}).get("all", {})
+    rows = [
+        (family, *(f"{100 * (all_in[kind]['low'] - outcome.report['all'][kind]['low']):+.1f}" for kind in GOALS))
+        for family, outcome in outcomes.items()
+        if outcome.report is not None and all_in
+    ]
+    return (
+        "Points that each family of relations adds where changes are adopted, with the weights as they are "
+        f"(`{command(WITHOUT[0], script, data)}` and so on):\n\n" + markdown(("family", *GOALS), rows)
+    )
 
 
 def _alarms(outcome: Outcome) -> str:

@@ -49,9 +49,6 @@ def __getattr__(name: str) -> str:
     """``__version__``, read when it is asked for: the distribution's metadata is a file."""
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
+    from agentguard._version import installed_version
 
-    try:
-        return version("agentguard")
-    except PackageNotFoundError:
-        return "(not installed)"
+    return installed_version()

@@ -138,10 +138,10 @@ def _in_the_child() -> None:
     for one in _missed:
         one._at_fork_reinit()
     _missed.clear()
-    told = list(_told)
+    watchers = list(_told)
     _told.clear()
     _forking.release()
-    for one in told:
+    for one in watchers:
         one.forked()
 
 

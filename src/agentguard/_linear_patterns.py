@@ -47,10 +47,10 @@ class LinearPattern:
 
     def finditer(self, text: str | bytes) -> Iterator[re.Match[Any]]:
         """All matches, not overlapping, from the first on."""
-        found = self._compiled.finditer(text)
+        matches = self._compiled.finditer(text)
         while True:
             with forks.undivided():
-                match = next(found, None)
+                match = next(matches, None)
             if match is None:
                 return
             yield match

@@ -156,8 +156,8 @@ class _EventReader:
             return None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            said = error.problem or error.context or "cannot be parsed"
-            self._note(None if mark is None else mark.line + 1, (), f"is not valid YAML: {said}")
+            reason = error.problem or error.context or "cannot be parsed"
+            self._note(None if mark is None else mark.line + 1, (), f"is not valid YAML: {reason}")
         except yaml.YAMLError as error:
             self._note(None, (), f"is not valid YAML: {str(error).splitlines()[0]}")
         finally:
@@ -174,8 +174,8 @@ class _EventReader:
         first = loader.peek_event()
         if not isinstance(first, yaml.MappingStartEvent):
             blank = isinstance(first, yaml.ScalarEvent) and first.value == ""
-            found = "is empty" if blank else "is not a mapping"
-            self._note(_line(first), (), f"{found}; {self._form}")
+            fault = "is empty" if blank else "is not a mapping"
+            self._note(_line(first), (), f"{fault}; {self._form}")
             return None
         self.lines[()] = _line(first)
         data = self._node(())
@@ -319,8 +319,8 @@ def read_profile_files(path: str | PathLike[str] | None = None) -> tuple[list[Ra
     profiles: list[RawFile] = []
     problems: list[Problem] = []
     for source, file in _shipped() if path is None else _chosen(path):
-        profile, found = read_yaml(source, file, PROFILE)
-        problems += found
+        profile, faults = read_yaml(source, file, PROFILE)
+        problems += faults
         if profile is not None:
             profiles.append(profile)
     return profiles, problems
@@ -328,22 +328,22 @@ def read_profile_files(path: str | PathLike[str] | None = None) -> tuple[list[Ra
 
 def _shipped() -> list[tuple[str, Traversable]]:
     try:
-        found = [(f"{SHIPPED}/{entry.name}", entry) for entry in _profiles_in(files(SHIPPED))]
+        entries = [(f"{SHIPPED}/{entry.name}", entry) for entry in _profiles_in(files(SHIPPED))]
     except (ModuleNotFoundError, OSError):
-        found = []
-    if not found:
+        entries = []
+    if not entries:
         raise ConfigurationError("the profiles shipped with agentguard are missing: install agentguard again")
-    return found
+    return entries
 
 
 def _chosen(path: str | PathLike[str]) -> list[tuple[str, Traversable]]:
     chosen = Path(path)
     try:
         if str(path) and chosen.is_dir():
-            found = [(_shown(chosen / entry.name), entry) for entry in _profiles_in(chosen)]
-            if not found:
+            entries = [(_shown(chosen / entry.name), entry) for entry in _profiles_in(chosen)]
+            if not entries:
                 raise ConfigurationError(f"no profiles in the folder {_shown(chosen)}: it has no *.yaml or *.yml file")
-            return found
+            return entries
         if chosen.is_file():
             return [(_shown(chosen), chosen)]
         exists = bool(str(path)) and chosen.exists()
@@ -360,6 +360,6 @@ def _shown(path: str | PathLike[str]) -> str:
 
 
 def _profiles_in(folder: Traversable) -> list[Traversable]:
-    found = (entry for entry in folder.iterdir() if PurePath(entry.name).suffix.lower() in _SUFFIXES)
-    visible = (entry for entry in found if not entry.name.startswith(".") and entry.is_file())
+    profiles = (entry for entry in folder.iterdir() if PurePath(entry.name).suffix.lower() in _SUFFIXES)
+    visible = (entry for entry in profiles if not entry.name.startswith(".") and entry.is_file())
     return sorted(visible, key=lambda entry: entry.name)

@@ -52,8 +52,8 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        place = self.source if self.line is None else f"{self.source}:{self.line}"
-        return f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
+        position = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{position}: {self.field}: {self.message}" if self.field else f"{position}: {self.message}"
 
 
 class FileProblems(ConfigurationError):

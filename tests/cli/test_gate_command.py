@@ -207,13 +207,23 @@ def test_progress_is_shown_to_a_terminal_alone(folder: Path, monkeypatch: pytest
     assert "verify claims" not in in_a_pipe.stderr + as_json.stderr + on_a_terminal.stdout
 
 
+def test_pages_of_a_run_and_of_all_runs(folder: Path) -> None:
+    (folder / "answers.jsonl").write_text('{"prompt": "How are you?", "response": "Thanks!"}\n', encoding="utf-8")
+    gate(folder, "run", "--html", str(folder / "run.html"))
+    told = data(folder, "dashboard", "--output", str(folder / "all.html"))
+
+    assert told == {"written": str(folder / "all.html"), "runs": 1}
+    assert "warn" in (folder / "run.html").read_text(encoding="utf-8")
+    assert '<h2 id="worst">' in (folder / "all.html").read_text(encoding="utf-8")
+
+
 def test_no_claim_is_a_warning(folder: Path) -> None:
     (folder / "answers.jsonl").write_text('{"prompt": "How are you?", "response": "Thanks!"}\n', encoding="utf-8")
 
     done = gate(folder, "run", "--junit", str(folder / "run.xml"), "--markdown", str(folder / "run.md"))
 
     assert done.exit_code == 0
-    assert done.stdout.startswith("warn: no claim was found in any response")
+    assert done.stdout.startswith("warn: no claim was found in any response (1 without a claim), so nothing is known")
     assert 'tests="0"' in (folder / "run.xml").read_text()
 
 
@@ -267,7 +277,7 @@ def test_a_run_that_does_not_end_is_on_record_and_goes_on(
     interrupted = isinstance(end, KeyboardInterrupt)
     assert stopped.exit_code == (Exit.INTERRUPTED if interrupted else Exit.ERROR)
     status = "interrupted" if interrupted else "failed"
-    assert f"is on record as {status}: 'agentguard gate run --resume latest' goes on with it" in stopped.stderr
+    assert re.search(r"run (\S+); 'agentguard gate run --resume \1' goes on with it", stopped.output)
     [run] = data(folder, "history")["runs"]
     assert (run["status"], run["decision"]) == (status, None)
 
@@ -415,7 +425,7 @@ def test_every_section_that_init_comments_out_can_be_taken_in(tmp_path: Path, mo
     sections = re.findall(r"^# (\w+):\n((?:#   .*\n)+)", text, re.MULTILINE)
     fields = re.findall(r"^#  (\w+:.*)$", text, re.MULTILINE)
 
-    assert [name for name, _ in sections] == ["judge", "embeddings", "elasticsearch"]
+    assert [name for name, _ in sections] == ["judge", "documents", "embeddings", "elasticsearch"]
     assert [field.split(":")[0] for field in fields] == ["prompts", "responses", "base_url"]
     for name, body in sections:
         uncommented = re.sub("^# ", "", body, flags=re.MULTILINE)

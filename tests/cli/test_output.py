@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from agentguard.cli._files import write_file
 from agentguard.cli._terminal import printable, show, write_json
-from agentguard.cli._verify import ledger, log_odds
+from agentguard.cli._verify import ledger
 from agentguard.errors import DataError
 from agentguard.verification import SignalResult, VerificationResult, VerificationTier
+from agentguard.verification.statistics import log_odds
 
 
 @given(st.text(st.characters()))

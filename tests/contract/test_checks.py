@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import math
 import random
 from array import array
@@ -211,6 +212,7 @@ def hostile_calls() -> list[ToolCall]:
     return calls
 
 
+@functools.cache  # checks change nothing in them, as a test below says
 def benches(mode: str) -> dict[str, Bench]:
     return {
         "cold": Bench(mode),

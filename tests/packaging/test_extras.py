@@ -49,6 +49,7 @@ PART_OF = {
     "src/agentguard/gate/backends/_elasticsearch": "elasticsearch",
     "src/agentguard/gate/evidence/_elasticsearch": "elasticsearch",
     "src/agentguard/gate/documents/_s3.py": "s3",
+    "src/agentguard/gate/models/_entailment.py": "onnx",
     "src/agentguard/gate/models/_opening.py": "bedrock",
     "src/agentguard/gate/records/_elasticsearch": "elasticsearch",
     "src/agentguard/live/": "serve",
@@ -193,16 +194,16 @@ def test_what_is_required_is_imported_or_there_for_a_reason() -> None:
     shipped = {extra: stated(extra) for extra in EXTRAS.keys() - {"all", "dev", "test"}}
     used = {name for source in SOURCES for module in outside(source) for name in distributions_of(module)}
 
-    assert stated(None) - used == {"python-stdnum"}  # content/pii/recognizers.ini names its modules
+    assert stated(None) - used == set()
     assert set().union(*shipped.values()) - used == NOT_IMPORTED.keys()
 
 
-def test_all_is_every_extra_but_spark_and_those_of_development() -> None:
+def test_all_is_every_extra_but_the_heavy_ones_and_those_of_development() -> None:
     (*parts,) = [Requirement(line) for line in EXTRAS["all"]]
     listed = [extra for part in parts for extra in part.extras]
 
     assert {part.name for part in parts} == {"agentguard"}
-    assert sorted(listed) == sorted(EXTRAS.keys() - {"all", "spark", "dev", "test"})
+    assert sorted(listed) == sorted(EXTRAS.keys() - {"all", "onnx", "spark", "dev", "test"})
 
 
 def test_every_extra_has_its_row_where_installing_is_explained() -> None:

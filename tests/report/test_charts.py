@@ -42,8 +42,8 @@ from agentguard.report._records import (
     Step,
     Timeline,
     WorstCall,
-    log_odds,
 )
+from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import VerdictCounts
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from agentguard.report import ReportData, ReviewedCall, html_of, report_of_store
 from agentguard.report._charts import bars_of
-from agentguard.report._records import log_odds
 from agentguard.stores import DiskStore, MemoryStore, Store
 from agentguard.verification import VerificationEngine
 from agentguard.verification._changes import change_event
+from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import VerdictCounts
 
 HOUR = 3_600.0

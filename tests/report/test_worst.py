@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.report._charts import bars_of
-from agentguard.report._records import ReportData, WorstCall, log_odds
+from agentguard.report._records import ReportData, WorstCall
 from agentguard.report._tallies import Worst, steps_of
+from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import Verdict
 
 

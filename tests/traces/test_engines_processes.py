@@ -20,6 +20,7 @@ from agentguard.errors import AgentGuardError, ConfigurationError
 from agentguard.traces import BrokenLine, Offender, ReplaySummary, ToolSummary, VerdictCounts, read_traces, replay
 from agentguard.traces._counts import State, merge, partial
 from agentguard.traces._partitions import (
+    PART_JSON,
     EngineSpec,
     Part,
     Partition,
@@ -196,7 +197,7 @@ def test_parts_are_put_together_the_same_in_any_order(drawn: list[Any], rng: ran
 
     whole = merged(parts)
 
-    assert merged(Part.from_dict(json.loads(json.dumps(item.as_dict()))) for item in shuffled) == whole
+    assert merged(PART_JSON.validate_json(PART_JSON.dump_json(item)) for item in shuffled) == whole
     assert whole.counts.calls == sum(item.summary.counts.calls for item in parts)
     assert whole.broken == sum(item.summary.broken for item in parts)
     assert [one.line for one in whole.first_broken] == sorted(one.line for one in whole.first_broken)

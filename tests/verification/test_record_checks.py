@@ -22,8 +22,7 @@ from agentguard.verification._document import read
 from agentguard.verification._keys import KeyHistory, Keys
 from agentguard.verification._pool import Owner, Pool, SessionLog
 from agentguard.verification._reference import Baseline, History
-from agentguard.verification._relations import Constants, Counts, Deciders, Relations, Templates
-from agentguard.verification._relations._equality import Equal
+from agentguard.verification._relations import Constants, Counts, Deciders, Equal, Relations, Templates
 from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
 from agentguard.verification._snapshot import check_record, restore

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.verification._snapshot import check_record, encode, restore
 from agentguard.verification._voice import Voice
 
 
@@ -45,3 +47,12 @@ def test_any_bytes(texts: list[bytes], text: bytes) -> None:
 
     assert voice.bits(text) >= 0.0
     assert math.isfinite(voice.away(voice.bits(text)))
+
+
+@given(st.lists(st.binary(max_size=12), max_size=6))
+def test_any_voice_is_read_back(texts: list[bytes]) -> None:
+    voice, read = Voice(), Voice()
+    for text in texts:
+        voice.learn(text)
+    restore(read, json.loads(json.dumps(encode(voice))), check_record)
+    assert (read.counts, read.characters) == (voice.counts, voice.characters)

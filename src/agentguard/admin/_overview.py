@@ -24,17 +24,11 @@ _RECORDS: Final = {"~ToolMemory": "count", "~Baseline": "calls", "~Pool": "resul
 
 
 class Learned(NamedTuple):
-    """The size of one mode's document, of a tool or of all tools together.
+    """The size of one mode's document, of a tool or of all tools together."""
 
-    Attributes:
-        mode: the mode.
-        results: the number of results that it rests on; None where that cannot be read.
-        size: bytes of JSON.
-    """
-
-    mode: str
-    results: int | None
-    size: int
+    mode: str  # the mode
+    results: int | None  # the number of results that it rests on; None where that cannot be read
+    size: int  # bytes of JSON
 
 
 class AuditTally(NamedTuple):

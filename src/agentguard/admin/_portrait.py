@@ -19,7 +19,6 @@ from agentguard.verification._reference import Baseline
 from agentguard.verification._registry import Registry, Remembered, ToolState
 from agentguard.verification._snapshot import check_record, restore
 from agentguard.verification._state import Place
-from agentguard.verification.statistics import Ring
 from agentguard.verification.types import Settings
 
 QUANTILES: Final = (0.05, 0.5, 0.95, 0.99)
@@ -36,37 +35,22 @@ class FieldShare(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Results of one kind.
+    """Results of one kind."""
 
-    Attributes:
-        kind: of the document: object, prose, ….
-        results: their number.
-        sizes: quantiles of their length in bytes, by share; empty where no length is known.
-        fields: those of objects and lists, most frequent first.
-        words: the number of distinct words known of texts.
-    """
-
-    kind: str
-    results: int
-    sizes: Mapping[float, float]
-    fields: tuple[FieldShare, ...]
-    words: int
+    kind: str  # of the document: object, prose, …
+    results: int  # their number
+    sizes: Mapping[float, float]  # quantiles of their length in bytes, by share; empty where no length is known
+    fields: tuple[FieldShare, ...]  # those of objects and lists, most frequent first
+    words: int  # the number of distinct words known of texts
 
 
 class RelationShare(NamedTuple):
-    """A relation between arguments and results, or within results.
+    """A relation between arguments and results, or within results."""
 
-    Attributes:
-        broken: the message for a call that breaks it.
-        held: the number of calls that it held for.
-        tried: the number of calls that it was tried on.
-        nats: added to the log-odds of a call that breaks it; 0 while the relation is not trusted.
-    """
-
-    broken: str
-    held: int
-    tried: int
-    nats: float
+    broken: str  # the message for a call that breaks it
+    held: int  # the number of calls that it held for
+    tried: int  # the number of calls that it was tried on
+    nats: float  # added to the log-odds of a call that breaks it; 0 while the relation is not trusted
 
 
 class Signal(NamedTuple):
@@ -144,9 +128,11 @@ def _calibrated(memory: ToolMemory) -> Portrait:
     for name, shape in memory.shapes.items():
         shape.absorb(0, {}, ())  # what is still counted by layout is added up
         count = max(shape.count, 1)
-        fields = [FieldShare(*_told(fact), seen / count) for fact, seen in shape.facts.items() if type(fact) is tuple]
+        facts = ((*fact, seen) for fact, seen in shape.facts.items() if type(fact) is tuple)
+        fields = [FieldShare(path, _TYPES.get(kind, kind.__name__), seen / count) for path, kind, seen in facts]
         words = sum(type(fact) is str for fact in shape.facts)
-        sizes = _sizes(memory.lengths.get(name))
+        lengths = memory.lengths.get(name)
+        sizes = {} if lengths is None else {share: expm1(x) for share, x in _quantiles(lengths.ordered).items()}
         kinds.append(Kind(name, shape.count, sizes, _sorted(fields), words))
     relations = [
         RelationShare(relation.said(), relation.held, relation.tried, relation.strength)
@@ -180,17 +166,8 @@ def _reference(baseline: Baseline) -> Portrait:
     )
 
 
-def _told(fact: tuple[str, type]) -> tuple[str, str]:
-    path, kind = fact
-    return path, _TYPES.get(kind, kind.__name__)
-
-
 def _sorted(fields: Iterable[FieldShare]) -> tuple[FieldShare, ...]:
     return tuple(sorted(fields, key=lambda field: (-field.share, field.path, field.type)))
-
-
-def _sizes(ring: Ring | None) -> dict[float, float]:
-    return {} if ring is None else {share: expm1(value) for share, value in _quantiles(ring.ordered).items()}
 
 
 def _quantiles(ordered: Sequence[float]) -> dict[float, float]:

@@ -141,19 +141,12 @@ class Export:
 
 
 class Contents(NamedTuple):
-    """The contents of a file that was read to its end.
+    """The contents of a file that was read to its end."""
 
-    Attributes:
-        digest: of everything but the first line, so that the same state has it whenever it was exported.
-        documents: their names.
-        counts: how many tools' counts.
-        events: how many.
-    """
-
-    digest: str
-    documents: frozenset[str]
-    counts: int
-    events: int
+    digest: str  # of everything but the first line, so that the same state has it whenever it was exported
+    documents: frozenset[str]  # their names
+    counts: int  # how many tools' counts
+    events: int  # how many
 
 
 class Imported(NamedTuple):
@@ -281,17 +274,17 @@ def _items(lines: Iterable[bytes], taken: Callable[[bytes], Any]) -> Iterator[_I
 def _parsed(raw: bytes) -> dict[str, Any]:
     if len(raw) > MAX_LINE_BYTES:
         raise DataError(f"it is longer than {MAX_LINE_BYTES:,} bytes")
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)  # NaN and Infinity are no JSON
+
     try:
-        data = json.loads(raw.decode("utf-8"), parse_constant=_refused)
+        data = json.loads(raw.decode("utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError):
         raise DataError("it is no JSON") from None
     if not isinstance(data, dict):
         raise DataError("it is no JSON object")
     return data
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(constant)
 
 
 def _check_header(data: Mapping[str, Any]) -> None:
@@ -323,11 +316,7 @@ def _line(data: Mapping[str, Any]) -> bytes:
 
 
 def check_document(name: str, document: Any) -> None:
-    """Check that an engine can restore a document.
-
-    Raises:
-        DataError: naming the fault.
-    """
+    """Check that an engine can restore a document; raises ``DataError`` naming the fault."""
     place = place_of(name)
     if place is None or not isinstance(document, Mapping):
         raise DataError(f"{name[:100]!r} is no document of an engine")

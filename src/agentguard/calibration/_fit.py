@@ -31,6 +31,7 @@ from agentguard.calibration._labels import MOST_NATS, Label
 from agentguard.calibration._statistics import effective_size, needs_scipy
 from agentguard.verification._calibration import Calibration
 from agentguard.verification.evidence import DEFAULT_RATIOS
+from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import Settings
 
 PRIOR: Final = "prior"
@@ -178,11 +179,6 @@ class Parameters:
 def evidence_of(label: Label, in_force: LabelSettings) -> float:
     """The contribution of all signals together to the log-odds, in nats, where only the posterior is known."""
     return label.log_odds - log_odds(in_force.prior if label.prior is None else label.prior)
-
-
-def log_odds(p: float) -> float:
-    """``ln(p / (1 - p))`` of a probability in (0, 1)."""
-    return math.log(p) - math.log1p(-p)
 
 
 def probability(nats: float) -> float:

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from agentguard._version import installed_version
 from agentguard.cli._exits import Exit
 from agentguard.errors import AgentGuardError, FileProblems
 
@@ -127,7 +128,7 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     """Report an error: what a user can mend in one sentence, a fault of this program with its traceback."""
     if isinstance(error, typer.Abort):
         return Exit.INTERRUPTED
-    from agentguard.cli._terminal import console, show, write_json
+    from agentguard.cli._terminal import console, print_line, write_json
 
     usage = getattr(error, "format_message", None)  # what typer raises has it, under whichever name typer imports it
     if isinstance(error, AgentGuardError):
@@ -146,7 +147,7 @@ def _report_failure(error: Exception, *, as_json: bool) -> int:
     lines = message.splitlines() if isinstance(error, FileProblems) else [message]
     err = console(stderr=True)
     for line in (f"error: {lines[0]}", *lines[1:]):
-        err.print(show(line, limit=2_000), soft_wrap=True)
+        print_line(err, line)
     return Exit.ERROR
 
 
@@ -155,13 +156,7 @@ app: typer.Typer = typer.Typer(cls=Commands, add_completion=False, pretty_except
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            number = version("agentguard")
-        except PackageNotFoundError:
-            number = "(not installed)"
-        typer.echo(f"agentguard {number}")
+        typer.echo(f"agentguard {installed_version()}")
         raise typer.Exit
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +28,7 @@ from agentguard.calibration import (
 from agentguard.calibration import calibrate as calibrate_from
 from agentguard.cli._files import write_file
 from agentguard.cli._options import JsonOption
-from agentguard.cli._terminal import console, printable, show, table, write_json
+from agentguard.cli._terminal import console, print_broken, printable, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.verification._calibration import Calibration, load_calibration
 
@@ -136,11 +136,8 @@ def _stored(where: str) -> Labels:
     folder = where.removeprefix("disk:")
     if "://" not in where and where != "memory:" and not os.path.isdir(folder):
         raise DataError(f"there is no store at {printable(folder)}")  # opening it would make an empty one
-    store = open_store(where)
-    try:
+    with closing(open_store(where)) as store:
         return labels_in_store(store)
-    finally:
-        store.close()
 
 
 def _report(out: Console, outcome: Outcome, read: Labels, proposed: Calibration | None, output: str | None) -> None:
@@ -155,8 +152,7 @@ def _report(out: Console, outcome: Outcome, read: Labels, proposed: Calibration 
         parts.append(_reliability("reliability after the fit, on labels that it has not seen", outcome.after))
     parts += [_figures(outcome), _thresholds(outcome), *([_fitted(outcome)] if outcome.fit else []), _tools(outcome)]
     for part in parts:
-        out.print(part)
-        out.print()
+        out.print(part, "")
     for remark in outcome.remarks:
         out.print(show(remark, "yellow", limit=1_000))
     if read.corrected:
@@ -164,9 +160,7 @@ def _report(out: Console, outcome: Outcome, read: Labels, proposed: Calibration 
     if read.left_out:
         out.print(f"{read.left_out:,} of the oldest labels were left out")
     if read.broken:
-        out.print(f"broken lines left out: {read.broken:,}", style="bold")
-        for line in read.first_broken:
-            out.print("    ", show(str(line)), soft_wrap=True)
+        print_broken(out, f"broken lines left out: {read.broken:,}", read.broken, read.first_broken)
     if proposed is None:
         out.print("nothing is to be changed" + ("" if output is None else f": {printable(output)} was not written"))
     elif output is not None:

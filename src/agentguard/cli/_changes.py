@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import typer
 from rich.console import Console
 
+from agentguard.cli import SUMMARIES
 from agentguard.cli._options import JsonOption, StoreOption, command_group, opened, shown
-from agentguard.cli._terminal import VERDICT_STYLES, console, counted, show, table, timestamp, write_json
+from agentguard.cli._terminal import VERDICT_STYLES, console, counted, print_line, show, table, timestamp, write_json
 from agentguard.stores import Store
 from agentguard.verification._audit import AUDIT, AuditRecord, audit_record
 from agentguard.verification._changes import (
@@ -27,10 +28,7 @@ _ENDED = ("adopted", "recovered", "mode")
 _STYLES = {"open": "bold yellow", "fault": "bold red"}
 _SHOWN_CALLS = 40
 
-changes = command_group(
-    "Look at changes of tools that last, and say what they are. Without --store: in $XDG_STATE_HOME/agentguard, "
-    "or ~/.local/state/agentguard."
-)
+changes = command_group(SUMMARIES["changes"])
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The change's id, or enough of its beginning.")]
 
@@ -71,7 +69,7 @@ def show_change(id_: IdArgument, store: StoreOption = None, as_json: JsonOption 
     """Show one change: what it is, its events, and the calls on record that look like it."""
     with opened(store) as kept:
         change = find_change(changes_in(kept), id_)
-        events = list(_events_of(kept, change.id))
+        events = [event for event in map(read_change_event, kept.events(CHANGES)) if event and event.id == change.id]
         calls = list(_calls_of(kept, change.id))
     if as_json:
         write_json({"store": shown(store), **_as_dict(change, events, calls)})
@@ -102,14 +100,7 @@ def _decide(id_: str, state: Literal["fault", "adopted"], store: str | None, *, 
         write_json({"store": shown(store), **change._asdict()})
         return
     then = "it was so already" if stands else "engines on this store act on it with their next flush"
-    console().print(show(f"{change.tool}: {change.what}: {state}; {then}", limit=2_000), soft_wrap=True)
-
-
-def _events_of(store: Store, id_: str) -> Iterator[ChangeEvent]:
-    for record in store.events(CHANGES):
-        event = read_change_event(record)
-        if event is not None and event.id == id_:
-            yield event
+    print_line(console(), f"{change.tool}: {change.what}: {state}; {then}")
 
 
 def _calls_of(store: Store, id_: str) -> Iterator[Recorded]:
@@ -126,12 +117,8 @@ def _as_dict(change: Change, events: list[ChangeEvent], calls: list[Recorded]) -
         "events": [{"at": event.at, "state": event.state, "by": event.by} for event in events],
         "records": [
             {
-                "sequence": record.sequence,
-                "at": record.at,
-                "call_id": record.call_id,
-                "session_id": record.session_id,
+                **{name: getattr(record, name) for name in ("sequence", "at", "call_id", "session_id", "posterior")},
                 "verdict": record.call.verdict,
-                "posterior": record.posterior,
                 "asked": asked,
             }
             for record, asked in calls
@@ -150,17 +137,14 @@ def _print_list(out: Console, listed: list[Change]) -> None:
 
 
 def _print_change(out: Console, change: Change, events: list[ChangeEvent], calls: list[Recorded]) -> None:
-    out.print(show(f"{change.tool}: {change.what}", "bold", limit=2_000), soft_wrap=True)
+    print_line(out, f"{change.tool}: {change.what}", "bold")
     by = "as a reviewer decided" if change.reviewed else "undecided" if change.state == "open" else "by itself"
-    out.print(
-        show(f"{change.id}: {change.state}, {by}, since {timestamp(change.since)} UTC", limit=2_000), soft_wrap=True
-    )
-    out.print(f"{counted(change.calls, 'call')} looked like it, {change.blocked:,} of them were blocked")
-    out.print()
-    happened = table("when, UTC", "state", "by")
+    print_line(out, f"{change.id}: {change.state}, {by}, since {timestamp(change.since)} UTC")
+    out.print(f"{counted(change.calls, 'call')} looked like it, {change.blocked:,} of them were blocked\n")
+    history = table("when, UTC", "state", "by")
     for event in events:
-        happened.add(timestamp(event.at), event.state, event.by)
-    out.print(happened)
+        history.add(timestamp(event.at), event.state, event.by)
+    out.print(history)
     if not calls:
         return
     out.print()

@@ -15,13 +15,9 @@ from typing import Any
 from agentguard._line_files import DAMAGED, Bloated, unpacked
 from agentguard.cli._terminal import printable
 from agentguard.errors import AgentGuardError, DataError
+from agentguard.traces._read import reason_of as reason_of
 
 STDIO = "-"
-
-
-def reason_of(error: Exception) -> str:
-    """Why a file could not be read or written, in the system's words."""
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def write_file(path: str | os.PathLike[str], text: str) -> None:
@@ -79,12 +75,8 @@ def _replacing(path: str | os.PathLike[str]) -> Iterator[Any]:
 def reader(path: str, longest: int) -> Iterator[Callable[[], Iterator[bytes]]]:
     """A function that reads a file's lines from the beginning each time it is called; ``"-"`` is standard input.
 
-    Args:
-        path: the file, plain or gzipped.
-        longest: bytes of a line that are read; of a longer one the first ones and one more.
-
-    Raises:
-        DataError: where it cannot be read.
+    The file may be gzipped. Of a line longer than ``longest`` bytes the first ones and one more are read. Raises
+    ``DataError`` where it cannot be read.
     """
     try:
         if path != STDIO:

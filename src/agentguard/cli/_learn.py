@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.progress import DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from agentguard.cli._exits import Exit
-from agentguard.cli._files import reason_of
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import (
     SHOWN,
+    Interruption,
     console,
     counted,
     print_more,
@@ -33,7 +33,7 @@ from agentguard.traces import BrokenLine, TraceRow, find_traces, read_traces
 from agentguard.traces._inference import MIN_CALLS, Draft
 from agentguard.traces._learn import HOLDOUT, Learner
 from agentguard.traces._profile_yaml import file_name, write_profiles
-from agentguard.traces._read import STDIN
+from agentguard.traces._read import STDIN, reason_of
 
 _STAGES = {"count": "counting", "learn": "learning", "judge": "judging", "done": ""}
 
@@ -71,14 +71,12 @@ def learn(
     """Infer a profile for each tool of a log, for review. Exit code: 0; 3 error, also where no line holds a call."""
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise ConfigurationError(f"{output} is no folder; profiles are written one a file")
-    interrupted = False
     with _reader(traces, hidden=as_json) as read:
         learner = Learner(read.rows, min_calls=min_calls, holdout=holdout, tools=tool, keep_all=keep_all)
         read.learner = learner
-        try:
+        with Interruption() as interruption:
             learner.run()
-        except KeyboardInterrupt:
-            interrupted = True
+    interrupted = interruption.happened
     if not as_json:
         _report(console(), learner, interrupted=interrupted)
     written: list[Path] = []
@@ -158,8 +156,7 @@ def _report(out: Console, learner: Learner, *, interrupted: bool) -> None:
             "tool", "#calls", "#answers", "#distinct", "#declared", "#too thin", "#left out", "file"
         )  # fmt: skip
         rows.fill(drafts, _cells)
-        out.print(rows)
-        out.print()
+        out.print(rows, "")
     broken = [(draft, one) for draft in drafts for one in (*draft.left_out, *draft.declarations) if one.broken]
     if broken:
         declared = "" if any(draft.left_out for draft in drafts) else ", and declared all the same"

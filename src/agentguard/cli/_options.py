@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -111,11 +111,9 @@ def shown(where: str | None) -> str:
 
 @contextmanager
 def opened(where: str | None, *, create: bool = False) -> Iterator[Store]:
-    """The store at an address, or the command line's own; closed in the end.
+    """Open the store at an address, or the command line's own, and close it in the end.
 
-    Args:
-        where: as for ``open_store``.
-        create: make a folder's store where there is none.
+    With ``create`` a folder's store is made where there is none.
 
     Raises:
         ConfigurationError: for an address that is none, or one that outlives no command.
@@ -127,22 +125,24 @@ def opened(where: str | None, *, create: bool = False) -> Iterator[Store]:
         raise ConfigurationError("a store in memory ends with this command; name a folder or a server")
     if not create and _SERVER.match(address) is None:
         _require(address)
-    store = open_store(address)
-    try:
+    with closing(open_store(address)) as store:
         yield store
-    finally:
-        store.close()
+
+
+def holds_store(folder: str) -> bool:
+    """Whether a folder holds a store; raises what looking there raises."""
+    from agentguard.stores._disk import DATABASE
+
+    return (Path(folder).expanduser() / DATABASE).exists()
 
 
 def _require(address: str) -> None:
     """Refuse a folder without a store: opening would make one."""
-    from agentguard.stores._disk import DATABASE
-
     folder = address[len("disk:") :] if address.lower().startswith("disk:") else address
     if folder == address and _SCHEME.match(address) and not os.path.exists(address):
         return  # no address of a store, but maybe one with a password: what opens it says so, and quotes nothing
     try:
-        exists = (Path(folder).expanduser() / DATABASE).exists()
+        exists = holds_store(folder)
     except (OSError, ValueError, RuntimeError) as error:
         raise DataError(f"cannot look for a store at {printable(folder)}: {error}") from None
     if not exists:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from agentguard.cli import SUMMARIES
 from agentguard.cli._exits import Exit
 from agentguard.cli._options import SHIPPED, JsonOption, command_group, named_profiles
 from agentguard.cli._terminal import console, counted, printable, show, table, write_json
@@ -20,7 +21,7 @@ from agentguard.verification.profile import ProfileIndex, read_profiles
 DIFFERENT = 1
 """The exit code of ``diff`` where something differs; as of diff(1), and as a flag it is no verdict on a call."""
 
-profiles = command_group("List, show, check and compare tool profiles.")
+profiles = command_group(SUMMARIES["profiles"])
 
 FolderOption = Annotated[
     str | None,
@@ -121,8 +122,7 @@ def _report_diff(differences: ProfileDiff) -> None:
         rows = table("", "field", "A", "B", "B is", title=printable(tool)[:200])
         for change in changes:
             rows.add(*_cells(change))
-        out.print(rows)
-        out.print()
+        out.print(rows, "")
     effects = [change.effect for changes in differences.changed.values() for change in changes]
     if differences.is_same:
         out.print("the same")

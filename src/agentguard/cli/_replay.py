@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,6 +28,7 @@ from agentguard.cli._options import (
 )
 from agentguard.cli._terminal import (
     VERDICT_STYLES,
+    Interruption,
     console,
     counted,
     print_broken,
@@ -35,6 +37,7 @@ from agentguard.cli._terminal import (
     reading_bar,
     show,
     table,
+    verdicts_of,
     write_json,
 )
 from agentguard.errors import ConfigurationError
@@ -44,9 +47,12 @@ from agentguard.traces._compare import Comparing, Comparison, VerdictMatrix, com
 from agentguard.traces._counts import State, ToolState
 from agentguard.traces._partitions import PARTITIONS, EngineSpec, first_calls
 from agentguard.traces._processes import CountingProcesses, JudgingProcesses, usable_cpus
-from agentguard.traces._read import parse, read_lines
+from agentguard.traces._read import Line, parse, read_lines
 from agentguard.traces._spark import MASTER_VARIABLE, count_on_spark, judge_on_spark, spark_session
 from agentguard.verification._census import value_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NONE = "none"
 DIVIDED = (
@@ -74,22 +80,35 @@ class Runner(str, Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """The options that every kind of replay takes."""
+    """The options of a replay."""
 
     traces: str
+    profiles: str | None
+    mode: Mode
+    compare: tuple[str, str] | None
+    count: bool
+    fail_on: FailOn | None
     limit: int | None
-    as_json: bool
     runner: Runner
     workers: int
     partitions: int
     master: str | None
     store: str | None
     calibration: str | None
+    as_json: bool
 
-    def lines(self, on_read: Callable[[int], None]) -> Any:
-        """The log, as far as it is to be read."""
-        lines = read_lines(self.traces, on_read=on_read)
-        return lines if self.limit is None else first_calls(lines, self.limit)
+    def read(self, push: Callable[[Iterable[Line]], object], calls: Callable[[], int]) -> bool:
+        """Push the log, as far as it is to be read, behind a bar that shows the calls; whether Ctrl-C ended it."""
+        with reading_bar(self.traces, calls, hidden=self.as_json) as advance, Interruption() as interruption:
+            lines = read_lines(self.traces, on_read=advance)
+            push(lines if self.limit is None else first_calls(lines, self.limit))
+        return interruption.happened
+
+    @contextmanager
+    def spark(self, name: str) -> Iterator[SparkSession]:
+        """A session of Spark behind a bar of this name."""
+        with progress(name, hidden=self.as_json), spark_session(self.master, self.workers) as session:
+            yield session
 
 
 def replay(
@@ -148,34 +167,32 @@ def replay(
     as_json: JsonOption = False,
 ) -> None:
     """Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a call."""
-    plan = Plan(traces, limit, as_json, runner, workers or usable_cpus(), partitions, master, store, calibration)
-    _refuse_contradictions(plan, compare_two, profiles, count=count, fail_on=fail_on)
-    if compare_two is not None:
-        raise typer.Exit(_compare(plan, compare_two, mode, fail_on))
-    raise typer.Exit(_count(plan) if count else _judge(plan, profiles, mode, fail_on))
+    plan = Plan(
+        traces, profiles, mode, compare_two, count, fail_on, limit, runner, workers or usable_cpus(), partitions,
+        master, store, calibration, as_json,
+    )  # fmt: skip
+    _refuse_contradictions(plan)
+    raise typer.Exit(_compare(plan, compare_two) if compare_two else _count(plan) if count else _judge(plan))
 
 
-def _refuse_contradictions(
-    plan: Plan, compare_two: tuple[str, str] | None, profiles: str | None, *, count: bool, fail_on: FailOn | None
-) -> None:
-    comparing = compare_two is not None
-    divided = plan.runner is not Runner.local
+def _refuse_contradictions(plan: Plan) -> None:
+    comparing, divided = plan.compare is not None, plan.runner is not Runner.local
     refused = {
         "--fail-on change is for --compare: without it there is no verdict to change": (
-            not comparing and fail_on is FailOn.change
+            not comparing and plan.fail_on is FailOn.change
         ),
         "--compare names both profiles and judges: leave out --profiles and --count": (
-            comparing and (profiles is not None or count)
+            comparing and (plan.profiles is not None or plan.count)
         ),
         "--compare is done by one process: leave out --engine": comparing and divided,
         "--store is for a replay that judges in one process: leave out --compare, --count, --engine": (
-            plan.store is not None and (comparing or count or divided)
+            plan.store is not None and (comparing or plan.count or divided)
         ),
         "--calibration is for a replay that judges in one process": (
-            plan.calibration is not None and (comparing or count or divided)
+            plan.calibration is not None and (comparing or plan.count or divided)
         ),
         "--count judges nothing: leave out --profiles and --fail-on": (
-            count and (profiles is not None or fail_on is not None)
+            plan.count and (plan.profiles is not None or plan.fail_on is not None)
         ),
         "--limit is for --engine local and processes: Spark reads a log's parts in any order": (
             plan.limit is not None and plan.runner is Runner.spark
@@ -186,57 +203,53 @@ def _refuse_contradictions(
             raise ConfigurationError(message)
 
 
-def _judge(plan: Plan, profiles: str | None, mode: Mode, fail_on: FailOn | None) -> Exit:
-    interrupted = False
+def _judge(plan: Plan) -> Exit:
+    divided, interrupted = plan.runner is not Runner.local, False
     if plan.runner is Runner.local:
         tally = Tally()
-        with (
-            nullcontext(None) if plan.store is None else opened(plan.store, create=True) as store,
-            reading_bar(plan.traces, lambda: tally.calls, hidden=plan.as_json) as advance,
-        ):
-            engine = build_engine(profiles, mode, store, plan.calibration)
-            try:
-                replay_rows(parse(plan.lines(advance)), engine, tally=tally)
-            except KeyboardInterrupt:
-                interrupted = True
+        with nullcontext(None) if plan.store is None else opened(plan.store, create=True) as store:
+            engine = build_engine(plan.profiles, plan.mode, store, plan.calibration)
+            interrupted = plan.read(lambda lines: replay_rows(parse(lines), engine, tally=tally), lambda: tally.calls)
             if store is not None:
                 engine.close()
         summary = tally.summary()
     elif plan.runner is Runner.processes:
-        with JudgingProcesses(_spec(profiles, mode), plan.workers, plan.partitions) as judging:
-            summary, interrupted = _through(judging, plan)
+        with JudgingProcesses(_spec(plan), plan.workers, plan.partitions) as judging:
+            interrupted = plan.read(judging.push, lambda: judging.calls)
+            summary = judging.summary()
     else:
-        spec = _spec(profiles, mode)
-        with progress("replay on Spark", hidden=plan.as_json), spark_session(plan.master, plan.workers) as session:
+        spec = _spec(plan)  # before Spark is started, which takes seconds
+        with plan.spark("replay on Spark") as session:
             summary = judge_on_spark(plan.traces, session, spec, plan.partitions)
-    divided = plan.runner is not Runner.local
     if plan.as_json:
         parts = {"partitions": plan.partitions} if divided else {}
         write_json({**summary.as_dict(), "engine": plan.runner.value, **parts, "interrupted": interrupted})
     else:
         _report(summary, interrupted=interrupted, note=DIVIDED.format(plan.partitions) if divided else "")
-    if interrupted:
-        return Exit.INTERRUPTED
-    if summary.broken and not summary.counts.calls:
-        return Exit.ERROR
-    return _if_asked(VERDICT_EXITS[summary.counts.worst], fail_on)
+    code = _if_asked(VERDICT_EXITS[summary.counts.worst], plan.fail_on)
+    return _ended(code, summary.counts.calls, summary.broken, interrupted=interrupted)
+
+
+def _spec(plan: Plan) -> EngineSpec:
+    return EngineSpec(plan.mode.value, () if plan.profiles is None else tuple(named_profiles(plan.profiles)))
 
 
 def _count(plan: Plan) -> Exit:
     interrupted = False
     if plan.runner is Runner.local:
         state = State()
-        with reading_bar(plan.traces, lambda: state.calls, hidden=plan.as_json) as advance:
-            try:
-                for row in parse(plan.lines(advance)):
-                    state.push(row)
-            except KeyboardInterrupt:
-                interrupted = True
+
+        def push(lines: Iterable[Line]) -> None:
+            for row in parse(lines):
+                state.push(row)
+
+        interrupted = plan.read(push, lambda: state.calls)
     elif plan.runner is Runner.processes:
         with CountingProcesses(plan.workers) as counting:
-            state, interrupted = _through(counting, plan)
+            interrupted = plan.read(counting.push, lambda: counting.calls)
+            state = counting.summary()
     else:
-        with progress("count on Spark", hidden=plan.as_json), spark_session(plan.master, plan.workers) as session:
+        with plan.spark("count on Spark") as session:
             state = count_on_spark(plan.traces, session)
     tools = _count_figures(state)
     if plan.as_json:
@@ -244,44 +257,25 @@ def _count(plan: Plan) -> Exit:
         write_json({**figures, "engine": plan.runner.value, "interrupted": interrupted, "state": state.as_dict()})
     else:
         _report_counts(state, tools, interrupted=interrupted)
-    if interrupted:
-        return Exit.INTERRUPTED
-    return Exit.ERROR if state.broken and not state.calls else Exit.ACCEPT
+    return _ended(Exit.ACCEPT, state.calls, state.broken, interrupted=interrupted)
 
 
-def _through(processes: Any, plan: Plan) -> tuple[Any, bool]:
-    """The result of processes, and whether they were interrupted: then, of the lines they had been given."""
-    interrupted = False
-    with reading_bar(plan.traces, lambda: processes.calls, hidden=plan.as_json) as advance:
-        try:
-            processes.push(plan.lines(advance))
-        except KeyboardInterrupt:
-            interrupted = True
-    return processes.summary(), interrupted
-
-
-def _compare(plan: Plan, two: tuple[str, str], mode: Mode, fail_on: FailOn | None) -> Exit:
-    old, new = (build_engine(None if given == NONE else given, mode) for given in two)
-    comparing, interrupted = Comparing(), False
-    with reading_bar(plan.traces, lambda: comparing.calls, hidden=plan.as_json) as advance:
-        try:
-            compare(parse(plan.lines(advance)), old, new, comparing=comparing)
-        except KeyboardInterrupt:
-            interrupted = True
+def _compare(plan: Plan, names: tuple[str, str]) -> Exit:
+    old, new = (build_engine(None if name == NONE else name, plan.mode) for name in names)
+    comparing = Comparing()
+    interrupted = plan.read(lambda lines: compare(parse(lines), old, new, comparing=comparing), lambda: comparing.calls)
     comparison = comparing.summary()
     if plan.as_json:
         write_json({**comparison.as_dict(), "interrupted": interrupted})
     else:
         _report_comparison(comparison, interrupted=interrupted)
-    if interrupted:
-        return Exit.INTERRUPTED
-    if comparison.broken and not comparison.matrix.calls:
-        return Exit.ERROR
-    worst = comparison.matrix.worst_new
-    code = Exit.ACCEPT if worst is None else VERDICT_EXITS[worst]
-    if fail_on is FailOn.change:
-        return max(code, Exit.FLAG) if comparison.matrix.changed else Exit.ACCEPT
-    return _if_asked(code, fail_on)
+    matrix = comparison.matrix
+    code = Exit.ACCEPT if matrix.worst_new is None else VERDICT_EXITS[matrix.worst_new]
+    if plan.fail_on is FailOn.change:
+        code = max(code, Exit.FLAG) if matrix.changed else Exit.ACCEPT
+    else:
+        code = _if_asked(code, plan.fail_on)
+    return _ended(code, matrix.calls, comparison.broken, interrupted=interrupted)
 
 
 def _if_asked(code: Exit, fail_on: FailOn | None) -> Exit:
@@ -289,8 +283,11 @@ def _if_asked(code: Exit, fail_on: FailOn | None) -> Exit:
     return code if fail_on is not None and code >= least else Exit.ACCEPT
 
 
-def _spec(profiles: str | None, mode: Mode) -> EngineSpec:
-    return EngineSpec(mode.value) if profiles is None else EngineSpec(mode.value, tuple(named_profiles(profiles)))
+def _ended(code: Exit, calls: int, broken: int, *, interrupted: bool) -> Exit:
+    """The exit code of a replay: another one where it was interrupted, or no line held a call."""
+    if interrupted:
+        return Exit.INTERRUPTED
+    return Exit.ERROR if broken and not calls else code
 
 
 def _count_figures(state: State) -> list[dict[str, Any]]:
@@ -303,27 +300,24 @@ def _count_figures(state: State) -> list[dict[str, Any]]:
 
 
 def _figures(name: str, tool: ToolState) -> dict[str, Any]:
-    times: dict[int, int] = {}
-    sizes: dict[int, int] = {}
-    for field, number in tool.counts.items():
-        if field[0] in ("latency", "size"):
-            buckets, bucket = (times if field[0] == "latency" else sizes), int(field[-1])
-            buckets[bucket] = buckets.get(bucket, 0) + number
-    calls, errors = tool.counts["calls",], tool.counts["errors",]
-    return {"tool": name, "calls": calls, "errors": errors, "ms": _quantiles(times), "bytes": _quantiles(sizes)}
+    buckets: dict[Any, Counter[int]] = {"latency": Counter(), "size": Counter()}
+    for (kind, *rest), number in tool.counts.items():
+        if kind in buckets:
+            buckets[kind][int(rest[-1])] += number
+    times, sizes = map(_quantiles, buckets.values())
+    return {
+        "tool": name, "calls": tool.counts["calls",], "errors": tool.counts["errors",], "ms": times, "bytes": sizes,
+    }  # fmt: skip
 
 
-def _quantiles(buckets: dict[int, int]) -> list[float] | None:
-    total = sum(buckets.values())
-    if not total:
-        return None
+def _quantiles(buckets: Counter[int]) -> list[float] | None:
+    total, seen = sum(buckets.values()), 0
     values: list[float] = []
-    seen = 0
     for bucket in sorted(buckets):
         seen += buckets[bucket]
         while len(values) < len(QUANTILES) and seen >= QUANTILES[len(values)] * total:
             values.append(value_of(bucket))
-    return values
+    return values or None
 
 
 def _begun(interrupted: bool, so_far: str) -> Console:
@@ -345,24 +339,19 @@ def _report(summary: ReplaySummary, *, interrupted: bool, note: str) -> None:
                 f"{tool.mean_posterior:.4f}", f"{tool.max_posterior:.4f}",
             ),
         )  # fmt: skip
-        out.print(tools)
-        out.print()
+        out.print(tools, "")
     if summary.labels:
         labels = table("label (not seen by the engine)", "#calls", "#accept", "#flag", "#block")
         for label, counts in summary.labels.items():
             labels.add(show(label, limit=60), counts.calls, *counts)
-        out.print(labels)
-        out.print()
+        out.print(labels, "")
     print_offenders(out, "worst offenders", summary.offenders)
     if summary.broken:
         print_broken(out, f"broken lines left out: {summary.broken:,}", summary.broken, summary.first_broken)
     if note:
         out.print(note, style="dim")
-    counts = summary.counts
     cost = "" if summary.us_per_call is None else f"; {summary.us_per_call:,.1f} µs a call"
-    out.print(
-        f"{counts.calls:,} calls: {counts.accept:,} accepted, {counts.flag:,} flagged, {counts.block:,} blocked{cost}"
-    )
+    out.print(f"{verdicts_of(summary.counts)}{cost}")
 
 
 def _report_counts(state: State, tools: list[dict[str, Any]], *, interrupted: bool) -> None:
@@ -378,8 +367,7 @@ def _report_counts(state: State, tools: list[dict[str, Any]], *, interrupted: bo
 
     rows.fill(tools, cells)
     if tools:
-        out.print(rows)
-        out.print()
+        out.print(rows, "")
     broken = f", {state.broken:,} broken lines left out" if state.broken else ""
     out.print(f"{state.calls:,} calls of {counted(len(tools), 'tool')}{broken}")
 
@@ -392,8 +380,7 @@ def _report_comparison(comparison: Comparison, *, interrupted: bool) -> None:
         rows = table("old \\ new", *(f"#{verdict}" for verdict in matrix._fields))
         for before, counts in zip(matrix._fields, matrix, strict=True):
             rows.add(before, *counts)
-        out.print(rows)
-        out.print()
+        out.print(rows, "")
     if comparison.tools:
         _print_changed(out, "tool", [(tool.tool, tool.matrix, f"{tool.mean_shift:+.4f}") for tool in comparison.tools])
     if comparison.labels:
@@ -433,5 +420,4 @@ def _print_changed(out: Console, name: str, rows: list[tuple[str, VerdictMatrix,
     shown.fill(changed, cells, noun="")
     if len(rows) > len(changed):
         shown.add(f"{len(rows) - len(changed):,} without a change")
-    out.print(shown)
-    out.print()
+    out.print(shown, "")

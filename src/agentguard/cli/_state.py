@@ -14,9 +14,10 @@ from rich.console import Console
 from agentguard.admin._overview import AuditTally, Overview, ToolOverview, audit_of, experience_of, overview
 from agentguard.admin._portrait import Kind, Portrait, feedback_of, portrait
 from agentguard.admin._transfer import MAX_LINE_BYTES, Export, import_state
+from agentguard.cli import SUMMARIES
 from agentguard.cli._files import STDIO, reader, write_lines
 from agentguard.cli._options import JsonOption, StoreOption, command_group, opened, shown
-from agentguard.cli._terminal import console, print_more, printable, show, table, timestamp, write_json
+from agentguard.cli._terminal import console, print_line, print_more, printable, show, table, timestamp, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.stores import Store
 from agentguard.verification._calibration import DECLARED
@@ -30,11 +31,9 @@ _SHOWN_TOOLS = 200
 _SHOWN_FIELDS = 40
 _SHOWN_HOURS = 24
 _KIB = 1024.0
+_COUNTED = ("calls", "errors", "fabricated", "genuine", "audit_records")  # of a tool, and of all together
 
-state = command_group(
-    "Look at what was learned, move it, thin it out, forget a tool. Without --store: in "
-    "$XDG_STATE_HOME/agentguard, or ~/.local/state/agentguard."
-)
+state = command_group(SUMMARIES["state"])
 
 
 @state.command("inspect")
@@ -86,7 +85,7 @@ def export(
         return
     out = console(stderr=output == STDIO)
     what = f"documents: {lines.documents:,}, tools with counts: {lines.counts:,}, events: {lines.events:,}"
-    out.print(show(f"{what}; written to {printable(output)}", limit=2_000), soft_wrap=True)
+    print_line(out, f"{what}; written to {printable(output)}")
     if lines.left_out:
         named = ", ".join(printable(name) for name in lines.left_out[:5])
         out.print(show(f"left out, for no engine could read them: {len(lines.left_out):,}, first {named}", "yellow"))
@@ -115,7 +114,7 @@ def import_file(
         write_json({"store": shown(store), **done._asdict()})
         return
     what = f"documents: {done.documents:,}, tools with counts: {done.counts:,}, events: {done.events:,}"
-    console().print(show(f"{what}; taken into {shown(store)}", limit=2_000), soft_wrap=True)
+    print_line(console(), f"{what}; taken into {shown(store)}")
 
 
 @state.command("prune")
@@ -157,7 +156,7 @@ def reset(
         write_json({"store": shown(store), **done._asdict()})
         return
     what = f"documents: {done.documents:,}, calls counted: {done.calls:,}, labels: {done.labels:,}"
-    console().print(show(f"{done.tool} is forgotten; {what}", limit=2_000), soft_wrap=True)
+    print_line(console(), f"{done.tool} is forgotten; {what}")
 
 
 def _confirm(question: str) -> None:
@@ -172,10 +171,7 @@ def _is_terminal() -> bool:
 
 
 def seconds(age: str) -> float:
-    """An age in seconds.
-
-    Raises:
-        ConfigurationError: where it is none.
+    """An age in seconds; raises ``ConfigurationError`` where it is none.
 
     >>> seconds("90m"), seconds("30d")
     (5400.0, 2592000.0)
@@ -189,27 +185,16 @@ def seconds(age: str) -> float:
 
 
 class KnownTool(NamedTuple):
-    """The contents of a store on one tool.
+    """The contents of a store on one tool."""
 
-    Attributes:
-        overview: the tool's line.
-        portraits: what was learned, by mode; a text says why there is none.
-        prior: P(fabricated) before any signal, by labels.
-        factors: by how much the evidence of each signal counts more or less, by labels.
-    """
-
-    overview: ToolOverview
-    portraits: Mapping[str, Portrait | str]
-    prior: float
-    factors: Mapping[str, float]
+    overview: ToolOverview  # the tool's line
+    portraits: Mapping[str, Portrait | str]  # what was learned, by mode; a text says why there is none
+    prior: float  # P(fabricated) before any signal, by labels
+    factors: Mapping[str, float]  # by how much the evidence of each signal counts more or less, by labels
 
 
 def _known_tool(store: Store, tool: str) -> KnownTool:
-    """Read one tool.
-
-    Raises:
-        DataError: where the store holds nothing of it.
-    """
+    """Read one tool; raises ``DataError`` where the store holds nothing of it."""
     require(store, [tool])
     documents = documents_of(store, tool)
     portraits: dict[str, Portrait | str] = {}
@@ -260,18 +245,17 @@ def _line_as_dict(tool: ToolOverview) -> dict[str, Any]:
     }
 
 
+def _figures(tool: ToolOverview) -> tuple[int, ...]:
+    """The tool's numbers of ``_COUNTED``."""
+    counted, labels = tool.counted, tool.labels
+    return counted.calls, counted.errors, labels.fabricated, labels.genuine, tool.audit.records
+
+
 def _totals(whole: Overview) -> dict[str, int]:
-    tools = whole.tools
-    documents = [*(learned for tool in tools for learned in tool.learned), *whole.shared]
-    return {
-        "tools": len(tools),
-        "calls": sum(tool.counted.calls for tool in tools),
-        "errors": sum(tool.counted.errors for tool in tools),
-        "fabricated": sum(tool.labels.fabricated for tool in tools),
-        "genuine": sum(tool.labels.genuine for tool in tools),
-        "audit_records": sum(tool.audit.records for tool in tools),
-        "size": sum(learned.size for learned in documents),
-    }
+    sums = map(sum, zip(*map(_figures, whole.tools), strict=True)) if whole.tools else [0] * len(_COUNTED)
+    documents = [*(learned for tool in whole.tools for learned in tool.learned), *whole.shared]
+    size = sum(learned.size for learned in documents)
+    return {"tools": len(whole.tools), **dict(zip(_COUNTED, sums, strict=True)), "size": size}
 
 
 def _report_overview(out: Console, whole: Overview, where: str) -> None:
@@ -280,17 +264,16 @@ def _report_overview(out: Console, whole: Overview, where: str) -> None:
         "latest call, UTC",
     )  # fmt: skip
     for tool in whole.tools[:_SHOWN_TOOLS]:
-        counted, labels = tool.counted, tool.labels
-        figures = (counted.calls, counted.errors, labels.fabricated, labels.genuine, tool.audit.records, _latest(tool))
+        figures = (*_figures(tool), _latest(tool))
         first = True  # the tool's own figures are in the line of its first mode
         for mode, results, size in tool.learned or ((None, None, None),):
             kib = None if size is None else f"{size / _KIB:,.1f}"
             rows.add(tool.tool if first else "", mode, results, kib, *(figures if first else ()))
             first = False
     totals = _totals(whole)
-    sums = (totals[name] for name in ("calls", "errors", "fabricated", "genuine", "audit_records"))
+    sums = (totals[name] for name in _COUNTED)
     rows.add("all", "", "", f"{totals['size'] / _KIB:,.1f}", *sums, style="bold")
-    out.print(show(f"store: {where}", limit=2_000), soft_wrap=True)
+    print_line(out, f"store: {where}")
     out.print(rows)
     print_more(out, whole.tools, _SHOWN_TOOLS, "and {:,} more tools; --json lists them all")
     for shared in whole.shared:
@@ -306,7 +289,7 @@ def _report_overview(out: Console, whole: Overview, where: str) -> None:
 def _report_tool(out: Console, known: KnownTool) -> None:
     tool = known.overview
     counted = tool.counted
-    out.print(show(tool.tool, "bold", limit=2_000), soft_wrap=True)
+    print_line(out, tool.tool, "bold")
     out.print(f"calls counted: {counted.calls:,}, {counted.errors:,} of them with an error")
     for mode, learned in known.portraits.items():
         out.print()

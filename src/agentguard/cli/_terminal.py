@@ -24,8 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    pass
-
+    from agentguard.verification.types import VerdictCounts
 
 WIDTH_WITHOUT_TERMINAL = 120
 SHOWN = 50  # rows of a table, unless it says otherwise
@@ -61,6 +60,30 @@ def show(text: str, style: str | Style = "", limit: int = 400) -> Text:
     return Text(clean if len(clean) <= limit else clean[: limit - 1] + "…", style)
 
 
+def print_line(out: Console, text: str, style: str = "") -> None:
+    """Print text from outside on a line of its own, which a terminal may wrap and a file does not."""
+    out.print(show(text, style, limit=2_000), soft_wrap=True)
+
+
+class Interruption:
+    """A context that ends where its user presses Ctrl-C; ``happened`` tells whether it did.
+
+    >>> with Interruption() as interruption:
+    ...     raise KeyboardInterrupt
+    >>> interruption.happened
+    True
+    """
+
+    happened = False
+
+    def __enter__(self) -> Interruption:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, traceback: object) -> bool:
+        self.happened = kind is KeyboardInterrupt
+        return self.happened
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun.
 
@@ -68,6 +91,11 @@ def counted(number: int, noun: str) -> str:
     ('1 tool', '1,200 tools')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def verdicts_of(counts: VerdictCounts) -> str:
+    """The verdicts on calls in words."""
+    return f"{counts.calls:,} calls: {counts.accept:,} accepted, {counts.flag:,} flagged, {counts.block:,} blocked"
 
 
 def timestamp(at: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
@@ -110,7 +138,10 @@ def _cell(value: str | int | Text | None) -> Text:
 
 
 def table(*columns: str, title: str | None = None) -> Rows:
-    """An empty table; a column whose name begins with ``#`` holds numbers, and is aligned to the right."""
+    """Make a table; a column whose name begins with ``#`` holds numbers, and is aligned to the right.
+
+    ``out.print(rows, "")`` prints it with an empty line below.
+    """
     rows = Rows(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in columns:
         side: Any = "right" if column.startswith("#") else "left"
@@ -151,14 +182,9 @@ def print_offenders(out: Console, heading: str, offenders: Sequence[Any]) -> Non
 def progress(
     name: str, *columns: ProgressColumn, hidden: bool, total: int | None = None, **fields: Any
 ) -> Iterator[tuple[Progress, TaskID]]:
-    """A progress bar on standard error, shown only where that is a terminal.
+    """A progress bar on standard error, shown where that is a terminal, with more ``columns`` behind the bar.
 
-    Args:
-        name: of the task, before the bar.
-        columns: behind the bar.
-        hidden: show nothing.
-        total: the task's size; None where it is not known.
-        fields: the task's, for the columns.
+    ``total`` is the task's size, None where it is not known; ``fields`` are the task's, for the columns.
     """
     err = console(stderr=True)
     head = (TextColumn("{task.description}", markup=False), BarColumn())
@@ -168,18 +194,9 @@ def progress(
 
 @contextmanager
 def reading_bar(traces: str, calls: Callable[[], int], *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """A bar that moves by the bytes read of a log, towards an end where the size is known.
+    """A bar that moves by the bytes read of a log, and shows the calls counted so far, which ``calls`` returns.
 
-    Args:
-        traces: the log.
-        calls: returns how many calls were counted so far.
-        hidden: show nothing.
-
-    Yields:
-        A function to be told each number of bytes read.
-
-    Raises:
-        DataError: where there are no traces.
+    Yields a function to be told each number of bytes read. Raises ``DataError`` where there are no traces.
     """
     from agentguard.traces._read import find_traces
 

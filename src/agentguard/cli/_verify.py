@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from agentguard._line_files import BYTE_ORDER_MARK
 from agentguard.cli._exits import VERDICT_EXITS
-from agentguard.cli._files import reason_of
 from agentguard.cli._options import (
     CalibrationOption,
     JsonOption,
@@ -26,8 +26,9 @@ from agentguard.cli._options import (
 from agentguard.cli._terminal import VERDICT_STYLES, console, printable, reading_bar, show, table, write_json
 from agentguard.errors import DataError
 from agentguard.traces import ReplaySummary, Tally, read_traces, replay
-from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json
+from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json, reason_of
 from agentguard.verification import SignalResult, ToolCall, VerificationEngine, VerificationResult
+from agentguard.verification.statistics import log_odds
 
 _EXAMPLE = 'a call looks like {"tool": "get_weather", "args": {"city": "Oslo"}, "result": {"temperature": 4}}'
 _SHOWN_REMAINDER = 5e-4  # nats; less is rounding
@@ -76,17 +77,7 @@ def _judge(
         tally = Tally()
         with reading_bar(history, lambda: tally.calls, hidden=hidden) as advance:
             learned = replay(read_traces(history, on_read=advance), engine, tally=tally)
-    result = engine.verify(
-        call.tool,
-        args=call.args,
-        result=call.result,
-        execution_time_ms=call.execution_time_ms,
-        session_id=call.session_id,
-        call_id=call.call_id,
-        is_error=call.is_error,
-        learn=learn,
-    )
-    return result, learned
+    return engine.verify(**call._asdict(), learn=learn), learned
 
 
 def _read_call(source: str) -> ToolCall:
@@ -104,7 +95,7 @@ def _read_call(source: str) -> ToolCall:
     if len(raw) > MAX_LINE_BYTES:
         raise DataError(f"{name} is longer than {MAX_LINE_BYTES:,} bytes, too long for a call")
     try:
-        data = parse_json(raw.removeprefix(b"\xef\xbb\xbf"))
+        data = parse_json(raw.removeprefix(BYTE_ORDER_MARK))
         call, _ = parse_call(data)
         unknown = sorted(set(data) - FIELDS)
     except DataError as error:
@@ -125,19 +116,12 @@ class Entry(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """The sum behind a verdict, in nats: prior + contributions = total, P(fabricated) = 1 / (1 + exp(-total)).
+    """The sum behind a verdict, in nats: prior + contributions = total, P(fabricated) = 1 / (1 + exp(-total))."""
 
-    Attributes:
-        prior: log-odds before any signal.
-        entries: one a signal.
-        remainder: 0 but for rounding, unless the engine limited the posterior.
-        total: the log-odds of the posterior.
-    """
-
-    prior: float
-    entries: tuple[Entry, ...]
-    remainder: float
-    total: float
+    prior: float  # log-odds before any signal
+    entries: tuple[Entry, ...]  # one a signal
+    remainder: float  # 0 but for rounding, unless the engine limited the posterior
+    total: float  # the log-odds of the posterior
 
 
 def ledger(result: VerificationResult) -> Ledger:
@@ -153,17 +137,6 @@ def ledger(result: VerificationResult) -> Ledger:
     return Ledger(prior, tuple(entries), total - running if math.isfinite(total) else 0.0, total)
 
 
-def log_odds(probability: float) -> float:
-    """ln(p / (1 - p)); infinite at 0 and 1.
-
-    >>> round(log_odds(0.15), 4)
-    -1.7346
-    """
-    if 0 < probability < 1:
-        return math.log(probability / (1 - probability))
-    return -math.inf if probability <= 0 else math.inf
-
-
 def _as_dict(result: VerificationResult, learned: ReplaySummary | None) -> dict[str, Any]:
     signals = [
         {**signal._asdict(), "tier": signal.tier.value, "contribution": result.contributions.get(name, 0.0)}
@@ -172,11 +145,7 @@ def _as_dict(result: VerificationResult, learned: ReplaySummary | None) -> dict[
     sheet = ledger(result)
     history = {} if learned is None else {"history": {"calls": learned.counts.calls, "broken": learned.broken}}
     return {
-        "tool": result.tool,
-        "call_id": result.call_id,
-        "verdict": result.verdict,
-        "posterior": result.posterior,
-        "prior": result.prior,
+        **{name: getattr(result, name) for name in ("tool", "call_id", "verdict", "posterior", "prior")},
         "false_block_p": result.false_block_p,
         "tier_reached": result.tier_reached.value,
         "explanation": result.explanation,
@@ -206,8 +175,7 @@ def _explain(out: Console, result: VerificationResult, learned: ReplaySummary | 
     details = table("signal", "what it says")
     for name, signal in result.signals.items():
         details.add(name, signal.detail)
-    out.print(details)
-    out.print()
+    out.print(details, "")
     if result.note:
         out.print(show(f"note: {result.note}"))
     out.print(show(f"verdict on {result.tool}:"), show(result.verdict, VERDICT_STYLES[result.verdict]))

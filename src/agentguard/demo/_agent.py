@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -193,16 +193,8 @@ class Guard(Protocol):
 
     def register_tool_profile(self, name: str, **fields: Any) -> object: ...
 
-    def verify(
-        self,
-        tool: str,
-        *,
-        args: Any = None,
-        result: Any = None,
-        execution_time_ms: float | None = None,
-        session_id: str | None = None,
-        call_id: str | None = None,
-    ) -> VerificationResult: ...
+    @property
+    def verify(self) -> Callable[..., VerificationResult]: ...
 
 
 class Event(NamedTuple):

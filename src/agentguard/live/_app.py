@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Security
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from agentguard.errors import ConfigurationError, StoreError
@@ -27,8 +27,8 @@ from agentguard.live._board import (
 from agentguard.live._metrics import CONTENT_TYPE, store_metrics
 from agentguard.live._sessions import PATH, PUBLIC, Sessions, browsing
 from agentguard.live._store import Follower, Reviews
-from agentguard.live._stream import HEARTBEAT, MOST_STREAMS, Audience, EventStream, Seat, told
-from agentguard.serving._app import KEY_SCHEME, Part, ProblemError, ServiceKey, assemble, documented
+from agentguard.live._stream import HEARTBEAT, MOST_STREAMS, Audience, EventStream, Seat, news_events
+from agentguard.serving._app import KEY_SCHEME, Model, Part, ProblemError, ServiceKey, assemble, documented
 from agentguard.stores import Store
 from agentguard.verification._audit import AUDIT
 
@@ -46,11 +46,7 @@ Number = Annotated[int, Field(ge=0, le=MOST), BeforeValidator(_no_text)]
 """The number of an event in JSON, where an integer may be written 7.0 but not "7"."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Review(_Model):
+class Review(Model):
     """What a reviewer found."""
 
     sequence: Number = Field(description="The number of the verdict.")
@@ -58,7 +54,7 @@ class Review(_Model):
     corrects: Number = Field(0, description="The number of the label that this one corrects; 0 where there is none.")
 
 
-class Decision(_Model):
+class Decision(Model):
     """What a reviewer found of a lasting change."""
 
     id: str = Field(min_length=1, max_length=1_000, description="The change's id.")
@@ -68,7 +64,7 @@ class Decision(_Model):
     )
 
 
-class CallDetail(_Model):
+class CallDetail(Model):
     """One call, opened up."""
 
     verdict: ShownVerdict
@@ -76,14 +72,14 @@ class CallDetail(_Model):
     kept: KeptCall | None = Field(description="The call itself, redacted, where the engine keeps it (keep_reviewed).")
 
 
-class QueueQuery(_Model):
+class QueueQuery(Model):
     """Which part of the queue is asked for."""
 
     after: int = Field(0, ge=0, le=MOST, description="Only what comes behind the verdict of this number.")
     limit: int = Field(10, ge=1, le=100)
 
 
-class State(_Model):
+class State(Model):
     """What the page begins with. Times are seconds since the epoch."""
 
     source: str = Field(description="The store's address, without user and password.")
@@ -100,15 +96,7 @@ class State(_Model):
 
 
 class View:
-    """Board, listeners, reviews and sessions over one store.
-
-    Args:
-        store: is shown, and gets the labels; the caller closes it.
-        source: address of the store, fit to be shown.
-        every: seconds between two looks at the store.
-        most_streams: maximum number of listeners.
-        heartbeat: seconds of silence after which a listener is told that nothing happens.
-    """
+    """Board, listeners, reviews and sessions over one store; the arguments are those of ``live_part``."""
 
     def __init__(self, store: Store, *, source: str, every: float, most_streams: int, heartbeat: float) -> None:
         self.source, self.heartbeat, self._store = source, heartbeat, store
@@ -179,9 +167,7 @@ def operations(view: View) -> APIRouter:
 
     @router.get(
         f"{PATH}state",
-        operation_id="live_state",
-        summary="The newest verdicts, lasting changes, the queue, and the tools",
-        responses=_documented(401, 403, 413),
+        **_described("state", "The newest verdicts, lasting changes, the queue, and the tools", 401, 403, 413),
     )
     def state(request: Request) -> State:
         view.refresh()
@@ -200,50 +186,33 @@ def operations(view: View) -> APIRouter:
         )
 
     @router.get(
-        f"{PATH}queue",
-        operation_id="live_queue",
-        summary="Calls that wait for a reviewer, the worst first",
-        responses=_documented(401, 403, 413, 422),
+        f"{PATH}queue", **_described("queue", "Calls that wait for a reviewer, the worst first", 401, 403, 413, 422)
     )
     def queue(query: Annotated[QueueQuery, Query()]) -> Queue:
         view.refresh()
         return view.board.queue(query.after, query.limit)
 
-    @router.get(
-        f"{PATH}calls/{{sequence}}",
-        operation_id="live_call",
-        summary="One call, opened up",
-        responses=_documented(401, 403, 404, 413, 422, 503),
-    )
+    @router.get(f"{PATH}calls/{{sequence}}", **_described("call", "One call, opened up", 401, 403, 404, 413, 422, 503))
     def call(sequence: Annotated[int, Path(ge=0, le=MOST, description="The number of the verdict.")]) -> CallDetail:
         view.refresh()
         return view.detail(sequence)
 
     @router.get(
-        f"{PATH}changes",
-        operation_id="live_changes",
-        summary="Lasting changes of tools, the open ones first",
-        responses=_documented(401, 403, 413),
+        f"{PATH}changes", **_described("changes", "Lasting changes of tools, the open ones first", 401, 403, 413)
     )
     def changes() -> ShownChanges:
         view.refresh()
         return view.board.changes()
 
-    @router.post(
-        DECISIONS,
-        operation_id="live_decide",
-        summary="Say what a lasting change is; engines on the store act on it with their next flush",
-        responses=_documented(400, 401, 403, 404, 409, 413, 415, 422, 503),
-    )
+    written = (400, 401, 403, 404, 409, 413, 415, 422, 503)
+    decided = "Say what a lasting change is; engines on the store act on it with their next flush"
+    reviewed = "Say what a call was; engines on the store learn of it with their next flush"
+
+    @router.post(DECISIONS, **_described("decide", decided, *written))
     def decide(decision: Decision) -> ShownChange:
         return view.reviews.decide(decision.id, decision.state, corrects=decision.corrects)
 
-    @router.post(
-        REVIEWS,
-        operation_id="live_review",
-        summary="Say what a call was; engines on the store learn of it with their next flush",
-        responses=_documented(400, 401, 403, 404, 409, 413, 415, 422, 503),
-    )
+    @router.post(REVIEWS, **_described("review", reviewed, *written))
     def review(given: Review) -> ShownVerdict:
         return view.reviews.review(given.sequence, was_hallucination=given.was_hallucination, corrects=given.corrects)
 
@@ -264,11 +233,17 @@ def operations(view: View) -> APIRouter:
         def may_listen() -> bool:
             return not view.audience.stopping and (session is None or view.sessions.is_on(session))
 
-        def telling(seat: Seat) -> AsyncGenerator[bytes, None]:
-            reaches, heartbeat = lambda: view.follower.reaches_store, view.heartbeat
-            return told(board, seat, position, may_listen=may_listen, reaches_store=reaches, heartbeat=heartbeat)
+        def events_for(seat: Seat) -> AsyncGenerator[bytes, None]:
+            return news_events(
+                board,
+                seat,
+                position,
+                may_listen=may_listen,
+                reaches_store=lambda: view.follower.reaches_store,
+                heartbeat=view.heartbeat,
+            )
 
-        return EventStream(view.audience, telling)
+        return EventStream(view.audience, events_for)
 
     return router
 
@@ -282,8 +257,10 @@ def _position(text: str | None, view: View) -> Position:
     return position
 
 
-def _documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return documented({status: _DESCRIPTIONS[status] for status in statuses})
+def _described(name: str, summary: str, *statuses: int) -> dict[str, Any]:
+    """An operation for OpenAPI: its id, its summary, and the problems that it may answer."""
+    responses = documented({status: _DESCRIPTIONS[status] for status in statuses})
+    return {"operation_id": f"live_{name}", "summary": summary, "responses": responses}
 
 
 # --- As an application, and as a part of one ---

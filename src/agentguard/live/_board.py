@@ -5,6 +5,7 @@ A log may hold events that no engine wrote. Those that cannot be used are passed
 
 from __future__ import annotations
 
+import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,19 +30,12 @@ MAX_CONTENT: Final = 20_000
 
 
 class RecordedCall(NamedTuple):
-    """A verdict in the log.
+    """A verdict in the log."""
 
-    Attributes:
-        record: the verdict.
-        change: the id of the lasting change that the call looks like.
-        asked: how often the same call had had the same result before.
-        said: the findings of signals, in words.
-    """
-
-    record: AuditRecord
-    change: str | None = None
-    asked: int = 0
-    said: Mapping[str, str] = MappingProxyType({})
+    record: AuditRecord  # the verdict
+    change: str | None = None  # the id of the lasting change that the call looks like
+    asked: int = 0  # how often the same call had had the same result before
+    said: Mapping[str, str] = MappingProxyType({})  # the findings of signals, in words
 
 
 class Label(NamedTuple):
@@ -115,20 +109,13 @@ def read_record(record: Record) -> RecordedCall | None:
     if max(map(len, names)) > MAX_NAME or max(len(audit.call.fired), len(audit.call.nats)) > MAX_SIGNALS:
         return None
     change, asked, said = (record.event.get(name) for name in ("change", "asked", "said"))
+    sentences = islice(said.items(), MAX_SIGNALS) if isinstance(said, Mapping) else ()
     return RecordedCall(
         audit,
         change if isinstance(change, str) and 0 < len(change) <= MAX_NAME else None,
         asked if type(asked) is int and 0 <= asked < 2**53 else 0,
-        _sentences(said),
+        {name: text[:MAX_SENTENCE] for name, text in sentences if isinstance(name, str) and isinstance(text, str)},
     )
-
-
-def _sentences(said: Any) -> Mapping[str, str]:
-    """The findings of signals by their names; what is no text is left out, long ones are cut."""
-    if not isinstance(said, Mapping):
-        return {}
-    sentences = islice(said.items(), MAX_SIGNALS)
-    return {name: text[:MAX_SENTENCE] for name, text in sentences if isinstance(name, str) and isinstance(text, str)}
 
 
 def read_kept(record: Record) -> KeptCall | None:
@@ -197,21 +184,16 @@ def _sayable(text: str | None) -> str | None:
 
 MAX_TOOLS: Final = 10_000
 SHOWN_TOOLS: Final = 100
+COUNTED: Final = ("flag", "block", "accept", "waiting", "fabricated", "genuine")  # in the order of ToolRow
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
-    """One tool.
+    """The counts of one tool.
 
-    Attributes:
-        tool: its name.
-        calls: as counted in the hours that the store keeps; None if nothing was counted.
-        flag: flagged calls on record.
-        block: blocked calls on record.
-        accept: accepted calls on record, a sample.
-        waiting: calls that can be reviewed and were not.
-        fabricated: labels ``fabricated``.
-        genuine: labels ``genuine``.
+    ``calls`` are those of the hours that the store keeps, None if nothing was counted; ``flag``, ``block`` and
+    ``accept`` are verdicts on record (of accepted calls a sample); ``waiting`` are calls without a label, which
+    reviewers can give; ``fabricated`` and ``genuine`` are labels.
     """
 
     tool: str
@@ -237,11 +219,11 @@ class Tallies:
     """Counts by tool, of at most 10,000 tools: the longest untouched are dropped. Not locked."""
 
     def __init__(self) -> None:
+        self.calls: Mapping[str, int] = {}  # by tool, as the store counts them
         self._by_tool: OrderedDict[str, Counter[str]] = OrderedDict()
-        self._calls: Mapping[str, int] = {}
 
     def add(self, tool: str, what: str, times: int = 1) -> None:
-        """Count ``flag``, ``block``, ``accept``, ``waiting``, ``fabricated`` or ``genuine``."""
+        """Count one of ``COUNTED``."""
         tool = sayable(tool)
         self._by_tool.setdefault(tool, Counter())[what] += times
         self._by_tool.move_to_end(tool)
@@ -254,23 +236,15 @@ class Tallies:
         if counts is not None:
             counts["fabricated"] = counts["genuine"] = 0
 
-    def set_calls(self, calls: Mapping[str, int]) -> bool:
-        """Set the calls by tool; whether any count has changed."""
-        news, self._calls = calls != self._calls, calls
-        return news
-
     def tools(self, waiting: int) -> Tools:
         """The hundred tools with most waiting, then with most suspects, then with most calls."""
-        rows = [self._row(tool) for tool in {**self._by_tool, **self._calls}]
+        rows = [self._row(tool) for tool in {**self._by_tool, **self.calls}]
         rows.sort(key=lambda row: (-row.waiting, -row.block - row.flag, -(row.calls or 0), row.tool))
         return Tools(tuple(rows[:SHOWN_TOOLS]), max(len(rows) - SHOWN_TOOLS, 0), waiting)
 
     def _row(self, tool: str) -> ToolRow:
         counts = self._by_tool.get(tool, Counter[str]())
-        return ToolRow(
-            tool, self._calls.get(tool), counts["flag"], counts["block"], counts["accept"], max(counts["waiting"], 0),
-            counts["fabricated"], counts["genuine"],
-        )  # fmt: skip
+        return ToolRow(tool, self.calls.get(tool), *(max(counts[name], 0) for name in COUNTED))
 
 
 # --- Lasting changes ---
@@ -288,17 +262,12 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """One change; times are seconds since the epoch.
+    """One change, with the oddity of the results in one sentence; times are seconds since the epoch.
 
     Attributes:
-        id: its id.
-        tool: the tool's name.
-        state: ``open``, ``fault``, ``adopted``, ``recovered`` or ``mode``.
-        what: the oddity of the results, in one sentence.
         opened: when it was first noticed.
         since: when its state began.
-        calls: number of recorded calls that look like it.
-        blocked: number of these that were blocked.
+        calls, blocked: number of recorded calls that look like it, and of those that were blocked.
         reviewed: whether a person has decided about it.
         decided: the number of the latest decision in the log; 0 without one.
     """
@@ -385,6 +354,7 @@ class ChangeLog:
 KEPT: Final = 5_000
 MAX_NEWS: Final = 2_000
 MAX_ALIKE: Final = 10_000  # ids of changes whose calls are counted
+_POSITION: Final = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})")
 
 
 class Position(NamedTuple):
@@ -406,10 +376,8 @@ class Position(NamedTuple):
         >>> Position.parse("12.3"), Position.parse("12"), Position.parse("1.-3")
         (Position(audit=12, feedback=3), None, None)
         """
-        parts = text.split(".")
-        if len(parts) != 2 or not all(part.isascii() and part.isdecimal() and len(part) <= 18 for part in parts):
-            return None
-        return cls(int(parts[0]), int(parts[1]))
+        match = _POSITION.fullmatch(text)
+        return None if match is None else cls(int(match[1]), int(match[2]))
 
 
 class News(NamedTuple):
@@ -424,9 +392,7 @@ class News(NamedTuple):
 class Queue:
     """Calls that wait for a reviewer, the worst first: by posterior, blocked before flagged, then the oldest.
 
-    Attributes:
-        waiting: their number among the newest 5,000 verdicts.
-        verdicts: some of them.
+    ``waiting`` is their number among the newest 5,000 verdicts, ``verdicts`` are some of them.
     """
 
     waiting: int
@@ -439,12 +405,16 @@ class Board:
     Args:
         kept: number of the newest verdicts to keep.
         news: number of the newest pieces of news to keep.
+
+    Attributes:
+        position: how far the logs were read.
+        version: another number whenever verdicts, labels or counts are new.
+        changes_version: another number whenever lasting changes are, or calls that look like them.
     """
 
     def __init__(self, kept: int = KEPT, news: int = MAX_NEWS) -> None:
         self._lock = forks.lock(forks.Rank.LEAF)
         self._kept, self._most_news = kept, news
-        self._position = Position()
         self._records: OrderedDict[int, RecordedCall] = OrderedDict()
         self._named: dict[tuple[str, str], list[int]] = {}
         self._labels: dict[int, Label] = {}
@@ -455,7 +425,8 @@ class Board:
         self._changes = ChangeLog()
         self._alike: OrderedDict[str, Alike] = OrderedDict()
         self._tallies = Tallies()
-        self._version = self._changes_version = 0
+        self.position = Position()
+        self.version = self.changes_version = 0
 
     # --- Written ---
 
@@ -471,37 +442,38 @@ class Board:
             events: labels, and names of tools whose labels were taken back.
         """
         with self._lock:
-            before = self._position
+            before = self.position
             for record in records:
                 self._add(record)
-            self._position = self._position._replace(audit=max(audit, self._position.audit))
+            self.position = self.position._replace(audit=max(audit, self.position.audit))
             for event in events:
                 if isinstance(event, str):
                     self._take_back(event, feedback)
                 else:
                     self._label(event)
-            self._position = self._position._replace(feedback=max(feedback, self._position.feedback))
-            news = self._position != before
-            self._version += news
+            self.position = self.position._replace(feedback=max(feedback, self.position.feedback))
+            news = self.position != before
+            self.version += news
         return news
 
     def read_changes(self, records: Iterable[Record]) -> bool:
         """Add events of lasting changes, oldest first; whether anything is new."""
         with self._lock:
             news = self._changes.add(records)
-            self._changes_version += news
+            self.changes_version += news
         return news
 
     def set_calls(self, calls: dict[str, int]) -> bool:
         """Set the calls by tool; whether any count has changed."""
         with self._lock:
-            news = self._tallies.set_calls(calls)
-            self._version += news
-            return news
+            news = calls != self._tallies.calls
+            self._tallies.calls = calls
+            self.version += news
+        return news
 
     def _add(self, recorded: RecordedCall) -> None:
         record = recorded.record
-        self._position = self._position._replace(audit=record.sequence)
+        self.position = self.position._replace(audit=record.sequence)
         self._records[record.sequence] = recorded
         if recorded.change is not None:
             self._count_alike(recorded.change, recorded)
@@ -515,7 +487,7 @@ class Board:
             else:
                 self._waiting.add(record.sequence)
                 self._tallies.add(record.tool, "waiting")
-        self._tell(News("verdict", self._position, recorded))
+        self._tell(News("verdict", self.position, recorded))
         while len(self._records) > self._kept:
             self._drop()
 
@@ -528,7 +500,7 @@ class Board:
         self._alike.move_to_end(change)
         if len(self._alike) > MAX_ALIKE:
             self._alike.popitem(last=False)
-        self._changes_version += 1
+        self.changes_version += 1
 
     def _drop(self) -> None:
         sequence, (record, *_) = self._records.popitem(last=False)
@@ -543,7 +515,7 @@ class Board:
                 del self._named[record.tool, record.call_id]
 
     def _label(self, label: Label) -> None:
-        self._position = self._position._replace(feedback=label.sequence)
+        self.position = self.position._replace(feedback=label.sequence)
         self._tallies.add(label.tool, "fabricated" if label.fabricated else "genuine")
         of = self._verdict_of(label)
         if of is not None:
@@ -559,7 +531,7 @@ class Board:
             "of": of, "tool": sayable(label.tool), "sequence": label.sequence, "at": label.at,
             "was_hallucination": label.fabricated,
         }  # fmt: skip
-        self._tell(News("label", self._position, what))
+        self._tell(News("label", self.position, what))
 
     def _verdict_of(self, label: Label) -> int | None:
         """The verdict that a label is about: the newest with its id and posterior, else the newest with its id."""
@@ -582,7 +554,7 @@ class Board:
         self._waiting |= again
         for name in [name for name in self._unmatched if name[0] == tool]:
             del self._unmatched[name]
-        self._tell(News("labels forgotten", self._position._replace(feedback=feedback), {"tool": sayable(tool)}))
+        self._tell(News("labels forgotten", self.position._replace(feedback=feedback), {"tool": sayable(tool)}))
 
     def _tell(self, news: News) -> None:
         self._news.append(news)
@@ -592,28 +564,9 @@ class Board:
     # --- Read ---
 
     @property
-    def position(self) -> Position:
-        """How far the logs were read."""
-        with self._lock:
-            return self._position
-
-    @property
-    def version(self) -> int:
-        """Another number whenever verdicts, labels or counts are new."""
-        with self._lock:
-            return self._version
-
-    @property
-    def changes_version(self) -> int:
-        """Another number whenever lasting changes are, or calls that look like them."""
-        with self._lock:
-            return self._changes_version
-
-    @property
     def changes_read(self) -> int:
         """The number of the last event of a change that was read."""
-        with self._lock:
-            return self._changes.read
+        return self._changes.read
 
     def changes(self) -> ShownChanges:
         """The lasting changes, the open ones first."""
@@ -639,17 +592,10 @@ class Board:
     def newest(self, limit: int) -> tuple[ShownVerdict, ...]:
         """The newest verdicts, the newest first."""
         with self._lock:
-            numbers = [number for number, _ in zip(reversed(self._records), range(limit), strict=False)]
-            return tuple(self._shown(number) for number in numbers)
+            return tuple(self._shown(number) for number in islice(reversed(self._records), limit))
 
     def queue(self, after: int, limit: int) -> Queue:
-        """Calls that wait for a reviewer, the worst first.
-
-        Args:
-            after: the number of a verdict, to get only those behind it in this order; 0, or one that is not kept, for
-                all.
-            limit: maximum number.
-        """
+        """Calls that wait for a reviewer, worst first, behind the verdict of this number; all if it is not kept."""
         with self._lock:
             first = self._rank(after) if after in self._records else None
             behind = (number for number in self._waiting if first is None or self._rank(number) > first)
@@ -668,7 +614,7 @@ class Board:
         """
         with self._lock:
             behind = position.audit < self._lost.audit or position.feedback < self._lost.feedback
-            if behind or position.audit > self._position.audit or position.feedback > self._position.feedback:
+            if behind or position.audit > self.position.audit or position.feedback > self.position.feedback:
                 return None
             result: list[tuple[News, ShownVerdict | None]] = []
             for news in self._news:

@@ -25,6 +25,16 @@ from agentguard.live._board import Board
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 MAX_CHANGES: Final = 500  # samples of them
+_HELP: Final = {
+    "recorded_verdicts": "Verdicts on record; of accepted calls a sample.",
+    "counted_calls": "Calls, in the hours that the store keeps.",
+    "labels": "What reviewers found.",
+    "recorded_changes": "Lasting changes by their present state.",
+    "reviews_waiting": "Calls among the newest on record without a label.",
+    "tools_left_out": "Tools beyond the hundred with most to look at.",
+    "newest_record_time_seconds": "When the newest verdict was put on record, since the epoch.",
+    "store_reachable": "Whether the latest look at the store went well.",
+}
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 Sample = tuple[dict[str, str], float]
@@ -38,37 +48,17 @@ def store_metrics(board: Board, *, reaches_store: bool) -> str:
         return [({"tool": row.tool, label: name}, float(getattr(row, name))) for row in tools.rows for name in fields]
 
     changes = sorted(board.changes_by_state().items())[:MAX_CHANGES]
-    families: tuple[tuple[str, str, list[Sample]], ...] = (
-        (
-            "recorded_verdicts",
-            "Verdicts on record; of accepted calls a sample.",
-            by_tool("verdict", "accept", "flag", "block"),
-        ),
-        (
-            "counted_calls",
-            "Calls, in the hours that the store keeps.",
-            [({"tool": row.tool}, float(row.calls)) for row in tools.rows if row.calls is not None],
-        ),
-        ("labels", "What reviewers found.", by_tool("label", "fabricated", "genuine")),
-        (
-            "recorded_changes",
-            "Lasting changes by their present state.",
-            [({"tool": tool, "state": state}, float(count)) for (tool, state), count in changes],
-        ),
-        (
-            "reviews_waiting",
-            "Calls among the newest on record without a label.",
-            [({"tool": row.tool}, float(row.waiting)) for row in tools.rows],
-        ),
-        ("tools_left_out", "Tools beyond the hundred with most to look at.", [({}, float(tools.more))]),
-        (
-            "newest_record_time_seconds",
-            "When the newest verdict was put on record, since the epoch.",
-            [({}, verdict.at) for verdict in board.newest(1)],
-        ),
-        ("store_reachable", "Whether the latest look at the store went well.", [({}, float(reaches_store))]),
-    )
-    return "".join(_family(f"agentguard_{name}", text, samples) for name, text, samples in families)
+    samples: dict[str, list[Sample]] = {
+        "recorded_verdicts": by_tool("verdict", "accept", "flag", "block"),
+        "counted_calls": [({"tool": row.tool}, float(row.calls)) for row in tools.rows if row.calls is not None],
+        "labels": by_tool("label", "fabricated", "genuine"),
+        "recorded_changes": [({"tool": tool, "state": state}, float(count)) for (tool, state), count in changes],
+        "reviews_waiting": [({"tool": row.tool}, float(row.waiting)) for row in tools.rows],
+        "tools_left_out": [({}, float(tools.more))],
+        "newest_record_time_seconds": [({}, verdict.at) for verdict in board.newest(1)],
+        "store_reachable": [({}, float(reaches_store))],
+    }
+    return "".join(_family(f"agentguard_{name}", text, samples[name]) for name, text in _HELP.items())
 
 
 def _family(name: str, text: str, samples: list[Sample]) -> str:

@@ -43,27 +43,17 @@ _READS: Final = ("GET", "HEAD")
 
 
 class Session(NamedTuple):
-    """A browser that has shown the key.
+    """A browser that has shown the key."""
 
-    Attributes:
-        digest: of the cookie's token, which itself is kept nowhere.
-        csrf: the token that requests that change anything must bring.
-        until: its end, by the clock of the sessions.
-    """
-
-    digest: bytes
-    csrf: str
-    until: float
+    digest: bytes  # of the cookie's token, which itself is kept nowhere
+    csrf: str  # the token that requests that change anything must bring
+    until: float  # its end, by the clock of the sessions
 
 
 class Sessions:
     """The sessions of one server, in memory: they end with it. Thread-safe.
 
-    Args:
-        below: the beginning of the paths that they open.
-        seconds: duration of a session.
-        most: maximum number; beyond it the oldest ends.
-        clock: monotonic, in seconds.
+    They open the paths that begin with ``below``, and last for ``seconds``; beyond the maximum the oldest ends.
     """
 
     def __init__(
@@ -230,6 +220,9 @@ def browsing(sessions: Sessions, audience: Audience, key: ServiceKey) -> APIRout
         if former is not None:  # its cookie is about to be replaced, and nothing could end it any more
             end(former)
         answer = RedirectResponse("./", 303)
+        encrypted = request.url.scheme == "https" or request.headers.get("origin", "").startswith(
+            "https://"
+        )  # by a proxy
         # Without a path: it counts below the folder of this address, whatever a proxy has put before it.
         answer.set_cookie(
             cookie_name(request.headers),
@@ -237,7 +230,7 @@ def browsing(sessions: Sessions, audience: Audience, key: ServiceKey) -> APIRout
             path=None,
             httponly=True,
             samesite="strict",
-            secure=_is_encrypted(request),
+            secure=encrypted,
         )
         return answer
 
@@ -268,8 +261,3 @@ def _sent_key(body: bytes) -> bytes:
     except ValueError:  # more fields than any form of ours has
         return b""
     return given[0].strip().encode("latin-1") if len(given) == 1 else b""
-
-
-def _is_encrypted(request: Request) -> bool:
-    """Whether the browser speaks TLS, to us or to a proxy."""
-    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")

@@ -55,19 +55,16 @@ class CallCounts:
         self._calls: dict[str, dict[int, int]] = {}
 
     def read(self) -> dict[str, int]:
-        """Read the counts on; calls by tool.
-
-        Raises:
-            StoreError: if the store cannot be read.
-        """
+        """Read the counts on; calls by tool; raises ``StoreError`` if the store cannot be read."""
         if self._readings % WHOLE_EVERY == 0:
             self._calls = {}
         self._readings += 1
         places = map(place_of, self._store.names())
         tools = list(dict.fromkeys(place.tool for place in places if place is not None and place.tool is not None))
-        known = self._calls.keys() & tools[-MOST:]
+        latest = set(tools[-MOST:])
+        known = self._calls.keys() & latest
         # An hour that has just ended may still get a late delta.
-        for names, since in ((known, self._hour - 1), (set(tools[-MOST:]) - known, 0)):
+        for names, since in ((known, self._hour - 1), (latest - known, 0)):
             for batch in batches(sorted(names)):
                 for hour, counts in self._store.counts(batch, since=since).items():
                     self._hour = max(self._hour, hour)
@@ -79,13 +76,8 @@ class CallCounts:
 class Follower:
     """Reads a store's logs on in a thread of its own, and puts what is new on the board.
 
-    While the store fails the board stays as it is; what was missed is read later.
-
-    Args:
-        store: is read.
-        board: is written.
-        every: seconds between two looks.
-        heard: called in any thread when there is something new, or the store fails or is back.
+    While the store fails the board stays as it is; what was missed is read later. ``heard`` is called in any thread
+    when there is something new, or the store fails or is back.
     """
 
     def __init__(self, store: Store, board: Board, *, every: float, heard: Callable[[], None]) -> None:
@@ -94,12 +86,7 @@ class Follower:
         self._lock = forks.lock(forks.Rank.LEAF)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
-        self._failing = False
-
-    @property
-    def reaches_store(self) -> bool:
-        """Whether the latest look at the store succeeded."""
-        return not self._failing
+        self.reaches_store = True  # whether the latest look at the store succeeded
 
     def start(self) -> None:
         """Start the thread."""
@@ -115,11 +102,7 @@ class Follower:
             self._thread = None
 
     def catch_up(self) -> None:
-        """Read on now.
-
-        Raises:
-            StoreError: if the store cannot be read.
-        """
+        """Read on now; raises ``StoreError`` if the store cannot be read."""
         with self._lock:
             self._attempt(self._read_on)
 
@@ -130,7 +113,7 @@ class Follower:
                 with self._lock:
                     self._attempt(self._read_on)
                     if looks % COUNT_EVERY == 0:
-                        self._attempt(self._read_counts)
+                        self._attempt(lambda: self._board.set_calls(self._counts.read()))
                 looks += 1
             except StoreError:
                 pass  # it is logged, and the next look tries again
@@ -142,13 +125,13 @@ class Follower:
         try:
             news = work()
         except StoreError as error:
-            if not self._failing:
-                self._failing = True
+            if self.reaches_store:
+                self.reaches_store = False
                 _log.error("the store cannot be read, the page shows what was read before: %s", error)
                 self._heard()
             raise
-        if self._failing:
-            self._failing, news = False, True
+        if not self.reaches_store:
+            self.reaches_store = news = True
             _log.warning("the store can be read again")
         if news:
             self._heard()
@@ -167,9 +150,6 @@ class Follower:
             events = [event for record in page for event in _event(record)]
             news |= self._board.read_on(0, (), page[-1].sequence, events)
         return news
-
-    def _read_counts(self) -> bool:
-        return self._board.set_calls(self._counts.read())
 
 
 def _pages(records: Iterable[Record]) -> Iterator[list[Record]]:
@@ -195,12 +175,7 @@ class Reviews:
 
     Of several reviewers of one call or change the first is heard and the others are told. Within a server a lock sees
     to that; between servers on one store a claim on the call and its present label, or on the change and its latest
-    decision.
-
-    Args:
-        store: is written to; the engines on it read labels and decisions on.
-        board: has the calls and the changes.
-        follower: reads on what others have said meanwhile.
+    decision. The follower reads on what others have said meanwhile.
     """
 
     def __init__(self, store: Store, board: Board, follower: Follower) -> None:
@@ -242,16 +217,7 @@ class Reviews:
             return shown(recorded, label if label is not None and label.sequence == number else given)
 
     def decide(self, id_: str, state: Literal["fault", "adopted"], *, corrects: int = 0) -> ShownChange:
-        """Decide a lasting change; the change with this decision.
-
-        Args:
-            id_: of the change.
-            state: the decision.
-            corrects: the number of the decision that this one replaces; 0 without one.
-
-        Raises:
-            ProblemError: if there is no such change, somebody else was first, or the store fails.
-        """
+        """Decide a lasting change, as ``review`` labels a call; the change with this decision."""
         with self._writing("a decision"):
             known = self._board.change(id_)
             if known is None:

@@ -60,14 +60,7 @@ class Seat:
 
 
 class Audience:
-    """The listeners of one server.
-
-    Args:
-        most: maximum number of listeners.
-
-    Attributes:
-        stopping: whether all listeners are being let go.
-    """
+    """The listeners of one server, at most so many; ``stopping`` while all of them are being let go."""
 
     def __init__(self, most: int = MOST_STREAMS) -> None:
         self._most = most
@@ -122,7 +115,7 @@ def event(kind: str, data: Any, position: Position | None = None) -> bytes:
     return f"{identity}event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
 
 
-async def told(
+async def news_events(
     board: Board,
     seat: Seat,
     position: Position,
@@ -170,13 +163,10 @@ def _beyond(position: Position, news: News) -> Position:
 class EventStream(Response):
     """A response that goes on until there is nothing more to tell, or the listener is gone.
 
+    A listener that takes nothing for ``patience`` seconds is let go.
+
     sse-starlette would do for the framing, but importing it replaces uvicorn's signal handler in the whole process,
     and after one shutdown it ends every later stream of that process at once (3.7).
-
-    Args:
-        audience: gives the listener its seat.
-        telling: makes the events for a seat.
-        patience: seconds; a listener that takes nothing for so long is let go.
     """
 
     media_type = "text/event-stream"
@@ -184,20 +174,20 @@ class EventStream(Response):
     def __init__(
         self,
         audience: Audience,
-        telling: Callable[[Seat], AsyncGenerator[bytes, None]],
+        events_for: Callable[[Seat], AsyncGenerator[bytes, None]],
         *,
         patience: float = SEND_SECONDS,
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})  # asks nginx to pass on what comes
         del self.headers["content-length"]
-        self._audience, self._telling, self._patience = audience, telling, patience
+        self._audience, self._events_for, self._patience = audience, events_for, patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._audience.seat() as seat:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
                 await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                async with aclosing(self._telling(seat)) as chunks:
+                async with aclosing(self._events_for(seat)) as chunks:
                     async for chunk in chunks:
                         with anyio.move_on_after(self._patience) as sending:
                             await send({"type": "http.response.body", "body": chunk, "more_body": True})

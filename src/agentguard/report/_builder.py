@@ -195,16 +195,14 @@ def telling(latency: Chart | None, others: list[Chart], calls: int) -> tuple[Cha
     usable = [
         chart
         for chart in others
-        if chart.limits is not None and chart.values >= LEAST_SHARE * calls and not _only_grows(chart)
+        if chart.limits is not None
+        and chart.values >= LEAST_SHARE * calls
+        and any(before.mean > after.mean for before, after in pairwise(chart.points))
     ]
     usable.sort(key=lambda chart: (-chart.alarms, -chart.beyond / chart.values, -chart.values, chart.name))
     first = () if latency is None or latency.values < LEAST else (latency,)
     alarming = [chart for chart in usable if chart.alarms or chart.beyond]
     return (*first, *(alarming[:CHARTS] or usable[:1]))
-
-
-def _only_grows(chart: Chart) -> bool:
-    return all(before.mean <= after.mean for before, after in pairwise(chart.points))
 
 
 def _report_of(name: str, tool: _Tool, learned: Learned | None) -> ToolReport:

@@ -22,11 +22,11 @@ from agentguard.report._records import (
     Slot,
     Timeline,
     WorstCall,
-    log_odds,
     on_scale,
     to_scale,
 )
 from agentguard.report._text import clean, cut, many, nats, of_unit, p_of, percent, short, when
+from agentguard.verification.statistics import log_odds
 
 Item = TypeVar("Item")
 
@@ -103,33 +103,13 @@ WIDTH: Final = 1_000.0  # of the body of a plot in its own units, whatever its w
 LABELS: Final = 78  # pixels of the labels beside a plot
 
 
-class Cell(NamedTuple):
-    """Text in a table, a fact or a sentence: foreign text (``bdi``), ``code`` or ``strong``; a link with ``href``."""
-
-    text: str
-    kind: str = "bdi"
-    href: str = ""
-
-
-Row: TypeAlias = "tuple[Cell | str, ...]"
-
-
 class Table(NamedTuple):
-    """A table.
+    """The numbers of a picture."""
 
-    Attributes:
-        name: for screen readers.
-        columns: their heads; the first cell of each row is its head.
-        rows: the cells.
-        words: columns that hold words; the others hold numbers.
-        more: a line below the table.
-    """
-
-    name: str
-    columns: Sequence[str]
-    rows: Sequence[Row]
-    words: Sequence[str] = ()
-    more: str = ""
+    name: str  # for screen readers
+    columns: Sequence[str]  # their heads; the first cell of each row is its head
+    rows: Sequence[tuple[str, ...]]  # the cells
+    more: str = ""  # a line below the table
 
 
 class Label(NamedTuple):
@@ -181,17 +161,9 @@ def _plot(
     right: Sequence[Label] = (),
     below: Sequence[Label] = (),
 ) -> Element:
-    """A picture that is stretched, with labels at its left and right and under it.
+    """A picture that is stretched, with labels at its left and right (by their baseline) and under it (in hundredths).
 
-    Args:
-        ids: of the page.
-        title: of the picture.
-        words: the description.
-        body: drawn on ``WIDTH`` by ``height``.
-        height: in pixels.
-        left: by their baseline.
-        right: by their baseline.
-        below: by hundredths of the width.
+    The body is drawn on ``WIDTH`` by ``height`` pixels; ``words`` describe it.
     """
     size = (WIDTH, height)
     picture = _picture(ids, title, words, body, size, class_="body", preserveAspectRatio="none", height=height)
@@ -362,20 +334,17 @@ def _control_body(chart: Chart, across: Axis, up: Axis) -> Iterator[Element]:
     # Value k of n stands between k - 1 and k, a point of several values in their middle.
     points = [(across.at(point.first - 1 + point.size / 2.0), point) for point in chart.points]
     yield h("path", class_="line", d="M" + "L".join(f"{x:.1f} {up.at(point.mean):.1f}" for x, point in points))
-    wide = [(x, up.at(point.low), up.at(point.high)) for x, point in points if point.high > point.low]
-    if wide:
-        yield h("path", class_="range", d=rungs(wide))
-    yield h("path", class_="value", d=dots((x, up.at(point.mean)) for x, point in points if 1 not in point.rules))
-    beyond = [(x, up.at(_farthest(chart, point))) for x, point in points if 1 in point.rules]
-    if beyond:
-        yield h("path", class_="beyond", d=dots(beyond))
-        yield h("path", class_="hole", d=dots(beyond))
-    runs = [(x, CONTROL_HEIGHT - 5.0, float(CONTROL_HEIGHT)) for x, point in points if set(point.rules) - {1}]
-    if runs:
-        yield h("path", class_="run", d=rungs(runs))
-    alarms = [(x, 5.0) for x, point in points if point.alarms]
-    if alarms:
-        yield h("path", class_="alarm", d=dots(alarms))
+    beyond = dots((x, up.at(_farthest(chart, point))) for x, point in points if 1 in point.rules)
+    foot = CONTROL_HEIGHT - 5.0, float(CONTROL_HEIGHT)
+    marks = {
+        "range": rungs((x, up.at(point.low), up.at(point.high)) for x, point in points if point.high > point.low),
+        "value": dots((x, up.at(point.mean)) for x, point in points if 1 not in point.rules),
+        "beyond": beyond,
+        "hole": beyond,
+        "run": rungs((x, *foot) for x, point in points if set(point.rules) - {1}),
+        "alarm": dots((x, 5.0) for x, point in points if point.alarms),
+    }
+    yield from (h("path", class_=mark, d=path) for mark, path in marks.items() if path or mark == "value")
 
 
 def _farthest(chart: Chart, point: Point) -> float:
@@ -387,34 +356,32 @@ def _farthest(chart: Chart, point: Point) -> float:
 def _limit_labels(chart: Chart, limits: Limits, up: Axis) -> list[Label]:
     named = [("upper", limits.upper), ("centre", limits.centre), ("lower", limits.lower)]
     baselines = spread([up.at(x) + 4.0 for _, x in named], LABEL_GAP, 10.0, CONTROL_HEIGHT - 2.0)
-    return [
-        Label(y, short(on_scale(chart.scale, x), chart.unit), name)
-        for y, (name, x) in zip(baselines, named, strict=True)
-    ]
+    return [Label(y, short(chart.number(x), chart.unit), name) for y, (name, x) in zip(baselines, named, strict=True)]
+
+
+def _told(chart: Chart, x: float) -> str:
+    """A value on the chart's scale as its number, with the unit."""
+    return of_unit(chart.number(x), chart.unit)
 
 
 def _limits_note(chart: Chart) -> str:
     limits = chart.limits
     if limits is None:
         return f"{many(chart.values, 'value')}; no limits: fewer than 8 values of accepted calls, or all alike"
-    lower, centre, upper = (
-        of_unit(on_scale(chart.scale, x), chart.unit) for x in (limits.lower, limits.centre, limits.upper)
-    )
+    lower, centre, upper = (_told(chart, x) for x in (limits.lower, limits.centre, limits.upper))
     return f"centre {centre}, limits {lower} to {upper}, by {many(limits.values, 'value')} of accepted calls"
 
 
 def _in_words(chart: Chart, note: str) -> str:
     parts = [note]
     if chart.limits is not None:
-        parts.append(
-            f"{chart.beyond:,} of {many(chart.values, 'value')} beyond the limits, {chart.runs:,} more in runs"
-        )
+        values = many(chart.values, "value")
+        parts.append(f"{chart.beyond:,} of {values} beyond the limits, {chart.runs:,} more in runs")
     if chart.alarms:
-        parts.append(
-            f"{many(chart.alarms, 'alarm of drift', 'alarms of drift')}, the first at value {chart.first_alarm:,}"
-        )
+        alarms = many(chart.alarms, "alarm of drift", "alarms of drift")
+        parts.append(f"{alarms}, the first at value {chart.first_alarm:,}")
     if chart.lately is not None:
-        parts.append(f"lately {of_unit(on_scale(chart.scale, chart.lately), chart.unit)}")
+        parts.append(f"lately {_told(chart, chart.lately)}")
     return ". ".join(parts) + "."
 
 
@@ -426,9 +393,8 @@ def _control_keys(chart: Chart) -> Iterator[Key]:
     if chart.runs:
         yield Key("run", "M8 3V10", f"in a run to one side: {chart.runs:,}")
     if chart.alarms:
-        yield Key(
-            "alarm", "M8 6h0", f"the guard's own drift alarm: {chart.alarms:,}, first at value {chart.first_alarm:,}"
-        )
+        text = f"the guard's own drift alarm: {chart.alarms:,}, first at value {chart.first_alarm:,}"
+        yield Key("alarm", "M8 6h0", text)
 
 
 def _off_the_picture(chart: Chart) -> str:
@@ -438,9 +404,9 @@ def _off_the_picture(chart: Chart) -> str:
     low, high = min(point.low for point in chart.points), max(point.high for point in chart.points)
     room, parts = FARTHEST * chart.limits.sigma, []
     if low < chart.limits.centre - room:
-        parts.append(f"down to {short(on_scale(chart.scale, low), chart.unit)}")
+        parts.append(f"down to {short(chart.number(low), chart.unit)}")
     if high > chart.limits.centre + room:
-        parts.append(f"up to {short(on_scale(chart.scale, high), chart.unit)}")
+        parts.append(f"up to {short(chart.number(high), chart.unit)}")
     return f", {' and '.join(parts)} (at the edge)" if parts else ""
 
 
@@ -453,7 +419,7 @@ def _control_numbers(chart: Chart, name: str) -> Table:
         rows.append(
             (
                 f"{group[0].first:,}–{last:,}" if last > group[0].first else f"{last:,}",
-                *(of_unit(on_scale(chart.scale, x), chart.unit) for x in numbers),
+                *(_told(chart, x) for x in numbers),
                 f"{sum(1 in p.rules for p in group):,}", f"{sum(p.alarms for p in group):,}",
             )
         )  # fmt: skip

@@ -35,17 +35,6 @@ def to_scale(scale: Scale, x: float) -> float:
     return math.log(x) if scale == "log" else math.copysign(math.log1p(abs(x)), x)
 
 
-def log_odds(probability: float) -> float:
-    """``ln(p / (1 - p))`` in nats; infinite at 0 and 1.
-
-    >>> round(log_odds(0.15), 4)
-    -1.7346
-    """
-    if probability <= 0.0:
-        return -math.inf
-    return math.inf if probability >= 1.0 else math.log(probability) - math.log1p(-probability)
-
-
 class Slot(NamedTuple):
     """Verdicts on the calls numbered ``first`` to ``last``, or made in these hours since the epoch."""
 
@@ -71,39 +60,25 @@ class Histogram(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Labelled calls with a posterior in [low, high), or in [low, 1] for the last bin.
-
-    Attributes:
-        labels: their number.
-        predicted: their mean posterior.
-        observed: the share that was fabricated, in [0, 1].
-        lower, upper: its 95% interval (Wilson 1927).
-    """
+    """Labelled calls with a posterior in [low, high), or in [low, 1] for the last bin."""
 
     low: float
     high: float
-    labels: int
-    predicted: float
-    observed: float
-    lower: float
+    labels: int  # their number
+    predicted: float  # their mean posterior
+    observed: float  # the share that was fabricated, in [0, 1]
+    lower: float  # to ``upper``: its 95% interval (Wilson 1927)
     upper: float
 
 
 class Reliability(NamedTuple):
-    """Calibration of the posteriors, over labelled calls.
+    """Calibration of the posteriors, over labelled calls."""
 
-    Attributes:
-        labels, fabricated: number of labels, and of labels that say fabricated.
-        error: expected calibration error, in [0, 1].
-        brier: mean squared error of the posterior, in [0, 1].
-        bins: without the empty ones.
-    """
-
-    labels: int
-    fabricated: int
-    error: float
-    brier: float
-    bins: tuple[Bin, ...]
+    labels: int  # their number
+    fabricated: int  # number of those that say fabricated
+    error: float  # expected calibration error, in [0, 1]
+    brier: float  # mean squared error of the posterior, in [0, 1]
+    bins: tuple[Bin, ...]  # without the empty ones
 
 
 class Limits(NamedTuple):
@@ -125,52 +100,35 @@ class Limits(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Consecutive values of a series as one point of its chart.
+    """Consecutive values of a series as one point of its chart, on the chart's scale."""
 
-    Attributes:
-        first: the number of the first value, from 1.
-        size: number of values.
-        low, mean, high: on the chart's scale.
-        rules: numbers of the Western Electric rules that held at one of the values.
-        alarms: number of times the engine's own drift check fired on this series.
-    """
-
-    first: int
-    size: int
+    first: int  # the number of the first value, from 1
+    size: int  # number of values
     low: float
     mean: float
     high: float
-    rules: tuple[int, ...]
-    alarms: int
+    rules: tuple[int, ...]  # numbers of the Western Electric rules that held at one of the values
+    alarms: int  # number of times the engine's own drift check fired on this series
 
 
 class Chart(NamedTuple):
-    """A control chart of one number of a tool's calls.
+    """A control chart of one number of a tool's calls."""
 
-    Attributes:
-        name: ``"latency"``, ``"size"``, or the path of a number in the results.
-        unit: of the number itself: ``"ms"``, ``"bytes"`` or empty.
-        scale: of ``limits`` and ``points``.
-        limits: None below eight usable values, or if the values have no spread.
-        values: number of all values; every point but the last stands for equally many.
-        beyond: values beyond the limits (rule 1).
-        runs: values at which another rule held, and rule 1 did not.
-        alarms: calls on which the engine's own drift check fired on this number.
-        first_alarm: number of the value at the first of them; None without one.
-        lately: median of the last 25 values, on the scale; None if the limits rest on some of these.
-    """
-
-    name: str
-    unit: str
-    scale: Scale
-    limits: Limits | None
+    name: str  # ``"latency"``, ``"size"``, or the path of a number in the results
+    unit: str  # of the number itself: ``"ms"``, ``"bytes"`` or empty
+    scale: Scale  # of ``limits`` and ``points``
+    limits: Limits | None  # None below eight usable values, or if the values have no spread
     points: tuple[Point, ...]
-    values: int
-    beyond: int
-    runs: int
-    alarms: int
-    first_alarm: int | None
-    lately: float | None
+    values: int  # number of all values; every point but the last stands for equally many
+    beyond: int  # values beyond the limits (rule 1)
+    runs: int  # values at which another rule held, and rule 1 did not
+    alarms: int  # calls on which the engine's own drift check fired on this number
+    first_alarm: int | None  # number of the value at the first of them; None without one
+    lately: float | None  # median of the last 25 values, on the scale; None if the limits rest on some of these
+
+    def number(self, x: float) -> float:
+        """Map a value on the chart's scale back to the number itself."""
+        return on_scale(self.scale, x)
 
 
 class Step(NamedTuple):
@@ -191,19 +149,10 @@ class Content(NamedTuple):
 
 
 class WorstCall(NamedTuple):
-    """One of the worst calls, with the sum behind its posterior.
+    """One of the worst calls, with the sum behind its posterior."""
 
-    Attributes:
-        number: among all calls of the report, from 1.
-        place: of the record: file and line, or time.
-        steps: contributions other than 0, from the most incriminating to the most exonerating.
-        remainder: nats between the sum of the steps and the posterior: rounding, or the engine's bound on it.
-        silent: names of the signals that add nothing.
-        label: from the log or a reviewer; empty without one.
-    """
-
-    number: int
-    place: str
+    number: int  # among all calls of the report, from 1
+    place: str  # of the record: file and line, or time
     tool: str
     call_id: str
     session_id: str
@@ -211,56 +160,38 @@ class WorstCall(NamedTuple):
     prior: float
     posterior: float
     false_block_p: float | None
-    steps: tuple[Step, ...]
-    remainder: float
-    silent: tuple[str, ...]
+    steps: tuple[Step, ...]  # contributions other than 0, from the most incriminating to the most exonerating
+    remainder: float  # nats between the sum of the steps and the posterior: rounding, or the engine's bound on it
+    silent: tuple[str, ...]  # names of the signals that add nothing
     explanation: str
-    label: str
+    label: str  # from the log or a reviewer; empty without one
     content: Content | None
 
 
 class Drifted(NamedTuple):
-    """A number of a tool that has drifted.
+    """A number of a tool that has drifted."""
 
-    Attributes:
-        what: its name, as in ``Chart``.
-        learned, lately: the number itself, when the limits were set and in the latest values; None if not known.
-        sigmas: the distance between the two, in the chart's sigma; None if not known.
-        alarms: number of calls on which the engine's own drift check fired on it; None if not on record.
-        first: number of the value at the first of them.
-        now: |EWMA| over its control limit in the engine now: 1 and more is an alarm; None if not known.
-    """
-
-    what: str
+    what: str  # its name, as in ``Chart``
     unit: str
-    learned: float | None
-    lately: float | None
-    sigmas: float | None
-    alarms: int | None
-    first: int | None
-    now: float | None
+    learned: float | None  # the number itself when the limits were set, as the next one None if not known
+    lately: float | None  # the number itself in the latest values
+    sigmas: float | None  # the distance between the two, in the chart's sigma; None if not known
+    alarms: int | None  # number of calls on which the engine's own drift check fired on it; None if not on record
+    first: int | None  # number of the value at the first of them
+    now: float | None  # |EWMA| over its control limit in the engine now: 1 and more is an alarm; None if not known
 
 
 class ToolReport(NamedTuple):
-    """One tool.
-
-    Attributes:
-        mean_posterior: of its calls; None if accepted calls are not on record.
-        histogram: of its posteriors.
-        charts: latency first, then the most telling numbers of its results.
-        drifted: numbers that have drifted.
-        learned: by mode; a text in place of a portrait says why there is none.
-        notes: sentences for this section.
-    """
+    """One tool."""
 
     name: str
     counts: VerdictCounts
-    mean_posterior: float | None
-    histogram: Histogram
-    charts: tuple[Chart, ...]
-    drifted: tuple[Drifted, ...]
-    learned: Mapping[str, Portrait | str]
-    notes: tuple[str, ...]
+    mean_posterior: float | None  # of its calls; None if accepted calls are not on record
+    histogram: Histogram  # of its posteriors
+    charts: tuple[Chart, ...]  # latency first, then the most telling numbers of its results
+    drifted: tuple[Drifted, ...]  # numbers that have drifted
+    learned: Mapping[str, Portrait | str]  # by mode; a text in place of a portrait says why there is none
+    notes: tuple[str, ...]  # sentences for this section
 
 
 @dataclass(frozen=True, slots=True)

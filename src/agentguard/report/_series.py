@@ -21,7 +21,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Final
 
-from agentguard.report._records import Chart, Drifted, Limits, Point, Scale, on_scale
+from agentguard.report._records import Chart, Drifted, Limits, Point, Scale
 from agentguard.verification.statistics import western_electric
 
 BASELINE: Final = 100
@@ -193,8 +193,8 @@ def drifted_of(charts: Iterable[Chart]) -> tuple[Drifted, ...]:
         if chart.limits is not None and chart.lately is not None:
             sigmas = (chart.lately - chart.limits.centre) / chart.limits.sigma
         if chart.alarms or (sigmas is not None and abs(sigmas) >= LEAST_SIGMAS):
-            learned = None if chart.limits is None else on_scale(chart.scale, chart.limits.centre)
-            lately = None if chart.lately is None else on_scale(chart.scale, chart.lately)
+            learned = None if chart.limits is None else chart.number(chart.limits.centre)
+            lately = None if chart.lately is None else chart.number(chart.lately)
             result.append(
                 Drifted(chart.name, chart.unit, learned, lately, sigmas, chart.alarms, chart.first_alarm, None)
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -59,14 +60,12 @@ class ReviewedCall(NamedTuple):
     verdict: str | None = None
 
 
+@dataclass(slots=True)
 class _Tool:
     """Weights of the verdicts and posteriors in the audit records of one tool."""
 
-    __slots__ = ("posteriors", "verdicts")
-
-    def __init__(self) -> None:
-        self.verdicts = [0.0, 0.0, 0.0]
-        self.posteriors = Posteriors()
+    verdicts: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    posteriors: Posteriors = field(default_factory=Posteriors)
 
 
 def report_of_store(
@@ -216,11 +215,7 @@ class KeptTool(NamedTuple):
 
 
 def kept_of(store: Store, tool: str) -> KeptTool:
-    """Read the documents of a tool, in all modes.
-
-    Raises:
-        StoreError: if the store cannot be read.
-    """
+    """Read the documents of a tool, in all modes; raises ``StoreError`` if the store cannot be read."""
     charts, now, learned = list[Chart](), dict[str, Drifted](), dict[str, Portrait | str]()
     for mode, document in documents_of(store, tool).items():
         try:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import heappush, heappushpop
 from typing import Final
 
-from agentguard.report._records import Bin, Histogram, Reliability, Slot, Step, Timeline, WorstCall, log_odds
+from agentguard.report._records import Bin, Histogram, Reliability, Slot, Step, Timeline, WorstCall
+from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import SEVERITY, SignalResult, Verdict, VerdictCounts
 
 BINS: Final = 20
@@ -210,11 +211,7 @@ def steps_of(
 ) -> tuple[tuple[Step, ...], float]:
     """Decompose a posterior's log-odds into the prior's, a step a signal, and a remainder in nats.
 
-    Args:
-        prior: in (0, 1).
-        posterior: in [0, 1].
-        nats: each signal's contribution.
-        signals: for details and p-values, if known.
+    ``signals`` give details and p-values, if known.
 
     >>> steps, remainder = steps_of(0.5, 0.9, {"echo_mismatch": math.log(9.0)}, {})
     >>> steps[0].running == math.log(9.0), abs(remainder) < 1e-12

@@ -13,8 +13,8 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import KW_ONLY, dataclass
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -28,6 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agentguard._version import installed_version
 from agentguard.errors import ConfigurationError
 
 KEY_HEADER: Final = "X-API-Key"
@@ -102,19 +103,21 @@ class ServiceKey:
 # --- Problem details (RFC 9457) ---
 
 
-class Fault(BaseModel):
-    """A fault of a request: where it is and what is wrong. What was sent is not repeated."""
+class Model(BaseModel):
+    """A body of a request or an answer, with no fields but those documented."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Fault(Model):
+    """A fault of a request: where it is and what is wrong. What was sent is not repeated."""
 
     place: str = Field(description="body.config_path, query.limit, …")
     message: str
 
 
-class Problem(BaseModel):
+class Problem(Model):
     """Why there is no result."""
-
-    model_config = ConfigDict(extra="forbid")
 
     type: str = Field(description=f"{TYPES}…, or about:blank where the status says all.")
     title: str
@@ -155,6 +158,11 @@ def problem_response(problem: Problem, headers: dict[str, str] | None = None) ->
     )
 
 
+def refused(status: int, kind: str, detail: str, headers: dict[str, str] | None = None, **more: Any) -> Response:
+    """Make a problem and answer with it."""
+    return problem_response(make_problem(status, kind, detail, **more), headers)
+
+
 def documented(descriptions: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
     """Describe problems with these statuses for OpenAPI."""
     content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -176,19 +184,19 @@ async def _answer_refusal(request: Request, error: HTTPException) -> Response:
         404: "there is nothing at this address",
         405: "this address does not have this method",
     }.get(error.status_code, HTTPStatus(error.status_code).phrase)
-    return problem_response(make_problem(error.status_code, "", detail), dict(error.headers or {}))
+    return refused(error.status_code, "", detail, dict(error.headers or {}))
 
 
 async def _answer_faults(request: Request, error: RequestValidationError) -> Response:
     """Answer requests that are not of the documented form."""
     errors = error.errors()
     if any(each["type"] == "json_invalid" for each in errors):
-        return problem_response(make_problem(400, "", "the body cannot be read as JSON"))
+        return refused(400, "", "the body cannot be read as JSON")
     faults = [
         Fault(place=".".join(map(str, each["loc"]))[:200], message=str(each["msg"])[:200])
         for each in errors[:MAX_FAULTS]
     ]
-    return problem_response(make_problem(422, "invalid-request", "the request is not as documented", errors=faults))
+    return refused(422, "invalid-request", "the request is not as documented", errors=faults)
 
 
 # --- Middleware ---
@@ -197,6 +205,7 @@ Entrance = Callable[[Scope], bool]
 """Whether a request without a key is let in; raises ``ProblemError`` where it must not be."""
 
 
+@dataclass(slots=True)
 class Middleware:
     """ASGI middleware: checks the key and the size and type of a body, and answers what the application raises.
 
@@ -213,30 +222,20 @@ class Middleware:
         body_seconds: within which a body must have come.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        key: ServiceKey,
-        max_body_bytes: int,
-        public: frozenset[str],
-        entrances: Sequence[Entrance] = (),
-        json_at: frozenset[tuple[str, str]],
-        body_seconds: float = BODY_SECONDS,
-    ) -> None:
-        self._app = app
-        self._key = key
-        self._max_body_bytes = max_body_bytes
-        self._public = public
-        self._entrances = entrances
-        self._json_at = json_at
-        self._body_seconds = body_seconds
+    app: ASGIApp
+    _: KW_ONLY
+    key: ServiceKey
+    max_body_bytes: int
+    public: frozenset[str]
+    json_at: frozenset[tuple[str, str]]
+    entrances: Sequence[Entrance] = ()
+    body_seconds: float = BODY_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await self._http(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})
 
@@ -257,60 +256,55 @@ class Middleware:
             refusal, body = self._refusal(scope), b""
             if refusal is None:
                 body, refusal = await self._read(receive)
-            await (refusal or self._app)(scope, _replayed(body, receive), answer)
+            await (refusal or self.app)(scope, _replayed(body, receive), answer)
         except Exception as error:
             # Neither message nor traceback: they may quote documents, answers, or the request.
             _log.error("%s in %s %s", type(error).__name__, scope["method"], path)
             if status == 0:
-                failed = problem_response(make_problem(500, "", "the server failed; its log tells what was raised"))
-                await failed(scope, receive, answer)
+                await refused(500, "", "the server failed; its log tells what was raised")(scope, receive, answer)
         _log.info("%s %s %d %.0f ms", scope["method"], path, status, 1000 * (time.perf_counter() - began))
 
     def _refusal(self, scope: Scope) -> Response | None:
         """The answer to a request that can be refused by its headers."""
         try:
-            if not self._is_open(scope):
-                problem = make_problem(401, "key", f"this needs the header {KEY_HEADER} with the server's key")
-                return problem_response(problem, {"WWW-Authenticate": f'ApiKey header="{KEY_HEADER}"'})
+            is_open = scope["path"] in self.public or self.key.opens(scope["headers"])
+            if not is_open and not any(entrance(scope) for entrance in self.entrances):
+                scheme = {"WWW-Authenticate": f'ApiKey header="{KEY_HEADER}"'}
+                return refused(401, "key", f"this needs the header {KEY_HEADER} with the server's key", scheme)
         except ProblemError as error:
             return problem_response(error.problem, error.headers)
         headers = Headers(scope=scope)
-        if (scope["method"], scope["path"]) in self._json_at:
+        if (scope["method"], scope["path"]) in self.json_at:
             media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
             if media_type != "application/json":
-                return problem_response(make_problem(415, "", "the body must be declared as application/json"))
+                return refused(415, "", "the body must be declared as application/json")
         length = headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > 18 or int(length) > self._max_body_bytes):
+        if length.isdecimal() and (len(length) > 18 or int(length) > self.max_body_bytes):
             return self._too_large()
         return None
-
-    def _is_open(self, scope: Scope) -> bool:
-        if scope["path"] in self._public or self._key.opens(scope["headers"]):
-            return True
-        return any(entrance(scope) for entrance in self._entrances)
 
     async def _read(self, receive: Receive) -> tuple[bytes, Response | None]:
         """Read the whole body, or refuse it; a declared length is not relied on."""
         body = bytearray()
-        with anyio.move_on_after(self._body_seconds):
+        with anyio.move_on_after(self.body_seconds):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
                     return b"", _unread(400, "", "the client has gone before the end of the body")
                 body += message.get("body", b"")
-                if len(body) > self._max_body_bytes:
+                if len(body) > self.max_body_bytes:
                     return b"", self._too_large()
                 if not message.get("more_body", False):
                     return bytes(body), None
-        return b"", _unread(408, "", f"the body was not there within {self._body_seconds:g} seconds")
+        return b"", _unread(408, "", f"the body was not there within {self.body_seconds:g} seconds")
 
     def _too_large(self) -> Response:
-        return _unread(413, "too-large", f"a body has at most {self._max_body_bytes} bytes")
+        return _unread(413, "too-large", f"a body has at most {self.max_body_bytes} bytes")
 
 
 def _unread(status: int, kind: str, detail: str) -> Response:
     """Refuse a body; the rest of it stays unread, so the connection cannot be used again."""
-    return problem_response(make_problem(status, kind, detail), {"Connection": "close"})
+    return refused(status, kind, detail, {"Connection": "close"})
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -363,10 +357,10 @@ class _App(FastAPI):
         return document
 
 
-class _Health(BaseModel):
+class _Health(Model):
     """The server answers."""
 
-    model_config = ConfigDict(extra="forbid", title="Health")
+    model_config = ConfigDict(title="Health")
 
     status: Annotated[str, StringConstraints(pattern="^ok$")] = "ok"
 
@@ -395,7 +389,7 @@ def assemble(parts: Sequence[Part], *, key: ServiceKey, max_body_bytes: int = MA
 
     app = _App(
         title=f"agentguard {' and '.join(part.title for part in parts)}",
-        version=_version(),
+        version=installed_version(),
         description=" ".join(part.description for part in parts),
         docs_url=None,
         redoc_url=None,
@@ -430,10 +424,3 @@ def assemble(parts: Sequence[Part], *, key: ServiceKey, max_body_bytes: int = MA
 
 async def _health() -> _Health:  # a coroutine takes no thread: it answers even if all of them wait
     return _Health()
-
-
-def _version() -> str:
-    try:
-        return version("agentguard")
-    except PackageNotFoundError:
-        return "0"

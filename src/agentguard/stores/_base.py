@@ -146,6 +146,9 @@ class Store(Protocol):
         """Release files and connections; a closed store refuses everything but ``close``."""
 
 
+HOUR: Final = 3600  # seconds
+
+
 # --- Encoding: JSON exactly as it was given, or a refusal ---
 
 DEEPEST: Final = 250

@@ -27,6 +27,7 @@ from uuid import uuid4
 from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores._base import (
+    HOUR,
     Delta,
     Document,
     Event,
@@ -379,8 +380,8 @@ class Rows:
 
     def row(self, key: bytes) -> Row | None:
         """The row of this key."""
-        with closing(self.scan(key, key + b"\0")) as found:
-            return next(found, None)
+        with closing(self.scan(key, key + b"\0")) as rows:
+            return next(rows, None)
 
     def has(self, key: bytes) -> bool:
         """There is a row of this key, whatever is in it."""
@@ -389,8 +390,8 @@ class Rows:
     def first_key(self, low: bytes, high: bytes) -> bytes | None:
         """The first key from one to before another."""
         select = "SELECT key FROM Cache WHERE key >= ? AND key < ? ORDER BY key LIMIT 1"
-        found: tuple[bytes] | None = self.connection.execute(select, (low, high)).fetchone()
-        return None if found is None else found[0]
+        row: tuple[bytes] | None = self.connection.execute(select, (low, high)).fetchone()
+        return None if row is None else row[0]
 
     def scan(self, low: bytes, high: bytes) -> Generator[Row]:
         """The rows from one key to before another, by key."""
@@ -411,8 +412,8 @@ class Rows:
 
     def keys(self, low: bytes, high: bytes) -> list[bytes]:
         """The keys from one to before another, in the order in which they were put."""
-        found = self.connection.execute("SELECT key FROM Cache WHERE key >= ? AND key < ? ORDER BY rowid", (low, high))
-        return [key for (key,) in found if type(key) is bytes]
+        rows = self.connection.execute("SELECT key FROM Cache WHERE key >= ? AND key < ? ORDER BY rowid", (low, high))
+        return [key for (key,) in rows if type(key) is bytes]
 
     def number_of(self, low: bytes, high: bytes) -> int:
         """Count the rows from one key to before another."""
@@ -573,7 +574,6 @@ _opening = forks.lock(forks.Rank.OPENING)
 
 # --- The store ---
 
-HOUR: Final = 3600
 PAGE: Final = 1 << 20  # bytes of events that are read at once
 
 
@@ -722,16 +722,16 @@ class DiskStore:
 
     def counts(self, names: Iterable[str] | None = None, /, since: int = 0) -> dict[int, dict[str, dict[str, int]]]:
         wanted = None if names is None else list(dict.fromkeys(names))
-        found: dict[int, dict[str, dict[str, int]]] = {}
+        by_hour: dict[int, dict[str, dict[str, int]]] = {}
         with self._access.reading() as rows:
             hour = self._hour_from(rows, max(since, int(self._clock()) // HOUR - self._max_hours + 1))
             while hour is not None:
                 prefix = numbered(COUNTS, hour)
                 counted = dict(self._named(prefix, _chosen(rows, prefix, wanted), _is_counts))
                 if counted:
-                    found[hour] = counted
+                    by_hour[hour] = counted
                 hour = self._hour_from(rows, hour + 1)
-        return found
+        return by_hour
 
     def save(self, documents: Mapping[str, Document], /) -> None:
         encoded = {
@@ -820,8 +820,8 @@ class DiskStore:
 
     def _page(self, low: bytes, high: bytes) -> list[Row]:
         page, size = [], 0
-        with self._access.reading() as rows, closing(rows.scan(low, high)) as found:
-            for row in found:
+        with self._access.reading() as rows, closing(rows.scan(low, high)) as scanned:
+            for row in scanned:
                 page.append(row)
                 size += len(row.key) + (len(row.value) if isinstance(row.value, bytes) else 0)
                 if size > PAGE:

@@ -12,6 +12,7 @@ from uuid import uuid4
 from agentguard import _forks as forks
 from agentguard.errors import StoreError
 from agentguard.stores._base import (
+    HOUR,
     Delta,
     Document,
     Event,
@@ -24,8 +25,6 @@ from agentguard.stores._base import (
     decode,
     encode,
 )
-
-HOUR = 3600
 
 
 class _Kept(NamedTuple):
@@ -92,8 +91,8 @@ class MemoryStore:
 
     def events(self, kind: str, /, after: int = 0) -> Iterator[Record]:
         with self._used():
-            found = [item for item in self._events.get(kind, ()) if item[0] > after]
-        return (Record(sequence, kept.at, decode(kept.data)) for sequence, kept in found)
+            records = [item for item in self._events.get(kind, ()) if item[0] > after]
+        return (Record(sequence, kept.at, decode(kept.data)) for sequence, kept in records)
 
     def claim(self, kind: str, key: str, /) -> bool:
         checked_name("the kind of a claim", kind)
@@ -127,12 +126,12 @@ class MemoryStore:
         wanted = None if names is None else set(names)
         with self._used():
             oldest = max(since, int(self._clock()) // HOUR - self._max_hours + 1)
-            found = {
+            by_hour = {
                 hour: {name: dict(fields) for name, fields in counted.items() if wanted is None or name in wanted}
                 for hour, counted in sorted(self._hours.items())
                 if hour >= oldest
             }
-        return {hour: counted for hour, counted in found.items() if counted}
+        return {hour: counted for hour, counted in by_hour.items() if counted}
 
     def save(self, documents: Mapping[str, Document], /) -> None:
         encoded = {
@@ -150,8 +149,10 @@ class MemoryStore:
     def load(self, names: Iterable[str] | None = None, /) -> dict[str, Document]:
         wanted = None if names is None else set(names)
         with self._used():
-            found = [(name, kept.data) for name, kept in self._documents.items() if wanted is None or name in wanted]
-        return {name: decode(data) for name, data in found}
+            documents = [
+                (name, kept.data) for name, kept in self._documents.items() if wanted is None or name in wanted
+            ]
+        return {name: decode(data) for name, data in documents}
 
     def names(self) -> Sequence[str]:
         with self._used():

@@ -17,6 +17,7 @@ from uuid import uuid4
 from agentguard import _forks as forks
 from agentguard.errors import ConfigurationError, StoreError
 from agentguard.stores._base import (
+    HOUR,
     Delta,
     Document,
     Event,
@@ -218,7 +219,6 @@ def _advice(error: Exception) -> str:
     return f"{advice or 'cannot be reached: see whether it runs, and try again'} ({error})"
 
 
-HOUR: Final = 3600
 WEEK: Final = 168 * HOUR
 PAGE: Final = 256  # events, keys of counts or names that one script reads: what the server does meanwhile is wait
 DOCUMENTS: Final = 32  # of a page; these are longer
@@ -324,12 +324,12 @@ class RedisStore:
             for field, count in fields.items():
                 arguments += (_key(field), count)
         known = max(self._max_hours * HOUR, WEEK)
-        merged, found = self._run(
+        merged, answer = self._run(
             "merge", _key(delta.worker), delta.sequence, known, self._max_names, self._max_hours, *arguments
         )
         if not merged:
-            raise StoreError(f"the counts of {_text(found)!r} would pass 64 bits; nothing of this delta was added")
-        return int(found)
+            raise StoreError(f"the counts of {_text(answer)!r} would pass 64 bits; nothing of this delta was added")
+        return int(answer)
 
     def counts(self, names: Iterable[str] | None = None, /, since: int = 0) -> dict[int, dict[str, dict[str, int]]]:
         wanted = None if names is None else _keys(names)
@@ -339,8 +339,8 @@ class RedisStore:
         )
         result: dict[int, dict[str, dict[str, int]]] = {}
         while page := list(islice(places, PAGE)):
-            found = self._run("counts", *(part for place in page for part in place))
-            for (hour, key), counted in zip(page, found, strict=True):
+            answer = self._run("counts", *(part for hour_and_name in page for part in hour_and_name))
+            for (hour, key), counted in zip(page, answer, strict=True):
                 if counted:
                     result.setdefault(int(hour), {})[_text(key)] = self._counted(key, counted)
         return result
@@ -357,13 +357,13 @@ class RedisStore:
 
     def load(self, names: Iterable[str] | None = None, /) -> dict[str, Document]:
         keys = iter(self._run("names") if names is None else _keys(names))
-        found: list[tuple[float, str, Document]] = []
+        documents: list[tuple[float, str, Document]] = []
         while page := list(islice(keys, DOCUMENTS)):
             answer = self._run("load", *page)
-            for key, place, data in zip(page, answer[::2], answer[1::2], strict=True):
-                if place:
-                    found.append((float(place), _text(key), self._decoded(f"the document {_text(key)!r}", data)))
-        return {name: document for _, name, document in sorted(found, key=lambda item: item[0])}
+            for key, position, data in zip(page, answer[::2], answer[1::2], strict=True):
+                if position:
+                    documents.append((float(position), _text(key), self._decoded(f"the document {_text(key)!r}", data)))
+        return {name: document for _, name, document in sorted(documents, key=lambda item: item[0])}
 
     def names(self) -> Sequence[str]:
         return tuple(_text(key) for key in self._run("names"))

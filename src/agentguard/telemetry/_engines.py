@@ -129,7 +129,7 @@ class StoreLag:
 
     def read(self) -> Lag | None:
         """The lag now; None if no engine writes behind (no store, one in memory, closed)."""
-        seconds, waiting, failing, found = 0.0, 0, 0, False
+        seconds, waiting, failing, any_writes_behind = 0.0, 0, 0, False
         with self._lock:
             now = self._clock()
             for engine, (flushes, at) in list(self._seen.items()):
@@ -140,8 +140,8 @@ class StoreLag:
                 if backlog.flushes != flushes:
                     at = now
                     self._seen[engine] = (backlog.flushes, now)
-                found = True
+                any_writes_behind = True
                 seconds = max(seconds, now - at)
                 waiting += backlog.waiting
                 failing += backlog.failing
-        return Lag(seconds, waiting, failing) if found else None
+        return Lag(seconds, waiting, failing) if any_writes_behind else None

@@ -7,15 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import wraps
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import ToolCall, VerificationEngine, VerificationResult
 from agentguard.verification._canonical import as_name
 from agentguard.verification._changes import Change
-
-if TYPE_CHECKING:
-    pass
 
 
 class Observation(NamedTuple):
@@ -124,39 +121,22 @@ class ObservedEngine(VerificationEngine):
         if any(isinstance(each, Observer) for each in observers):
             engine.on_change(self._changed)
 
-    def verify(
-        self,
-        tool: str,
-        *,
-        args: Any = None,
-        result: Any = None,
-        execution_time_ms: float | None = None,
-        session_id: str | None = None,
-        call_id: str | None = None,
-        is_error: bool = False,
-        learn: bool = True,
-    ) -> VerificationResult:
+    def _verify(self, tool: str, **options: Any) -> VerificationResult:
         """Judge one executed call, as the engine does, and tell the observers."""
         at, begin = time(), perf_counter()
-        found = self._engine.verify(
-            tool,
-            args=args,
-            result=result,
-            execution_time_ms=execution_time_ms,
-            session_id=session_id,
-            call_id=call_id,
-            is_error=is_error,
-            learn=learn,
-        )
+        result = self._engine.verify(tool, **options)
         seconds = perf_counter() - begin
-        session = None if session_id is None else as_name(session_id)
-        call = ToolCall(found.tool, None, None, execution_time_ms, session, found.call_id, bool(is_error))
-        bare = whole = Observation(found, call, seconds, at)
+        session = options.get("session_id")
+        call = ToolCall(
+            result.tool, None, None, options.get("execution_time_ms"),
+            None if session is None else as_name(session), result.call_id, bool(options.get("is_error", False)),
+        )  # fmt: skip
+        bare = whole = Observation(result, call, seconds, at)
         if self._wants_content:
-            whole = bare._replace(call=call._replace(args=args, result=result))
+            whole = bare._replace(call=call._replace(args=options.get("args"), result=options.get("result")))
         for observer, wants_content in self._observers:
             _tell(observer, observer, whole if wants_content else bare, self._failing)
-        return found
+        return result
 
     def _changed(self, change: Change) -> None:
         for observer, _ in self._observers:
@@ -178,10 +158,11 @@ def _forwarded(name: str) -> Callable[..., Any]:
     return method
 
 
-# Everything public but ``verify``, so that no method of the engine is forgotten here.
+# Everything public, so that no method of the engine is forgotten here, and each keeps its signature.
 for _method, _value in vars(VerificationEngine).items():
-    if not _method.startswith("_") and callable(_value) and _method not in vars(ObservedEngine):
+    if not _method.startswith("_") and callable(_value):
         setattr(ObservedEngine, _method, _forwarded(_method))
+setattr(ObservedEngine, "verify", wraps(VerificationEngine.verify)(ObservedEngine._verify))  # noqa: B010
 
 
 def _tell(observer: object, function: Callable[[Any], object], news: object, failing: set[int]) -> None:

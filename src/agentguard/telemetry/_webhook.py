@@ -117,8 +117,8 @@ class WebhookObserver(Observer):
                 self._messages.append(message)
                 self._condition.notify_all()
                 self._start()
-            told, self._dropping = self._dropping, full
-        if full and not told:
+            was_dropping, self._dropping = self._dropping, full
+        if full and not was_dropping:
             _log.error(
                 "%s changes wait for the webhook at %s: further ones are not sent to it", f"{self._most:,}", self._host
             )

@@ -571,8 +571,8 @@ class DocumentsConformance(StoreOpening):
                 if thread < 4:
                     store.save({"left": {"n": n * 10 + thread}, "right": {"n": n * 10 + thread}})
                 else:
-                    found = store.load()
-                    seen.append((found["left"]["n"], found["right"]["n"]))
+                    documents = store.load()
+                    seen.append((documents["left"]["n"], documents["right"]["n"]))
 
         in_threads(work)
 
@@ -732,7 +732,7 @@ class HostileConformance(StoreOpening):
         for number, name in enumerate(NAMES):
             assert [record.event for record in store.events(name)] == [{"n": number}]
             assert store.load([name]) == {name: {"n": number}}
-            assert [found[name] for found in store.counts([name]).values()] == [{name: number + 1}]
+            assert [counted[name] for counted in store.counts([name]).values()] == [{name: number + 1}]
 
     def test_to_forget_a_name_is_to_forget_no_other(self, store: Store) -> None:
         for name in NAMES:
@@ -773,10 +773,10 @@ class HostileConformance(StoreOpening):
         else:
             kept = [value]
         store.append("feedback", {"n": 2})
-        found = [record.event for record in store.events("feedback")]
+        events = [record.event for record in store.events("feedback")]
 
-        assert len(found) == 2 + len(kept)
-        assert all(same(one, other) for one, other in zip(found, [{"n": 1}, *kept, {"n": 2}], strict=True))
+        assert len(events) == 2 + len(kept)
+        assert all(same(one, other) for one, other in zip(events, [{"n": 1}, *kept, {"n": 2}], strict=True))
 
     @pytest.mark.parametrize("what", VALUES)
     def test_a_document_is_kept_exactly_or_refused(self, store: Store, what: str) -> None:
@@ -787,9 +787,9 @@ class HostileConformance(StoreOpening):
         except StoreError:
             assert store.load() == {"a": {"n": 1}}
         else:
-            found = store.load()
-            assert list(found) == ["a", "hostile", "b"]
-            assert same(found["hostile"], value)
+            documents = store.load()
+            assert list(documents) == ["a", "hostile", "b"]
+            assert same(documents["hostile"], value)
 
     @pytest.mark.parametrize("event", [None, 1, "text", [1], [("a", 1)]], ids=repr)
     def test_what_is_no_object_is_no_event(self, store: Store, event: Any) -> None:

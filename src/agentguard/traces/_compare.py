@@ -7,7 +7,6 @@ what was learned. Memory is constant.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from agentguard.traces._read import BrokenLine, TraceRow
 from agentguard.traces._replay import LogCounts, Verifier, judge
+from agentguard.verification.statistics import log_odds
 from agentguard.verification.types import SEVERITY, Verdict, VerdictCounts, VerificationResult
 
 PRIOR = "prior"
@@ -99,21 +99,18 @@ class Comparison:
     """The differences between two engines over one log.
 
     Attributes:
-        matrix: all calls.
         tools: one record a tool, most changed verdicts first. Beyond 10,000 tools the rest is one record.
         changes: the greatest changes: accept to block (or back) before a step of one, then by how far the posterior
             moved, then as they came.
-        broken: how many lines held no call.
-        first_broken: the first of them by place and reason.
         labels: the same matrix by label, where any label says something other than ``genuine``; labels never reach
             the engines.
     """
 
-    matrix: VerdictMatrix
+    matrix: VerdictMatrix  # all calls
     tools: tuple[ToolComparison, ...] = ()
     changes: tuple[Change, ...] = ()
-    broken: int = 0
-    first_broken: tuple[BrokenLine, ...] = ()
+    broken: int = 0  # how many lines held no call
+    first_broken: tuple[BrokenLine, ...] = ()  # the first of them by place and reason
     labels: Mapping[str, VerdictMatrix] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -131,13 +128,8 @@ class Comparison:
 
 
 def _figures(matrix: VerdictMatrix) -> dict[str, Any]:
-    return {
-        "calls": matrix.calls,
-        "changed": matrix.changed,
-        "stricter": matrix.stricter,
-        "looser": matrix.looser,
-        "matrix": matrix.as_dict(),
-    }
+    figures = {name: getattr(matrix, name) for name in ("calls", "changed", "stricter", "looser")}
+    return {**figures, "matrix": matrix.as_dict()}
 
 
 def compare(
@@ -177,14 +169,12 @@ def compare(
     return counted.summary()
 
 
+@dataclass(slots=True)
 class _Cells:
     """Nine running counts, row by row, and the sum of the posterior's moves."""
 
-    __slots__ = ("counts", "shift")
-
-    def __init__(self) -> None:
-        self.counts = [0] * 9
-        self.shift = 0.0
+    counts: list[int] = field(default_factory=lambda: [0] * 9)
+    shift: float = 0.0
 
     @property
     def matrix(self) -> VerdictMatrix:
@@ -233,7 +223,7 @@ class Comparing(LogCounts[_Cells, Change]):
 
 
 def _change(row: TraceRow, before: VerificationResult, after: VerificationResult) -> Change:
-    moves = {PRIOR: _log_odds(after.prior) - _log_odds(before.prior)}
+    moves = {PRIOR: log_odds(after.prior) - log_odds(before.prior)}
     for name in (*before.contributions, *after.contributions):
         moves[name] = after.contributions.get(name, 0.0) - before.contributions.get(name, 0.0)
     signal = max(moves, key=lambda name: abs(moves[name]))
@@ -250,7 +240,3 @@ def _change(row: TraceRow, before: VerificationResult, after: VerificationResult
         row.source, row.line, row.call.tool, before.verdict, after.verdict, before.posterior, after.posterior,
         signal, nats, detail, row.label,
     )  # fmt: skip
-
-
-def _log_odds(probability: float) -> float:
-    return math.log(probability / (1.0 - probability)) if 0.0 < probability < 1.0 else 0.0

@@ -13,13 +13,15 @@ True
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from dataclasses import field as dataclass_field
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import heappush, heappushpop
+from itertools import repeat
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
@@ -47,12 +49,7 @@ class Kept(Generic[K, V]):
 
     A key that is among the lowest of all is among the lowest of every part that it occurs in, so it was never left out
     on the way: what is counted of it is complete. Parts of a log may therefore be counted anywhere and merged in any
-    order.
-
-    Args:
-        limit: how many entries to keep.
-        new: makes the value of a key that is new.
-        rank: the order of the keys.
+    order. ``new`` makes the value of a key that is new.
 
     >>> kept = Kept(2, list, rank=lambda number: number)
     >>> for number in (5, 1, 3, 1):
@@ -89,14 +86,12 @@ class Kept(Generic[K, V]):
         return value
 
 
+@dataclass(slots=True, eq=False)
 class _Last:
     """A key in the reverse order of the ranks, so that the heap gives up the last one first."""
 
-    __slots__ = ("key", "rank")
-
-    def __init__(self, rank: Any, key: Any) -> None:
-        self.rank = rank
-        self.key = key
+    rank: Any
+    key: Any
 
     def __lt__(self, other: _Last) -> bool:
         return bool((self.rank, self.key) > (other.rank, other.key))
@@ -193,37 +188,29 @@ def parent_of(place: str) -> str:
     return place[: place.rfind("/")]
 
 
+@dataclass(slots=True)
 class Place:
     """The values at one place of one result.
 
     Attributes:
-        nodes: how many values.
-        objects: how many of them are objects.
-        types: their types, a bit each in the order of ``TYPES``.
-        formats: the formats that all strings here have, a bit each in the order of ``FORMATS``.
         values: the values as JSON, each with the text by which it is compared with arguments; None where they are
             more than ``CHOICES``, or one of them is neither a label nor a number, a boolean or null.
     """
 
-    __slots__ = ("formats", "nodes", "objects", "types", "values")
-
-    def __init__(self) -> None:
-        self.nodes = 0
-        self.objects = 0
-        self.types = 0
-        self.formats = _ALL_FORMATS
-        self.values: dict[str, str] | None = {}
+    nodes: int = 0  # how many values
+    objects: int = 0  # how many of them are objects
+    types: int = 0  # their types, a bit each in the order of ``TYPES``
+    formats: int = _ALL_FORMATS  # the formats that all strings here have, a bit each in the order of ``FORMATS``
+    values: dict[str, str] | None = dataclass_field(default_factory=dict)
 
     def take(self, value: Any) -> None:
         """Note a scalar, as long as there are few."""
-        if self.values is None:
-            return
-        if (type(value) is str and not is_label(value)) or (type(value) is float and not math.isfinite(value)):
+        if self.values is None or (type(value) is str and not is_label(value)):
             self.values = None
             return
         try:
-            self.values[json.dumps(value, ensure_ascii=False)] = normal(value)
-        except (TypeError, ValueError):  # what is no scalar of JSON, or a number of thousands of digits
+            self.values[json.dumps(value, ensure_ascii=False, allow_nan=False)] = normal(value)
+        except (TypeError, ValueError):  # no scalar of JSON, NaN, or a number of thousands of digits
             self.values = None
             return
         if len(self.values) > CHOICES:
@@ -233,10 +220,6 @@ class Place:
 class Anatomy:
     """The places of one result.
 
-    Attributes:
-        places: what stands where; ``""`` is the result itself.
-        is_whole: False where the result has more values, or is nested deeper, than is looked at.
-
     >>> sorted(Anatomy({"rows": [{"id": 1}, {"id": 2}]}).places)
     ['', '/rows', '/rows/~2', '/rows/~2/id']
     """
@@ -244,8 +227,8 @@ class Anatomy:
     __slots__ = ("_left", "is_whole", "places")
 
     def __init__(self, value: Any) -> None:
-        self.places: dict[str, Place] = {}
-        self.is_whole = True
+        self.places: dict[str, Place] = {}  # what stands where; ``""`` is the result itself
+        self.is_whole = True  # False where the result has more values, or is nested deeper, than is looked at
         self._left = MAX_NODES
         self._visit(value, "", 0)
 
@@ -264,24 +247,16 @@ class Anatomy:
             if place.formats:
                 place.formats &= _format_of(value)
             place.take(value)
-        elif kind is dict:
+        elif kind is dict or kind is list:
             place.values = None
-            place.types |= _OBJECT
-            place.objects += 1
+            place.types |= _OBJECT if kind is dict else _ARRAY
+            place.objects += kind is dict
             if depth >= MAX_DEPTH:
                 self.is_whole = self.is_whole and not value
                 return
-            for key, item in value.items():
-                self._visit(item, f"{where}/{step_to(key)}", depth + 1)
-        elif kind is list:
-            place.values = None
-            place.types |= _ARRAY
-            if depth >= MAX_DEPTH:
-                self.is_whole = self.is_whole and not value
-                return
-            below = f"{where}/{EACH}"
-            for item in value:
-                self._visit(item, below, depth + 1)
+            items = ((step_to(key), item) for key, item in value.items()) if kind is dict else zip(repeat(EACH), value)
+            for step, item in items:
+                self._visit(item, f"{where}/{step}", depth + 1)
                 if self._left < 0:
                     return
         else:
@@ -314,27 +289,22 @@ INSTANT_MS: Final = 2.0
 LONGEST_MS: Final = 1e12
 
 
+@dataclass(slots=True)
 class PlaceCounts:
     """Results by what stands at one place of them.
 
     Attributes:
-        results: with a value here.
-        always: with a value here in each object that stands above.
         types: with a value of this type here, in the order of ``TYPES``.
         formats: whose strings here all have this format, in the order of ``FORMATS``.
         values: results by value here, as JSON; None where there are more than ``CHOICES`` or they are no labels.
-        given: with a value here that an argument of the call has too.
     """
 
-    __slots__ = ("always", "formats", "given", "results", "types", "values")
-
-    def __init__(self) -> None:
-        self.results = 0
-        self.always = 0
-        self.given = 0
-        self.values: dict[str, int] | None = {}
-        self.types = [0] * len(TYPES)
-        self.formats = [0] * len(FORMATS)
+    results: int = 0  # with a value here
+    always: int = 0  # with a value here in each object that stands above
+    given: int = 0  # with a value here that an argument of the call has too
+    types: list[int] = dataclass_field(default_factory=lambda: [0] * len(TYPES))
+    formats: list[int] = dataclass_field(default_factory=lambda: [0] * len(FORMATS))
+    values: dict[str, int] | None = dataclass_field(default_factory=dict)
 
     def push(self, place: Place, above: Place | None, arguments: frozenset[str]) -> None:
         self.results += 1
@@ -358,7 +328,7 @@ class PlaceCounts:
             self.values = None
 
     def add(self, *numbers: Any) -> None:
-        """Add the ``numbers`` of other results."""
+        """Add the counts of other results, in the order of the fields."""
         results, always, given, types, formats, values = numbers
         self.results += results
         self.always += always
@@ -367,54 +337,34 @@ class PlaceCounts:
         self.formats = [a + b for a, b in zip(self.formats, formats, strict=True)]
         self._count(values)
 
-    def numbers(self) -> list[Any]:
-        """All counts in a row."""
-        return [self.results, self.always, self.given, self.types, self.formats, self.values]
 
-
+@dataclass(slots=True)
 class KeyCounts:
-    """Calls with the same arguments: how many, how many instant, how many slower, and which answers they had."""
+    """Calls with the same arguments: their number, how many were instant, how many slower, and their answers."""
 
-    __slots__ = ("answers", "calls", "instant", "slower")
-
-    def __init__(self) -> None:
-        self.calls = 0
-        self.instant = 0
-        self.slower = 0
-        self.answers: list[int] = []  # the lowest digests: two tell that answers differ
+    calls: int = 0
+    instant: int = 0
+    slower: int = 0
+    answers: list[int] = dataclass_field(default_factory=list)  # the lowest digests: two tell that answers differ
 
     def add(self, calls: int, instant: int, slower: int, answers: list[int]) -> None:
+        """Add the counts of other calls."""
         self.calls += calls
         self.instant += instant
         self.slower += slower
         self.answers = sorted({*self.answers, *answers})[:ANSWERS_KEPT]
 
-    def numbers(self) -> list[Any]:
-        """All counts in a row."""
-        return [self.calls, self.instant, self.slower, self.answers]
 
-
+@dataclass(slots=True)
 class EchoCounts:
-    """Results that have values at one place, by whether these repeat an argument.
+    """Results that have values at one place, by whether these repeat an argument."""
 
-    Attributes:
-        repeated: a value equals the argument, or one of the two, of three characters or more, is in the other.
-        passing: none does, and yet ``checks.echo`` has no objection, since one of the two is hardly any text.
-        lacking: the values are others.
-        several: results with more than one value here,
-        every: and those of them in which every value repeats the argument.
-        values: hashes of the distinct arguments, the lowest few.
-    """
-
-    __slots__ = ("every", "lacking", "passing", "repeated", "several", "values")
-
-    def __init__(self) -> None:
-        self.repeated = 0
-        self.passing = 0
-        self.lacking = 0
-        self.several = 0
-        self.every = 0
-        self.values: list[int] = []
+    repeated: int = 0  # a value equals the argument, or one of the two, of three characters or more, is in the other
+    passing: int = 0  # none does, and yet ``checks.echo`` has no objection, since one of the two is hardly any text
+    lacking: int = 0  # the values are others
+    several: int = 0  # results with more than one value here,
+    every: int = 0  # and those of them in which every value repeats the argument
+    values: list[int] = dataclass_field(default_factory=list)  # hashes of the distinct arguments, the lowest few
 
     def push(self, text: str, others: list[str]) -> None:
         """Hold an argument against the values that stand at the place."""
@@ -432,10 +382,6 @@ class EchoCounts:
         self.every += every
         self.values = sorted({*self.values, *values})[:VALUES_KEPT]
 
-    def numbers(self) -> list[Any]:
-        """All counts in a row."""
-        return [self.repeated, self.passing, self.lacking, self.several, self.every, self.values]
-
 
 def repeats(text: str, other: str) -> bool:
     """A value is the argument's, or one of the two, of three characters or more, is in the other."""
@@ -445,31 +391,23 @@ def repeats(text: str, other: str) -> bool:
 
 
 class ToolState:
-    """The counts of one tool.
-
-    Attributes:
-        counts: by field (see ``verification.census``), and ``("large",)`` and ``("cut",)``: answers that were not
-            read, and not to their end.
-        places: what stands where in answers, by place.
-        results: the digests of distinct answers, a sample of them.
-        keys: the calls by key of arguments, a sample of them.
-        echoes: by argument path and result path, where both end in the same name.
-        renamed: by argument path and result path, where a value is the argument's under another name: how often it
-            was, with the rest of the results that have the place left to ``leaves``.
-        leaves: results by the paths of the values in them.
-        extremes: least and most milliseconds, least and most bytes of an answer; None before the first.
-    """
+    """The counts of one tool."""
 
     __slots__ = ("counts", "echoes", "extremes", "keys", "leaves", "places", "renamed", "results")
 
     def __init__(self) -> None:
+        # By field (see ``verification.census``); ("large",) and ("cut",): answers not read, and not to their end.
         self.counts: Counter[tuple[str | int, ...]] = Counter()
+        # What stands where in answers; of distinct answers and arguments a sample, by digest and by key.
         self.places: Kept[str, PlaceCounts] = Kept(MAX_PLACES, PlaceCounts, _depth_and_rank)
-        self.results: Kept[int, Any] = Kept(MAX_RESULTS, _nothing, _itself)
+        self.results: Kept[int, object] = Kept(MAX_RESULTS, object, _itself)
         self.keys: Kept[str, KeyCounts] = Kept(MAX_KEYS, KeyCounts, _itself)
+        # By argument path and result path: where both end in the same name, and where a value is the argument's under
+        # another name. Of the latter the results that do not have it are left to ``leaves``: results by path.
         self.echoes: Kept[str, EchoCounts] = Kept(MAX_ECHOES, EchoCounts, rank_of)
         self.renamed: Kept[str, EchoCounts] = Kept(MAX_ECHOES, EchoCounts, rank_of)
         self.leaves: Kept[str, list[int]] = Kept(MAX_PLACES, lambda: [0], rank_of)
+        # Least and most milliseconds, least and most bytes of an answer; None before the first.
         self.extremes: list[float | None] = [None, None, None, None]
 
     def _kept(self) -> tuple[Kept[Any, Any], ...]:
@@ -506,34 +444,31 @@ class ToolState:
         anatomy = Anatomy(document.value)
         if not anatomy.is_whole:
             counts["cut",] += 1
-        found = anatomy.places
         given = frozenset(text for _, text in arguments.values)
-        for where, place in found.items():
-            known = self.places.at(where)
-            if known is not None:
-                known.push(place, found[parent_of(where)] if where else None, given)
+        for path, place in anatomy.places.items():
+            if (known := self.places.at(path)) is not None:
+                known.push(place, anatomy.places[parent_of(path)] if path else None, given)
         self._push_echoes(arguments, document)
 
     def _push_echoes(self, arguments: Arguments, document: Document) -> None:
         if document.layout is None:
             return
-        values = {where: [normal(value) for value in found] for where, found in document.leaves.items() if found}
+        values = {where: [normal(value) for value in leaf] for where, leaf in document.leaves.items() if leaf}
         for where in values:
             if (results := self.leaves.at(where)) is not None:
                 results[0] += 1
         for argument, text in dict(arguments.values).items():
             name = last_name(argument)
             for where in document.layout.named.get(name, ()):
-                known = self.echoes.at(field(argument, where)) if where in values else None
-                if known is not None:
+                if where in values and (known := self.echoes.at(field(argument, where))) is not None:
                     known.push(text, values[where])
             if len(text) < (SHORTEST_NUMBER if text.isdigit() else SHORTEST):
                 continue  # equal to something by chance
             for where, others in values.items():
-                if text in others and last_name(where) != name:
-                    known = self.renamed.at(field(argument, where))
-                    if known is not None:
-                        known.push(text, others)
+                if text not in others or last_name(where) == name:
+                    continue
+                if (known := self.renamed.at(field(argument, where))) is not None:
+                    known.push(text, others)
 
     def _stretch(self, place: int, value: float) -> None:
         least, most = self.extremes[place : place + 2]
@@ -541,10 +476,6 @@ class ToolState:
             value if least is None else min(least, value),
             value if most is None else max(most, value),
         ]
-
-    def add(self, other: ToolState) -> None:
-        """Count all that another state of the same tool has counted."""
-        self.read(other.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, ready for JSON; equal states have equal data."""
@@ -554,7 +485,7 @@ class ToolState:
             "is_cut": [kept.is_cut for kept in self._kept()],
             "results": sorted(self.results.entries),
             **{
-                kind: {name: counts.numbers() for name, counts in sorted(kept.entries.items())}
+                kind: {name: _numbers(counts) for name, counts in sorted(kept.entries.items())}
                 for kind, kept in self._rows().items()
             },
             "leaves": {where: results[0] for where, results in sorted(self.leaves.entries.items())},
@@ -574,12 +505,10 @@ class ToolState:
             self.results.at(digest)
         for kind, rows in self._rows().items():
             for name, numbers in data[kind].items():
-                counts = rows.at(name)
-                if counts is not None:
+                if (counts := rows.at(name)) is not None:
                     counts.add(*numbers)
         for where, times in data["leaves"].items():
-            results = self.leaves.at(where)
-            if results is not None:
+            if (results := self.leaves.at(where)) is not None:
                 results[0] += times
 
 
@@ -592,8 +521,9 @@ def _itself(key: Any) -> Any:
     return key
 
 
-def _nothing() -> object:
-    return True
+def _numbers(counts: PlaceCounts | KeyCounts | EchoCounts) -> list[Any]:
+    """All counts in a row, as ``add`` takes them."""
+    return [getattr(counts, one.name) for one in fields(counts)]
 
 
 # --- All tools ---
@@ -634,9 +564,8 @@ class State:
         self.broken += other.broken
         self.tools.is_cut |= other.tools.is_cut
         for name, counted in other.tools.entries.items():
-            tool = self.tools.at(name)
-            if tool is not None:
-                tool.add(counted)
+            if (tool := self.tools.at(name)) is not None:
+                tool.read(counted.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, ready for JSON; equal states have equal data."""
@@ -662,8 +591,7 @@ class State:
             state.calls, state.broken = int(data["calls"]), int(data["broken"])
             state.tools.is_cut = bool(data["is_cut"])
             for name, counted in data["tools"].items():
-                tool = state.tools.at(name)
-                if tool is not None:
+                if (tool := state.tools.at(name)) is not None:
                     tool.read(counted)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise DataError(f"damaged counts of a log ({type(error).__name__}): count the log again") from None

@@ -80,25 +80,20 @@ class Declaration:
     """One thing that a profile says.
 
     Attributes:
-        field: the profile's field.
         path: where in the field: the name of a required field, the argument of an echo, the path in the schema. That
             of a field that a schema requires ends in ``"required"`` and the field's name, which is the value as well.
-        value: what stands there.
-        why: what was counted.
         missing: distinct answers that are wanting before it can be declared, 0 where none are; None where no number
             of them would do. What is wanting may be told to a reviewer.
-        broken: held-out calls that break it, of ``held_out`` that it was held against.
-        instead: what to declare in its place where held-out calls break it.
     """
 
-    field: str
+    field: str  # the profile's field
     path: tuple[str, ...]
-    value: Any
-    why: str
+    value: Any  # what stands there
+    why: str  # what was counted
     missing: int | None = 0
-    broken: int = 0
+    broken: int = 0  # held-out calls that break it, of ``held_out`` that it was held against
     held_out: int = 0
-    instead: Declaration | None = None
+    instead: Declaration | None = None  # what to declare in its place where held-out calls break it
 
     @property
     def name(self) -> str:
@@ -112,34 +107,19 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The declarations for one tool, with the evidence behind them.
+    """The declarations for one tool, with the evidence behind them."""
 
-    Attributes:
-        tool: its name.
-        calls: calls that were learned from.
-        answers: those of them whose result was no error report.
-        distinct: distinct answers; of more than 512 an estimate.
-        declarations: what the counts bear.
-        left_out: what held-out calls broke, and is not declared therefore.
-        thin: what held in all answers, and too few of them to declare it.
-        notes: what else a reviewer should know.
-    """
-
-    tool: str
-    calls: int
-    answers: int
-    distinct: int
-    declarations: tuple[Declaration, ...]
-    left_out: tuple[Declaration, ...] = ()
-    thin: tuple[Declaration, ...] = ()
-    notes: tuple[str, ...] = ()
+    tool: str  # its name
+    calls: int  # calls that were learned from
+    answers: int  # those of them whose result was no error report
+    distinct: int  # distinct answers; of more than 512 an estimate
+    declarations: tuple[Declaration, ...]  # what the counts bear
+    left_out: tuple[Declaration, ...] = ()  # what held-out calls broke, and is not declared therefore
+    thin: tuple[Declaration, ...] = ()  # what held in all answers, and too few of them to declare it
+    notes: tuple[str, ...] = ()  # what else a reviewer should know
 
     def profile(self) -> ToolProfile:
-        """The profile that says so.
-
-        Raises:
-            ProfileError: where that is no profile.
-        """
+        """The profile that says so; raises ``ProfileError`` where that is no profile."""
         return parse_profile({"name": self.tool, **fields_of(self.declarations)}, f"profile {self.tool!r}")
 
     def without_broken(self) -> Draft:
@@ -261,6 +241,10 @@ class Evidence:
         which = "" if distinct == total else f" ({distinct:,} distinct)"
         return f"{hits:,} of {total:,}{which}: at least {share(at_least(distinct - (total - hits), distinct))}"
 
+    def of_all(self, total: int) -> tuple[str, int]:
+        """What holds in all of so many answers: the counts in words, and the answers that are wanting."""
+        return self.say(total, total), self.missing(total)
+
     def varied(self, total: int) -> int:
         """Estimate how many of so many answers are distinct and come of distinct arguments."""
         distinct = self.distinct(total)
@@ -270,13 +254,7 @@ class Evidence:
 def schema_declarations(
     places: Mapping[str, PlaceCounts], answers: int, evidence: Evidence
 ) -> tuple[list[Declaration], list[Declaration]]:
-    """The declarations of a schema, and of the fields required at the top.
-
-    Args:
-        places: by place, as ``ToolState`` counts them.
-        answers: results that were counted.
-        evidence: what is enough.
-    """
+    """Declare a schema, and the fields required at the top, from the places of so many answers."""
     children: dict[str, list[str]] = {}
     for where in places:
         if where:
@@ -298,9 +276,8 @@ def schema_declarations(
             for name in tree.required(("",), answers)
             if _is_path(name)
         ]  # fmt: skip
-    found = tree.describe(("",), answers, ())
     twice = {("required", *one.path) for one in required}
-    return [one for one in found if one.path not in twice], required
+    return [one for one in tree.describe(("",), answers, ()) if one.path not in twice], required
 
 
 def _is_path(name: str) -> bool:
@@ -331,9 +308,13 @@ class _Tree:
         yield from self._fixed(group, counts, results, path)
         if counts[_OBJECT]:
             yield from self._object(group, min(counts[_OBJECT], results), path)
-        elements = tuple(f"{where}/{EACH}" for where in group if f"{where}/{EACH}" in self.places)
+        elements = self._below(group, EACH)
         if elements:
             yield from self.describe(elements, self._results(elements, results), (*path, "items"))
+
+    def _below(self, group: tuple[str, ...], *steps: str) -> tuple[str, ...]:
+        """The places to which these steps lead from a group, as far as there are any."""
+        return tuple(place for where in group for step in steps if (place := f"{where}/{step}") in self.places)
 
     def _results(self, group: tuple[str, ...], most: int) -> int:
         return min(sum(self.places[where].results for where in group), most)
@@ -348,8 +329,7 @@ class _Tree:
             seen = seen - {"integer"} | {"number"}
         types = [name for name in TYPES if name in seen]
         value = types[0] if len(types) == 1 else types
-        why, missing = self.evidence.say(results, results), self.evidence.missing(results)
-        yield Declaration("output_schema", (*path, "type"), value, why, missing)
+        yield Declaration("output_schema", (*path, "type"), value, *self.evidence.of_all(results))
 
     def _form(self, group: tuple[str, ...], counts: list[int], path: tuple[str, ...]) -> Iterator[Declaration]:
         strings = counts[_STRING]
@@ -381,10 +361,10 @@ class _Tree:
         varied = self.evidence.varied(results)
         if varied < max(self.evidence.few, LEAST_TIMES * len(named)):
             return
-        found: list[Any] = [json.loads(value) for value in sorted(named)]
-        keyword, declared = ("const", found[0]) if len(values) == 1 else ("enum", found)
+        known: list[Any] = [json.loads(value) for value in sorted(named)]
+        keyword, declared = ("const", known[0]) if len(values) == 1 else ("enum", known)
         if "null" in values:
-            declared = [*found, None]
+            declared = [*known, None]
         is_enough = varied >= self.evidence.enough * FIXED_FACTOR and min(named.values()) >= LEAST_TIMES
         why = self.evidence.say(results, results)
         if not are_labels:  # a number or a boolean that has not changed is one that has not changed yet
@@ -393,15 +373,13 @@ class _Tree:
 
     def required(self, group: tuple[str, ...], objects: int) -> list[str]:
         """The keys that each object at these places had, as far as that can be said."""
-        return [
-            name_of(step)
-            for step in self._steps(group)
-            if step not in (EACH, UNDER_ANY) and self.evidence.shows(self._always(group, step), objects)
-        ]
-
-    def _always(self, group: tuple[str, ...], step: str) -> int:
-        """Results in which no object at these places lacks the key; at most, where there are several places."""
-        return sum(self.places[below].always for where in group if (below := f"{where}/{step}") in self.places)
+        keys = []
+        for step in self._steps(group):
+            # Results in which no object lacks the key; at most so many, where there are several places.
+            always = sum(self.places[place].always for place in self._below(group, step))
+            if step not in (EACH, UNDER_ANY) and self.evidence.shows(always, objects):
+                keys.append(name_of(step))
+        return keys
 
     def _steps(self, group: tuple[str, ...]) -> list[str]:
         return list(dict.fromkeys(step for where in group for step in self.children.get(where, ())))
@@ -410,25 +388,21 @@ class _Tree:
         steps = self._steps(group)
         named = [step for step in steps if step not in (EACH, UNDER_ANY)]
         if self._is_map(group, named, objects):
-            below = tuple(f"{where}/{step}" for where in group for step in steps if step != EACH)
-            below = tuple(where for where in below if where in self.places)
+            below = self._below(group, *(step for step in steps if step != EACH))
             if below:
                 yield from self.describe(below, self._results(below, objects), (*path, "additionalProperties"))
             return
         for name in self.required(group, objects):
-            why, missing = self.evidence.say(objects, objects), self.evidence.missing(objects)
-            yield Declaration("output_schema", (*path, "required", name), name, why, missing)
+            yield Declaration("output_schema", (*path, "required", name), name, *self.evidence.of_all(objects))
         for step in named:
-            below = tuple(f"{where}/{step}" for where in group if f"{where}/{step}" in self.places)
+            below = self._below(group, step)
             yield from self.describe(below, self._results(below, objects), (*path, "properties", name_of(step)))
 
     def _is_map(self, group: tuple[str, ...], named: list[str], objects: int) -> bool:
         """All keys are data, or there are many and none is in half of the objects."""
         if not named:
             return True
-        most = max(
-            self._results(tuple(p for w in group if (p := f"{w}/{step}") in self.places), objects) for step in named
-        )
+        most = max(self._results(self._below(group, step), objects) for step in named)
         return len(named) >= MAP_KEYS and most < MAP_SHARE * objects
 
 
@@ -454,10 +428,7 @@ LOCAL_SHARE: Final = 0.9  # of the calls, which a local tool answers at once
 def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Draft | str:
     """Draft a tool's profile, or give the reason why nothing can be declared.
 
-    Args:
-        tool: its name.
-        state: the counts of its calls.
-        min_calls: calls without an error report that are necessary.
+    ``min_calls`` are the calls without an error report that are necessary.
     """
     counts = state.counts
     calls, errors = counts["calls",], counts["errors",]
@@ -473,15 +444,15 @@ def draft_profile(tool: str, state: ToolState, min_calls: int = MIN_CALLS) -> Dr
     if counts["large",]:
         schema, required = [], []
     repeats = list(_repeats(state))
-    found = [*_latency(state, min_calls, cacheable=any(one.field == "cacheable" for one in repeats)), *repeats]
-    found += [*_length(state, answers, evidence), *required, *_echoes(state, evidence), *schema]
-    thin = sorted((one for one in found if one.missing != 0), key=_interest)
-    if all(one.missing != 0 or one.field == "has_network_io" for one in found) and not thin:
+    drafted = [*_latency(state, min_calls, cacheable=any(one.field == "cacheable" for one in repeats)), *repeats]
+    drafted += [*_length(state, answers, evidence), *required, *_echoes(state, evidence), *schema]
+    thin = sorted((one for one in drafted if one.missing != 0), key=_interest)
+    if all(one.field == "has_network_io" for one in drafted):
         return f"{_some(distinct, 'distinct answer')} to learn from, which bear no declaration"
-    declarations = tuple(one for one in found if one.missing == 0)
+    declarations = tuple(one for one in drafted if one.missing == 0)
     if errors and any(one.field in HELD_BY_ERRORS for one in declarations):
-        said = f"{errors:,} of {calls:,} results are error reports, which have another form"
-        declarations = (Declaration("allow_errors", (), True, said), *declarations)
+        why = f"{errors:,} of {calls:,} results are error reports, which have another form"
+        declarations = (Declaration("allow_errors", (), True, why), *declarations)
     notes = list(_notes(state, answers))
     if len(thin) > MOST_TOLD:
         notes.append(f"{len(thin) - MOST_TOLD:,} more things held in too few answers to declare them")
@@ -591,7 +562,7 @@ def _length(state: ToolState, answers: int, evidence: Evidence) -> Iterator[Decl
 
 def _echoes(state: ToolState, evidence: Evidence) -> Iterator[Declaration]:
     """For each argument the place that repeats it: one of its own name before others, then the most often."""
-    found: dict[str, list[tuple[bool, bool, int, int, str, int]]] = {}
+    places: dict[str, list[tuple[bool, bool, int, int, str, int]]] = {}  # of each argument; the best one sorts first
     for is_renamed, echoes in ((False, state.echoes.entries), (True, state.renamed.entries)):
         for name, echo in echoes.items():
             argument, where = map(str, parts(name))
@@ -605,8 +576,8 @@ def _echoes(state: ToolState, evidence: Evidence) -> Iterator[Declaration]:
             shows = len(echo.values) >= FEW_VALUES and evidence.shows(echo.repeated, seen)
             if bears or shows:
                 depth = where.count(".") + where.count("[")
-                found.setdefault(argument, []).append((not bears, is_renamed, -echo.repeated, depth, where, seen))
-    for argument, candidates in sorted(found.items()):
+                places.setdefault(argument, []).append((not bears, is_renamed, -echo.repeated, depth, where, seen))
+    for argument, candidates in sorted(places.items()):
         thin, is_renamed, repeated, _, where, seen = min(candidates)
         echo = (state.renamed if is_renamed else state.echoes).entries[field(argument, where)]
         why = f"came back in {evidence.say(-repeated, seen)} of all (95%)"

@@ -38,11 +38,8 @@ class Trial:
     """A draft, and the held-out calls that are held against it; by the same rules as the engine's checks.
 
     An error report answers for nothing but its time. What was too thin to declare is tried as well: where the held-out
-    answers bear it out and are as many, and others, as were wanting, it is declared after all.
-
-    Args:
-        draft: what to try.
-        known: digests of answers that the draft was learned from.
+    answers bear it out and are as many, and others, as were wanting, it is declared after all. ``known`` are digests of
+    the answers that the draft was learned from.
     """
 
     def __init__(self, draft: Draft, known: Iterable[int] = ()) -> None:
@@ -170,14 +167,8 @@ class Learner:
         keep_all: declare also what held-out calls break.
 
     Attributes:
-        stage: what it is at.
-        read_calls: calls read in this stage.
-        state: what was counted of the calls that are learned from.
-        drafts: the profiles by tool.
-        skipped: why a tool has none.
         judged: held-out calls of tools with a profile.
         without, with_profiles: the verdicts on them without and with the profiles.
-        changed: their number by both verdicts, where these differ.
 
     Raises:
         ConfigurationError: for an argument out of range.
@@ -196,13 +187,13 @@ class Learner:
             raise ConfigurationError(f"holdout must be a share of the calls in [0, 1), not {holdout!r}")
         if min_calls < 1:
             raise ConfigurationError(f"min_calls must be 1 or more, not {min_calls!r}")
-        self.stage: Stage = "count"
-        self.read_calls = 0
-        self.state = State()
-        self.drafts: dict[str, Draft] = {}
-        self.skipped: dict[str, str] = {}
+        self.stage: Stage = "count"  # what it is at
+        self.read_calls = 0  # calls read in this stage
+        self.state = State()  # what was counted of the calls that are learned from
+        self.drafts: dict[str, Draft] = {}  # the profiles by tool
+        self.skipped: dict[str, str] = {}  # why a tool has none
         self.without, self.with_profiles = Tally(), Tally()
-        self.changed: Counter[tuple[Verdict, Verdict]] = Counter()
+        self.changed: Counter[tuple[Verdict, Verdict]] = Counter()  # their number by both verdicts, where these differ
         self._read = read
         self._min_calls = min_calls
         self._holdout = holdout
@@ -338,24 +329,14 @@ def _judged(engine: VerificationEngine, row: TraceRow) -> tuple[VerificationResu
 
 
 def _draft_as_dict(draft: Draft) -> dict[str, Any]:
+    def listed(declarations: Iterable[Declaration]) -> list[dict[str, Any]]:
+        names = ("field", "value", "why", "broken", "held_out")
+        return [{"path": list(one.path), **{name: getattr(one, name) for name in names}} for one in declarations]
+
     return {
-        "tool": draft.tool,
-        "calls": draft.calls,
-        "answers": draft.answers,
-        "distinct": draft.distinct,
-        "declarations": [_as_dict(one) for one in draft.declarations],
-        "left_out": [_as_dict(one) for one in draft.left_out],
-        "too_thin": [_as_dict(one) for one in draft.thin],
+        **{name: getattr(draft, name) for name in ("tool", "calls", "answers", "distinct")},
+        "declarations": listed(draft.declarations),
+        "left_out": listed(draft.left_out),
+        "too_thin": listed(draft.thin),
         "notes": list(draft.notes),
-    }
-
-
-def _as_dict(one: Any) -> dict[str, Any]:
-    return {
-        "field": one.field,
-        "path": list(one.path),
-        "value": one.value,
-        "why": one.why,
-        "broken": one.broken,
-        "held_out": one.held_out,
     }

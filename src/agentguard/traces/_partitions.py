@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from zlib import crc32
 
-from agentguard.errors import DataError
+from pydantic import TypeAdapter
+
+from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces._read import BrokenLine, Line, TraceRow, parse, parse_json
 from agentguard.traces._replay import (
     GENUINE,
@@ -24,10 +26,10 @@ from agentguard.traces._replay import (
     NO_LABEL,
     OTHER_LABELS,
     OTHER_TOOLS,
-    Offender,
     ReplaySummary,
     Tally,
     ToolSummary,
+    ranked_tools,
     replay,
 )
 from agentguard.verification import ToolProfile, VerificationEngine, VerificationResult
@@ -35,6 +37,7 @@ from agentguard.verification.types import SEVERITY, VerdictCounts
 
 BATCH_LINES = 512
 BATCH_BYTES = 2**20
+PARTITIONS = 16
 
 
 def first_calls(lines: Iterable[Line], limit: int) -> Iterator[Line]:
@@ -61,9 +64,6 @@ def batches(lines: Iterable[Line], most: int = BATCH_LINES, most_bytes: int = BA
         yield batch
 
 
-PARTITIONS = 16
-
-
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """The settings from which every worker builds its engines."""
@@ -83,6 +83,12 @@ def partition_of(tool: str, partitions: int = PARTITIONS) -> int:
     (7, 0)
     """
     return crc32(tool.encode("utf-8", "surrogatepass")) % partitions
+
+
+def check_partitions(partitions: int) -> None:
+    """Refuse to divide a log into no parts."""
+    if partitions < 1:
+        raise ConfigurationError(f"partitions must be at least 1, not {partitions}")
 
 
 def tool_of(line: Line) -> str:
@@ -108,35 +114,9 @@ class Part(NamedTuple):
     summary: ReplaySummary
     plain: Mapping[str, VerdictCounts]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same as plain data, ready for JSON."""
-        plain = {label: list(counts) for label, counts in self.plain.items()}
-        return {"number": self.number, "summary": self.summary.as_dict(), "plain": plain}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Part:
-        """Read the data of ``as_dict``."""
-        summary = data["summary"]
-        return cls(
-            data["number"],
-            ReplaySummary(
-                counts=_counts(summary),
-                tools=tuple(
-                    ToolSummary(tool["tool"], _counts(tool), tool["mean_posterior"], tool["max_posterior"])
-                    for tool in summary["tools"]
-                ),
-                offenders=tuple(Offender(**offender) for offender in summary["offenders"]),
-                broken=int(summary["broken"]),
-                first_broken=tuple(BrokenLine(**line) for line in summary["first_broken"]),
-                labels={label: _counts(counts) for label, counts in summary["labels"].items()},
-                us_per_call=summary["us_per_call"],
-            ),
-            {label: VerdictCounts(*counts) for label, counts in data["plain"].items()},
-        )
-
-
-def _counts(data: Mapping[str, Any]) -> VerdictCounts:
-    return VerdictCounts(data["accept"], data["flag"], data["block"])
+PART_JSON: TypeAdapter[Part] = TypeAdapter(Part)
+"""Writes a part as JSON and reads it again, for the way from one machine to another."""
 
 
 class Partition:
@@ -166,16 +146,14 @@ class Partition:
 def merged(parts: Iterable[Part], worst: int = 10, broken: int = 20) -> ReplaySummary:
     """The summary of the whole log, the same in whichever order the parts come.
 
-    Args:
-        parts: each partition's, once.
-        worst: how many offenders to keep, of at most ten of each part.
-        broken: how many broken lines to name.
+    Of the ``worst`` offenders to keep each part names ten at most; ``broken`` lines are named.
     """
     ordered = sorted(parts, key=lambda part: part.number)
     summaries = [part.summary for part in ordered]
     offenders = [offender for summary in summaries for offender in summary.offenders]
     offenders.sort(key=lambda one: (-SEVERITY[one.verdict], -one.posterior, Path(one.source), one.line))
-    lines = sorted((line for summary in summaries for line in summary.first_broken), key=_place)
+    lines = [line for summary in summaries for line in summary.first_broken]
+    lines.sort(key=lambda line: (Path(line.source), line.line))  # paths sort as the files of a folder are read
     calls = sum(summary.counts.calls for summary in summaries)
     spent = sum((summary.us_per_call or 0.0) * summary.counts.calls for summary in summaries)
     return ReplaySummary(
@@ -189,40 +167,32 @@ def merged(parts: Iterable[Part], worst: int = 10, broken: int = 20) -> ReplaySu
     )
 
 
-def _place(line: BrokenLine) -> tuple[Path, int]:
-    return Path(line.source), line.line  # paths sort as the files of a folder are read
-
-
 def _sum(counts: Iterable[VerdictCounts]) -> VerdictCounts:
-    total = [0, 0, 0]
-    for one in counts:
-        total = [some + more for some, more in zip(total, one, strict=True)]
-    return VerdictCounts(*total)
+    return VerdictCounts(*map(sum, zip(*counts, strict=True)))
 
 
 def _tools(summaries: Iterable[ReplaySummary]) -> tuple[ToolSummary, ...]:
-    found: dict[str, ToolSummary] = {}
+    tools: dict[str, ToolSummary] = {}
     for tool in (tool for summary in summaries for tool in summary.tools):
-        name = tool.tool if tool.tool in found or len(found) < MAX_TOOLS else OTHER_TOOLS
-        before = found.get(name)
+        name = tool.tool if tool.tool in tools or len(tools) < MAX_TOOLS else OTHER_TOOLS
+        before = tools.get(name)
         if before is None:
-            found[name] = tool._replace(tool=name)
+            tools[name] = tool._replace(tool=name)
             continue
-        one, other = before.counts.calls, tool.counts.calls
-        mean = (before.mean_posterior * one + tool.mean_posterior * other) / (one + other)
+        # A tool is in one partition only: it is the record of all other tools that is put together here.
+        calls, more = before.counts.calls, tool.counts.calls
+        mean = (before.mean_posterior * calls + tool.mean_posterior * more) / (calls + more)
         highest = max(before.max_posterior, tool.max_posterior)
-        found[name] = ToolSummary(name, _sum((before.counts, tool.counts)), mean, highest)
-    ranked = sorted(found.values(), key=lambda it: (-it.counts.block, -it.counts.flag, -it.counts.calls, it.tool))
-    return tuple(ranked)
+        tools[name] = ToolSummary(name, _sum((before.counts, tool.counts)), mean, highest)
+    return ranked_tools(tools.values())
 
 
-def _labels(parts: Iterable[Part]) -> dict[str, VerdictCounts]:
-    parts = list(parts)
+def _labels(parts: list[Part]) -> dict[str, VerdictCounts]:
     if not any(part.summary.labels for part in parts):
         return {}
-    found: dict[str, VerdictCounts] = {}
+    labels: dict[str, VerdictCounts] = {}
     for label, counts in (item for part in parts for item in (part.summary.labels or part.plain).items()):
         if counts.calls:
-            name = label if label in found or len(found) < MAX_LABELS else OTHER_LABELS
-            found[name] = _sum((found.get(name, VerdictCounts()), counts))
-    return dict(sorted(found.items()))
+            name = label if label in labels or len(labels) < MAX_LABELS else OTHER_LABELS
+            labels[name] = _sum((labels.get(name, VerdictCounts()), counts))
+    return dict(sorted(labels.items()))

@@ -19,11 +19,12 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import reduce
 from multiprocessing import connection, get_context, parent_process
 from types import TracebackType
 from typing import Any, TypeVar
@@ -38,6 +39,7 @@ from agentguard.traces._partitions import (
     Part,
     Partition,
     batches,
+    check_partitions,
     merged,
     partition_of,
     tool_of,
@@ -46,6 +48,7 @@ from agentguard.traces._read import Line, parse
 from agentguard.traces._replay import ReplaySummary
 
 T = TypeVar("T")
+W = TypeVar("W", bound="Workers")
 
 AHEAD = 4
 """Pieces of work that a worker is sent before the first of them must be done: what bounds memory."""
@@ -57,18 +60,13 @@ def usable_cpus() -> int:
 
 
 class Worker:
-    """One process with a queue of its own.
+    """One process with a queue of its own, in which ``prepare``, a function of a module, is called before all else.
 
-    Args:
-        prepare: called in the process before all else, with ``given``; a function of a module.
-        given: what ``prepare`` is called with.
-
-    Attributes:
-        sent: how much the process was sent, as ``send`` was told.
+    All methods raise ``AgentGuardError`` where the process ended before its work was done.
     """
 
     def __init__(self, prepare: Callable[..., None], *given: Any) -> None:
-        self.sent = 0
+        self.sent = 0  # how much the process was sent, as ``send`` was told
         self._under_way: deque[Future[Any]] = deque()
         self._executor = ProcessPoolExecutor(
             1, mp_context=get_context("spawn"), initializer=_begin, initargs=(prepare, given)
@@ -85,11 +83,7 @@ class Worker:
         return list(self._under_way)
 
     def send(self, amount: int, function: Callable[..., None], *given: Any) -> None:
-        """Have a function of a module called in the process; waits where the process is far behind.
-
-        Raises:
-            AgentGuardError: where the process ended before its work was done.
-        """
+        """Have a function of a module called in the process; waits where the process is far behind."""
         with _one_clear_error():
             while len(self._under_way) >= AHEAD:
                 self._under_way[0].result()
@@ -98,11 +92,7 @@ class Worker:
             self._under_way.append(self._executor.submit(function, *given))
 
     def ask(self, function: Callable[[], T]) -> Callable[[], T]:
-        """Have a function called after all that was sent; what is returned waits for its answer.
-
-        Raises:
-            AgentGuardError: where the process ended before its work was done.
-        """
+        """Have a function called after all that was sent; what is returned waits for its answer."""
         with _one_clear_error():
             future = self._executor.submit(function)
 
@@ -120,18 +110,14 @@ class Worker:
 
 
 class Workers:
-    """Several workers, ended together on leaving the context.
-
-    Raises:
-        ConfigurationError: for a number below 1.
-    """
+    """Several workers, ended together on leaving the context."""
 
     def __init__(self, number: int, prepare: Callable[..., None], *given: Any) -> None:
         if number < 1:
             raise ConfigurationError(f"workers must be at least 1, not {number}")
         self.all = [Worker(prepare, *given) for _ in range(number)]
 
-    def __enter__(self) -> Workers:
+    def __enter__(self: W) -> W:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -195,132 +181,77 @@ def _end_with_the_parent() -> None:
 
 
 def _nothing() -> None:
-    """To be there is all."""
+    """Prepare nothing; or, as the first work of all, start the process."""
 
 
 # --- The engines ---
 
 
-class CountingProcesses:
+class CountingProcesses(Workers):
     """Counts what can be counted of a log's calls in any order; equal to ``partial`` of the whole log.
 
-    Args:
-        workers: how many processes, at least 1.
-
-    Attributes:
-        calls: how many lines were handed over so far.
-
-    Use it as a context manager; leaving it ends the processes.
+    Both methods raise ``AgentGuardError`` where a worker process ended before its work was done.
     """
 
     def __init__(self, workers: int) -> None:
-        self.calls = 0
-        self._workers = Workers(workers, _prepare_counting)
-
-    def __enter__(self) -> CountingProcesses:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._workers.__exit__(kind, error, None)
+        super().__init__(workers, _nothing)
+        self.calls = 0  # number of lines handed over so far
 
     def push(self, lines: Iterable[Line]) -> None:
-        """Have the calls in lines counted; waits where the workers are behind.
-
-        Raises:
-            AgentGuardError: where a worker process ended before its work was done.
-        """
+        """Have the calls in lines counted; waits where the workers are behind."""
         for batch in batches(lines):
-            self._workers.idlest().send(len(batch), _count, batch)
+            self.idlest().send(len(batch), _count, batch)
             self.calls += len(batch)
 
     def summary(self) -> State:
-        """The counts of all lines handed over so far; waits until they are counted.
-
-        Raises:
-            AgentGuardError: where a worker process ended before its work was done.
-        """
-        state = State()
-        for counted in self._workers.ask(_counted):
-            state = merge(state, State.from_dict(counted))
-        return state
+        """The counts of all lines handed over so far; waits until they are counted."""
+        return reduce(merge, map(State.from_dict, self.ask(_counted)), State())
 
 
-class JudgingProcesses:
+class JudgingProcesses(Workers):
     """Judges a log's calls, each tool's in recorded order.
 
     The calls are divided by tool into a fixed number of partitions, each with an engine of its own; a partition stays
     with the worker that got its first call, which is the one that was sent least until then. How many workers there
-    are changes nothing but the time.
+    are changes nothing but the time. Both methods raise ``AgentGuardError`` where a worker process ended before its
+    work was done.
 
     Args:
         spec: what every partition's engine is built from.
-        workers: how many processes, at least 1; those beyond the number of partitions are not started.
+        workers: number of processes, at least 1; those beyond the number of partitions are not started.
         partitions: into how many parts the tools are divided. One part judges as a single engine would.
-
-    Attributes:
-        calls: how many lines were handed over so far.
-
-    Use it as a context manager; leaving it ends the processes.
     """
 
     def __init__(self, spec: EngineSpec, workers: int, partitions: int = PARTITIONS) -> None:
-        if partitions < 1:
-            raise ConfigurationError(f"partitions must be at least 1, not {partitions}")
-        self.calls = 0
+        check_partitions(partitions)
+        super().__init__(min(workers, partitions), _prepare_judging, spec)
+        self.calls = 0  # number of lines handed over so far
         self._partitions = partitions
-        self._workers = Workers(min(workers, partitions), _prepare_judging, spec)
         self._worker_of: dict[int, Worker] = {}
-        self._waiting: dict[int, _Waiting] = {}
-
-    def __enter__(self) -> JudgingProcesses:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self._workers.__exit__(kind, error, None)
+        self._waiting: defaultdict[int, list[Line]] = defaultdict(list)  # lines of a partition that were not sent yet
+        self._bytes: Counter[int] = Counter()  # their size
 
     def push(self, lines: Iterable[Line]) -> None:
-        """Have the calls in lines judged; waits where the workers are behind.
-
-        Raises:
-            AgentGuardError: where a worker process ended before its work was done.
-        """
+        """Have the calls in lines judged; waits where the workers are behind."""
         for line in lines:
             number = partition_of(tool_of(line), self._partitions)
-            waiting = self._waiting.get(number)
-            if waiting is None:
-                waiting = self._waiting[number] = _Waiting()
-            waiting.lines.append(line)
-            waiting.size += len(line[2])
+            self._waiting[number].append(line)
+            self._bytes[number] += len(line[2])
             self.calls += 1
-            if len(waiting.lines) >= BATCH_LINES or waiting.size >= BATCH_BYTES:
+            if len(self._waiting[number]) >= BATCH_LINES or self._bytes[number] >= BATCH_BYTES:
                 self._send(number)
 
     def summary(self) -> ReplaySummary:
-        """The summary of all lines handed over so far; waits until they are judged.
-
-        Raises:
-            AgentGuardError: where a worker process ended before its work was done.
-        """
+        """The summary of all lines handed over so far; waits until they are judged."""
         for number in list(self._waiting):
             self._send(number)
-        return merged(part for parts in self._workers.ask(_parts) for part in parts)
+        return merged(part for parts in self.ask(_parts) for part in parts)
 
     def _send(self, number: int) -> None:
         worker = self._worker_of.get(number)
         if worker is None:
-            worker = self._worker_of[number] = min(self._workers.all, key=lambda worker: worker.sent)
-        waiting = self._waiting.pop(number)
-        worker.send(waiting.size + 1, _judge, number, waiting.lines)
-
-
-class _Waiting:
-    """Lines of one partition that have not been sent."""
-
-    __slots__ = ("lines", "size")
-
-    def __init__(self) -> None:
-        self.lines: list[Line] = []
-        self.size = 0
+            worker = self._worker_of[number] = min(self.all, key=lambda worker: worker.sent)
+        worker.send(self._bytes.pop(number) + 1, _judge, number, self._waiting.pop(number))
 
 
 # --- What follows runs in the workers ---
@@ -328,10 +259,6 @@ class _Waiting:
 _spec = EngineSpec()
 _partitions: dict[int, Partition] = {}
 _state = State()
-
-
-def _prepare_counting() -> None:
-    """A process begins with a state of its own."""
 
 
 def _count(lines: list[Line]) -> None:

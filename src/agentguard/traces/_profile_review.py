@@ -27,22 +27,16 @@ SHOWN: Final = 5
 
 
 class LogCheck:
-    """Profiles, and the calls that are held against them.
+    """Profiles, each with the file that it stands in, and the calls that are held against them.
 
     An error report has no answer's fields; a result too large to be read counts as one.
-
-    Args:
-        profiles: each with the file that it stands in.
-
-    Attributes:
-        calls: calls of tools that have a profile.
     """
 
     def __init__(self, profiles: Iterable[tuple[ToolProfile, RawFile]]) -> None:
-        self.calls = 0
-        self._found = [_Found(profile, file) for profile, file in profiles]
-        self._by_name = {found.profile.name: found for found in self._found}
-        self._index = ProfileIndex(found.profile for found in self._found)
+        self.calls = 0  # calls of tools that have a profile
+        self._reviews = [_Review(profile, file) for profile, file in profiles]
+        self._by_name = {review.profile.name: review for review in self._reviews}
+        self._index = ProfileIndex(review.profile for review in self._reviews)
 
     def push(self, row: TraceRow | BrokenLine) -> None:
         """Hold one line of a log against the profile of its tool."""
@@ -56,10 +50,10 @@ class LogCheck:
 
     def problems(self) -> list[Problem]:
         """One for each path that no call has."""
-        return in_order(problem for found in self._found for problem in found.problems())
+        return in_order(problem for review in self._reviews for problem in review.problems())
 
 
-class _Found:
+class _Review:
     """The paths of one profile that calls had."""
 
     def __init__(self, profile: ToolProfile, file: RawFile) -> None:
@@ -123,6 +117,7 @@ def _near(path: str, known: set[str]) -> str:
 # the effect is empty.
 
 Effect = Literal["stricter", "looser", ""]
+Kind = Literal["added", "removed", "changed"]
 
 _OPPOSITE: Final[dict[Effect, Effect]] = {"stricter": "looser", "looser": "stricter", "": ""}
 _SETS: Final[dict[str, Effect]] = {
@@ -160,7 +155,7 @@ class Change(NamedTuple):
 
     field: str
     path: tuple[str, ...]
-    kind: Literal["added", "removed", "changed"]
+    kind: Kind
     old: Any
     new: Any
     effect: Effect
@@ -226,10 +221,7 @@ def _changes(old: ToolProfile, new: ToolProfile) -> Iterator[Change]:
         elif isinstance(a, dict):
             yield from _mapping(field, a, b)
         elif a != b:
-            kind: Literal["added", "removed", "changed"] = (
-                "added" if a is None else "removed" if b is None else "changed"
-            )
-            yield Change(field, (), kind, a, b, _effect_of_value(field, a, b))
+            yield Change(field, (), _kind(a is not None, b is not None), a, b, _effect_of_value(field, a, b))
 
 
 def _latency(old: ToolProfile, new: ToolProfile) -> Iterator[Change]:
@@ -241,10 +233,12 @@ def _latency(old: ToolProfile, new: ToolProfile) -> Iterator[Change]:
     narrower = new_low >= low and new_high <= high and declared[1] >= declared[0]
     wider = new_low <= low and new_high >= high and declared[1] <= declared[0]
     effect: Effect = "stricter" if narrower else "looser" if wider else ""
-    kind: Literal["added", "removed", "changed"] = "changed"
-    if declared[0] != declared[1]:
-        kind = "added" if declared[1] else "removed"
+    kind = _kind(declared[0] or not declared[1], declared[1] or not declared[0])
     yield Change("expected_latency_ms", (), kind, [low, high], [new_low, new_high], effect)
+
+
+def _kind(was_there: bool, is_there: bool) -> Kind:
+    return "changed" if was_there and is_there else "removed" if was_there else "added"
 
 
 def _effect_of_value(field: str, old: Any, new: Any) -> Effect:
@@ -304,18 +298,15 @@ def _schema(old: Any, new: Any, path: tuple[str, ...], *, sure: bool) -> Iterato
             a, b, below = old.get(keyword, _ABSENT), new.get(keyword, _ABSENT), (*path, keyword)
             if _same(a, b):
                 continue
+            clear = sure and keyword in _CONJUNCTIVE
             if keyword in _NAMED_SCHEMAS and all(isinstance(part, Mapping) or part is _ABSENT for part in (a, b)):
-                names = dict.fromkeys((*(() if a is _ABSENT else a), *(() if b is _ABSENT else b)))
-                clear = sure and keyword in _CONJUNCTIVE and not rest_matters
-                for name in names:
-                    one = _ABSENT if a is _ABSENT else a.get(name, _ABSENT)
-                    other = _ABSENT if b is _ABSENT else b.get(name, _ABSENT)
-                    both = one is not _ABSENT and other is not _ABSENT
-                    yield from _schema(
-                        one, other, (*below, name), sure=clear or (both and sure and keyword in _CONJUNCTIVE)
-                    )
+                named, new_named = ({} if part is _ABSENT else part for part in (a, b))
+                for name in dict.fromkeys((*named, *new_named)):
+                    both = name in named and name in new_named
+                    one, other = named.get(name, _ABSENT), new_named.get(name, _ABSENT)
+                    yield from _schema(one, other, (*below, name), sure=clear and (both or not rest_matters))
             elif keyword in _SUBSCHEMAS:
-                yield from _schema(a, b, below, sure=sure and keyword in _CONJUNCTIVE)
+                yield from _schema(a, b, below, sure=clear)
             else:
                 yield from _keyword(keyword, a, b, below, sure=sure)
         return
@@ -366,9 +357,7 @@ def _with_integers(types: Any) -> list[Any]:
 
 
 def _change(path: tuple[str, ...], old: Any, new: Any, effect: Effect) -> Change:
-    kind: Literal["added", "removed", "changed"] = "changed"
-    if old is _ABSENT or new is _ABSENT:
-        kind = "added" if old is _ABSENT else "removed"
+    kind = _kind(old is not _ABSENT, new is not _ABSENT)
     return Change("output_schema", path, kind, None if old is _ABSENT else old, None if new is _ABSENT else new, effect)
 
 

@@ -89,12 +89,9 @@ def profile_yaml(draft: Draft) -> str:
 
 
 def write_profiles(drafts: Iterable[Draft], folder: str | PathLike[str], *, force: bool = False) -> list[Path]:
-    """Write each draft to a file of its own; all of them, or none where one is in the way.
+    """Write each draft to a file of its own in a folder, which is made if need be; all of them, or none.
 
-    Args:
-        drafts: what to write.
-        folder: where to; it is made where it does not exist.
-        force: replace files that are there.
+    Files that are there are replaced only with ``force``.
 
     Raises:
         ConfigurationError: where files are there and ``force`` is not set, or where they cannot be written.
@@ -143,11 +140,11 @@ def _schema(
     for keyword in (word for word in _ORDER if word in schema):
         value, below = schema[keyword], (*path, keyword)
         if keyword == "required":
-            said = [comments["output_schema", (*below, name)] for name in value]
-            if len(set(said)) == 1:
-                lines.append(_line(f"{indent}required: {_flow(value)}", f"each {said[0]}"))
+            whys = [comments["output_schema", (*below, name)] for name in value]
+            if len(set(whys)) == 1:
+                lines.append(_line(f"{indent}required: {_flow(value)}", f"each {whys[0]}"))
             else:
-                lines += [f"{indent}required:", *_items(value, f"{indent}  ", said)]
+                lines += [f"{indent}required:", *_items(value, f"{indent}  ", whys)]
         elif keyword == "properties":
             lines.append(f"{indent}properties:")
             for name, item in value.items():
@@ -163,9 +160,9 @@ def _named(name: str, schema: Mapping[str, Any], path: _Place, depth: int, comme
     """A schema under its name: on one line where there is nothing below it."""
     indent = "  " * depth
     if not any(isinstance(value, dict) or word == "required" for word, value in schema.items()):
-        said = "; ".join(dict.fromkeys(comments["output_schema", (*path, word)] for word in schema))
+        whys = "; ".join(dict.fromkeys(comments["output_schema", (*path, word)] for word in schema))
         inside = ", ".join(f"{word}: {_flow(schema[word])}" for word in _ORDER if word in schema)
-        return [_line(f"{indent}{name}: {{{inside}}}", said)]
+        return [_line(f"{indent}{name}: {{{inside}}}", whys)]
     return [f"{indent}{name}:", *_schema(schema, path, depth + 1, comments)]
 
 

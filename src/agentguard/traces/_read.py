@@ -24,7 +24,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 import orjson
 
@@ -169,47 +169,40 @@ def _kind(value: Any) -> str:
 
 
 def find_files(source: str | PathLike[str], wanted: Callable[[str], bool], absent: str) -> tuple[Path, ...]:
-    """The file itself, or the files of a folder whose names are wanted, sorted by path.
-
-    Sub-folders are searched too (links to folders are not followed); names that begin with a dot are left out.
+    """Find files as ``find_traces`` does, by any test of their names.
 
     Args:
-        source: the path.
-        wanted: of a file's name in lower case.
-        absent: what to say of a folder without such a file, after its name.
+        source: the path of a file or a folder.
+        wanted: tests a file's name in lower case.
+        absent: message on a folder without such a file, with a place for its path.
 
     Raises:
-        DataError: where there is no such path, no such file in the folder, or no permission.
+        DataError: as ``find_traces``.
     """
     path = Path(source)
+
+    def refuse(error: OSError) -> None:
+        raise error
+
     try:
         if not path.is_dir():
             path.stat()
             return (path,)
-        found = sorted(_below(path, wanted))
+        files = []
+        for folder, folders, names in os.walk(path, onerror=refuse):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            files += [Path(folder, name) for name in names if not name.startswith(".") and wanted(name.lower())]
     except FileNotFoundError:
         raise DataError(f"no such file or folder: {path}") from None
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {reason_of(error)}") from None
-    if not found:
+    if not files:
         raise DataError(absent.format(path))
-    return tuple(found)
-
-
-def _below(path: Path, wanted: Callable[[str], bool]) -> Iterator[Path]:
-    for folder, folders, names in os.walk(path, onerror=_refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if not name.startswith(".") and wanted(name.lower()):
-                yield Path(folder, name)
-
-
-def _refuse(error: OSError) -> None:
-    raise error
+    return tuple(sorted(files))
 
 
 def reason_of(error: Exception) -> str:
-    """Why something could not be read, in the system's words."""
+    """Say why something could not be read or written, in the system's words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -251,12 +244,13 @@ def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> I
         DataError: where the file cannot be read, or has no column ``tool`` or ``result``.
         ConfigurationError: where pyarrow is not installed.
     """
-    parquet = _pyarrow_parquet()
-    import pyarrow
-
-    told, number = 0, 0
     try:
-        with path.open("rb") as stream, parquet.ParquetFile(stream) as file:
+        import pyarrow.parquet
+    except ImportError:
+        raise ConfigurationError("reading Parquet needs pyarrow: pip install 'agentguard[parquet]'") from None
+    reported = number = 0  # bytes of the file that on_read was told of; rows
+    try:
+        with path.open("rb") as stream, pyarrow.parquet.ParquetFile(stream) as file:
             size = os.fstat(stream.fileno()).st_size
             columns = wanted_columns(file.schema_arrow.names, str(path))
             for group in range(file.num_row_groups):
@@ -266,8 +260,8 @@ def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> I
                         yield str(path), number, line_of(row)
                 if on_read is not None:
                     share = size * (group + 1) // file.num_row_groups
-                    on_read(share - told)
-                    told = share
+                    on_read(share - reported)
+                    reported = share
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or 'it is damaged Parquet'}") from None
     except pyarrow.ArrowException as error:
@@ -281,11 +275,7 @@ def _rows(batch: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def wanted_columns(names: Sequence[str], source: str) -> list[str]:
-    """The columns of a table that are read.
-
-    Raises:
-        DataError: where ``tool`` or ``result`` is not among them.
-    """
+    """Choose the columns of a table to read; raises ``DataError`` where ``tool`` or ``result`` is not among them."""
     missing = [name for name in ("tool", "result") if name not in names]
     if missing:
         near = f"; of a trace's columns it has {', '.join(sorted(FIELDS & set(names))) or 'none'}"
@@ -309,14 +299,6 @@ def line_of(row: Mapping[str, Any]) -> bytes:
         return orjson.dumps(plain(dict(row)))
 
 
-def _pyarrow_parquet() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ConfigurationError("reading Parquet needs pyarrow: pip install 'agentguard[parquet]'") from None
-    return pyarrow.parquet
-
-
 # --- Lines and calls ---
 
 Line: TypeAlias = "tuple[str, int, bytes] | BrokenLine"
@@ -326,21 +308,20 @@ STDIN = "-"
 MAX_LINE_BYTES = LIMITS.line_bytes
 """A longer line (64 MiB, its line feed not counted) is a broken line; it is passed over in pieces."""
 
-_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-_SAID = "*.jsonl, *.jsonl.gz or *.parquet"
+SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+NO_TRACES = "no traces in the folder {}: it has no *.jsonl, *.jsonl.gz or *.parquet file"
 
 
 def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
-    """The files of a trace: the file itself, or a folder's ``.jsonl``, ``.jsonl.gz`` and ``.parquet``, sorted by path.
+    """Find the files of a trace: the file itself, or a folder's ``.jsonl``, ``.jsonl.gz`` and ``.parquet``.
 
-    Sub-folders are searched too (links to folders are not followed); names that begin with a dot are left out.
+    Sorted by path. Sub-folders are searched too (links to folders are not followed); names that begin with a dot are
+    left out.
 
     Raises:
         DataError: where there is no such path, no such file in the folder, or no permission.
     """
-    return find_files(
-        source, lambda name: name.endswith(_SUFFIXES), f"no traces in the folder {{}}: it has no {_SAID} file"
-    )
+    return find_files(source, lambda name: name.endswith(SUFFIXES), NO_TRACES)
 
 
 def read_traces(
@@ -383,13 +364,7 @@ def read_lines(
     on_read: Callable[[int], None] | None = None,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Line]:
-    """The lines of a log as they stand in it, for whoever leaves it to others to parse them; as ``read_traces``.
-
-    Rows of Parquet are the lines of JSON that they would be.
-
-    Raises:
-        DataError: at once where there is nothing to read; while reading where a file cannot be opened or read.
-    """
+    """Read a log as ``read_traces`` does, but leave its lines to be parsed; rows of Parquet become lines of JSON."""
     if not isinstance(source, (str, os.PathLike)):
         return _of_stream(source, "stream", on_read, max_line_bytes)
     if source == STDIN:
@@ -401,7 +376,7 @@ def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, li
     for file in files:
         if is_parquet(file):
             for source, number, raw in parquet_lines(file, on_read):
-                yield (source, number, raw) if len(raw) <= limit else _too_long(source, number, limit)
+                yield (source, number, raw) if len(raw) <= limit else too_long_line(source, number, limit)
             continue
         try:
             stream = file.open("rb", buffering=0)
@@ -415,26 +390,24 @@ def _of_stream(
     stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None, limit: int
 ) -> Iterator[Line]:
     try:
-        plain = unpacked(io.BufferedReader(_Counted(stream, on_read), PIECE))
+        plain = unpacked(io.BufferedReader(CountedStream(stream, on_read), PIECE))
         for number, raw in lines_of(plain, source, limit):
-            if raw is None:
-                yield _too_long(source, number, limit)
-            else:
-                yield source, number, raw
+            yield too_long_line(source, number, limit) if raw is None else (source, number, raw)
     except Damaged as damaged:
         yield BrokenLine(source, damaged.line, DAMAGED_SAID)
     except OSError as error:
         raise DataError(f"cannot read {source}: {reason_of(error)}") from None
 
 
-def _too_long(source: str, number: int, limit: int) -> BrokenLine:
+def too_long_line(source: str, number: int, limit: int = MAX_LINE_BYTES) -> BrokenLine:
+    """The broken line in place of one with more bytes than are read."""
     return BrokenLine(source, number, f"longer than {limit:,} bytes")
 
 
-class _Counted(io.RawIOBase):
-    """A raw stream that tells how much was read from it, over anything that has ``read``."""
+class CountedStream(io.RawIOBase):
+    """A raw stream over anything that has ``read``; tells ``on_read`` how many bytes were read from it."""
 
-    def __init__(self, stream: BinaryIO | io.FileIO, on_read: Callable[[int], None] | None) -> None:
+    def __init__(self, stream: IO[bytes] | io.FileIO, on_read: Callable[[int], None] | None) -> None:
         # ``read`` of a buffered pipe waits until all it was asked for is there; ``read1`` hands over what has come.
         self._read: Callable[[int], bytes | None] = getattr(stream, "read1", stream.read)
         self._on_read = on_read

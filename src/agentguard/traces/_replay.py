@@ -135,15 +135,7 @@ def replay(
 
 def judge(engine: Verifier, call: ToolCall) -> VerificationResult:
     """The verdict on a call of a log; the engine learns from it."""
-    return engine.verify(
-        call.tool,
-        args=call.args,
-        result=call.result,
-        execution_time_ms=call.execution_time_ms,
-        session_id=call.session_id,
-        call_id=call.call_id,
-        is_error=call.is_error,
-    )
+    return engine.verify(**call._asdict())
 
 
 C = TypeVar("C")
@@ -220,15 +212,13 @@ class LogCounts(Generic[C, R]):
         return {name: self._labels[name] for name in sorted(self._labels)} if self._labelled else {}
 
 
+@dataclass(slots=True)
 class _Figures:
-    """Running figures of a tool or a label."""
+    """Running figures of a tool or a label: verdicts, and the sum and the highest of the posteriors."""
 
-    __slots__ = ("highest", "total", "verdicts")
-
-    def __init__(self) -> None:
-        self.verdicts = [0, 0, 0]
-        self.total = 0.0
-        self.highest = 0.0
+    verdicts: list[int] = field(default_factory=lambda: [0, 0, 0])
+    total: float = 0.0
+    highest: float = 0.0
 
 
 class Tally(LogCounts[_Figures, Offender]):
@@ -261,16 +251,20 @@ class Tally(LogCounts[_Figures, Offender]):
             ToolSummary(name, VerdictCounts(*figures.verdicts), figures.total / sum(figures.verdicts), figures.highest)
             for name, figures in self._tools.items()
         ]
-        tools.sort(key=lambda tool: (-tool.counts.block, -tool.counts.flag, -tool.counts.calls, tool.tool))
         return ReplaySummary(
             counts=VerdictCounts(*(sum(figures.verdicts[k] for figures in self._tools.values()) for k in range(3))),
-            tools=tuple(tools),
+            tools=ranked_tools(tools),
             offenders=self._ranked(),
             broken=self._broken,
             first_broken=tuple(self._first_broken),
             labels={name: VerdictCounts(*figures.verdicts) for name, figures in self._by_label().items()},
             us_per_call=self._nanoseconds / self.calls / 1000 if self.calls else None,
         )
+
+
+def ranked_tools(tools: Iterable[ToolSummary]) -> tuple[ToolSummary, ...]:
+    """Sort tools: most blocked first, then most flagged, then most called."""
+    return tuple(sorted(tools, key=lambda tool: (-tool.counts.block, -tool.counts.flag, -tool.counts.calls, tool.tool)))
 
 
 def _offender(row: TraceRow, result: VerificationResult) -> Offender:

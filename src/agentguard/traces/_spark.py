@@ -25,6 +25,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial as bound
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -34,17 +35,29 @@ import orjson
 from agentguard._line_files import BYTE_ORDER_MARK
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError
 from agentguard.traces._counts import State, merge
-from agentguard.traces._partitions import PARTITIONS, EngineSpec, Part, Partition, merged, partition_of, tool_of
+from agentguard.traces._partitions import (
+    PART_JSON,
+    PARTITIONS,
+    EngineSpec,
+    Partition,
+    check_partitions,
+    merged,
+    partition_of,
+    tool_of,
+)
 from agentguard.traces._processes import usable_cpus
 from agentguard.traces._read import (
     MAX_LINE_BYTES,
+    NO_TRACES,
     STDIN,
-    BrokenLine,
+    SUFFIXES,
     Line,
     find_traces,
     is_parquet,
     line_of,
     parse,
+    reason_of,
+    too_long_line,
     wanted_columns,
 )
 from agentguard.traces._replay import ReplaySummary
@@ -118,8 +131,8 @@ def _started(conf: SparkConf, master: str, *, is_local: bool) -> Iterator[SparkS
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the tasks' interpreter; Spark asks nothing else
     try:
         # What Java prints while it starts is no message of ours; a local Spark has nothing else to say there.
-        said = {"stderr": subprocess.DEVNULL} if is_local else None
-        gateway = SparkContext._gateway or launch_gateway(conf, said)  # type: ignore[no-untyped-call]  # of PySpark
+        options = {"stderr": subprocess.DEVNULL} if is_local else None
+        gateway = SparkContext._gateway or launch_gateway(conf, options)  # type: ignore[no-untyped-call]  # of PySpark
         context = SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, ValueError, OSError) as error:
         raise AgentGuardError(f"Spark did not start at {master}: {str(error).splitlines()[0][:300]}") from None
@@ -137,7 +150,6 @@ def _started(conf: SparkConf, master: str, *, is_local: bool) -> Iterator[SparkS
 ROWS = "file int, line long, raw binary"
 """The columns of a log: an index into the names of its files, the line's number, and its bytes."""
 
-_BLOCK = ("path", "start")
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 
 
@@ -148,20 +160,10 @@ class Log(NamedTuple):
     rows: DataFrame
 
 
-def line_from(files: tuple[str, ...], file: int, number: int, raw: bytes) -> Line:
-    """One row as every engine takes it."""
-    if len(raw) > MAX_LINE_BYTES:
-        return BrokenLine(files[file], number, f"longer than {MAX_LINE_BYTES:,} bytes")
-    return files[file], number, raw
-
-
 def log_of(source: str | os.PathLike[str], session: SparkSession, *, numbered: bool = True) -> Log:
     """The log in a file or a folder, local or of any scheme that the cluster reads (``s3a://``, ``hdfs://``).
 
-    Args:
-        source: the file, or a folder of ``.jsonl``, ``.jsonl.gz`` or ``.parquet`` files.
-        session: the session that reads.
-        numbered: False saves the first reading of JSON lines; all lines have the number 0 then.
+    Where it is not ``numbered``, the first reading of JSON lines is saved, and all lines have the number 0.
 
     Raises:
         DataError: where there is nothing to read, or what Spark would read otherwise than the other engines.
@@ -183,11 +185,10 @@ def log_of(source: str | os.PathLike[str], session: SparkSession, *, numbered: b
 
 def _remote_files(given: str, session: SparkSession) -> tuple[str, ...]:
     listed = session.read.format("binaryFile").option("recursiveFileLookup", "true").load(_escaped(given))
-    found = sorted(map(_name, listed.inputFiles()))
-    files = tuple(file for file in found if file.endswith((".jsonl", ".jsonl.gz", ".parquet")))
+    files = sorted(file for file in map(_name, listed.inputFiles()) if file.endswith(SUFFIXES))
     if not files:
-        raise DataError(f"no traces in {given}: it has no *.jsonl, *.jsonl.gz or *.parquet file")
-    return files
+        raise DataError(NO_TRACES.format(given))
+    return tuple(files)
 
 
 def _escaped(path: str) -> str:
@@ -212,7 +213,7 @@ def _refuse_if_read_otherwise(file: str) -> None:
         with Path(file).open("rb") as stream:
             is_gzip = stream.read(2) == b"\x1f\x8b"
     except OSError as error:
-        raise DataError(f"cannot read {file}: {error.strerror or error}") from None
+        raise DataError(f"cannot read {file}: {reason_of(error)}") from None
     if is_gzip != file.endswith(".gz"):
         what = "is compressed, and Spark would not know it" if is_gzip else "is not compressed, which Spark would think"
         raise DataError(f"{file} {what} from its name: a name ends with .gz where the file is gzip, and nowhere else")
@@ -259,14 +260,12 @@ def _rows_of_text(
     firsts: Mapping[tuple[str, int], int] | None,
     batches: Iterator[pyarrow.RecordBatch],
 ) -> Iterator[pyarrow.RecordBatch]:
-    import pyarrow
-
     seen: dict[tuple[str, int], int] = {}
     for batch in batches:
         files: list[int] = []
         numbers: list[int] = []
         lines: list[bytes] = []
-        for path, start, raw in zip(*(batch[name].to_pylist() for name in (*_BLOCK, "raw")), strict=True):
+        for path, start, raw in zip(*(batch[name].to_pylist() for name in ("path", "start", "raw")), strict=True):
             before = seen.get((path, start), 0)
             seen[path, start] = before + 1
             if start == before == 0:
@@ -276,25 +275,23 @@ def _rows_of_text(
                 files.append(known[_name(path)])
                 numbers.append(0 if firsts is None else firsts[path, start] + before)
                 lines.append(raw)
-        yield pyarrow.RecordBatch.from_arrays(_arrays(files, numbers, lines), names=["file", "line", "raw"])
+        yield _batch(files, numbers, lines)
 
 
 def _rows_of_parquet(known: Mapping[str, int], batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-    import pyarrow
-
     for batch in batches:
         files = [known[_name(path)] for path in batch["file_path"].to_pylist()]
         numbers = [index + 1 for index in batch["row_index"].to_pylist()]
         columns = batch.drop_columns(["file_path", "row_index"])
         lines = [line_of(row) for row in columns.to_pylist(maps_as_pydicts="lossy")]
-        yield pyarrow.RecordBatch.from_arrays(_arrays(files, numbers, lines), names=["file", "line", "raw"])
+        yield _batch(files, numbers, lines)
 
 
-def _arrays(files: list[int], numbers: list[int], lines: list[bytes]) -> list[pyarrow.Array]:
+def _batch(files: list[int], numbers: list[int], lines: list[bytes]) -> pyarrow.RecordBatch:
     import pyarrow
 
-    types = (pyarrow.int32(), pyarrow.int64(), pyarrow.binary())
-    return [pyarrow.array(values, kind) for values, kind in zip((files, numbers, lines), types, strict=True)]
+    schema = pyarrow.schema({"file": pyarrow.int32(), "line": pyarrow.int64(), "raw": pyarrow.binary()})
+    return pyarrow.RecordBatch.from_pydict({"file": files, "line": numbers, "raw": lines}, schema)
 
 
 # --- Counting and judging ---
@@ -305,46 +302,33 @@ _RAISED = re.compile(r"[\w.]+(Error|Exception|Exit|Interrupt)\b")
 def count_on_spark(source: str | PathLike[str], session: SparkSession) -> State:
     """Count a log on Spark; equal to ``partial`` of all of it.
 
-    Args:
-        source: a file or a folder, see ``log_of``.
-        session: as ``spark_session`` gives it, or a cluster's own.
-
     Raises:
         DataError: where there is nothing to read.
         AgentGuardError: where a task failed.
     """
-    state = State()
     with _one_clear_error():
         log = log_of(source, session, numbered=False)
-        for row in log.rows.mapInArrow(bound(_count, log.files), "state binary").toLocalIterator():
-            state = merge(state, State.from_dict(orjson.loads(row.state)))
-    return state
+        rows = log.rows.mapInArrow(bound(_count, log.files), "state binary").toLocalIterator()
+        return reduce(merge, (State.from_dict(orjson.loads(row.state)) for row in rows), State())
 
 
 def judge_on_spark(
     source: str | PathLike[str], session: SparkSession, spec: EngineSpec, partitions: int = PARTITIONS
 ) -> ReplaySummary:
-    """The verdicts on a log, as ``JudgingProcesses`` gives them for the same number of partitions.
-
-    Args:
-        source: a file or a folder, see ``log_of``.
-        session: as ``spark_session`` gives it, or a cluster's own.
-        spec: what every partition's engine is built from.
-        partitions: into how many parts the tools are divided; as many tasks can judge at the same time.
+    """Judge a log on Spark, as ``JudgingProcesses`` does with the same number of partitions.
 
     Raises:
         ConfigurationError: for a number of partitions below 1.
         DataError: where there is nothing to read.
         AgentGuardError: where a task failed.
     """
-    if partitions < 1:
-        raise ConfigurationError(f"partitions must be at least 1, not {partitions}")
+    check_partitions(partitions)
     with _one_clear_error():
         log = log_of(source, session)
         placed = log.rows.mapInArrow(bound(_place, log.files, partitions), f"partition int, {ROWS}")
         ordered = placed.repartition(partitions, "partition").sortWithinPartitions("partition", "file", "line")
         judged = ordered.groupBy("partition").applyInArrow(_judging(log.files, spec), "part binary")
-        return merged(Part.from_dict(orjson.loads(row.part)) for row in judged.toLocalIterator())
+        return merged(PART_JSON.validate_json(row.part) for row in judged.toLocalIterator())
 
 
 @contextmanager
@@ -377,7 +361,7 @@ def _count(files: tuple[str, ...], batches: Iterator[pyarrow.RecordBatch]) -> It
 
     state = State()
     for batch in batches:
-        for row in parse(line_from(files, *place) for place in _places(batch)):
+        for row in parse(_lines(files, batch)):
             state.push(row)
     yield pyarrow.RecordBatch.from_pydict({"state": [orjson.dumps(state.as_dict())]})
 
@@ -388,9 +372,8 @@ def _place(
     import pyarrow
 
     for batch in batches:
-        numbers = [partition_of(tool_of(line_from(files, *place)), partitions) for place in _places(batch)]
-        columns = [pyarrow.array(numbers, pyarrow.int32()), *batch.columns]
-        yield pyarrow.RecordBatch.from_arrays(columns, names=["partition", "file", "line", "raw"])
+        numbers = [partition_of(tool_of(line), partitions) for line in _lines(files, batch)]
+        yield batch.add_column(0, "partition", pyarrow.array(numbers, pyarrow.int32()))
 
 
 def _judging(files: tuple[str, ...], spec: EngineSpec) -> Callable[..., Any]:
@@ -400,21 +383,23 @@ def _judging(files: tuple[str, ...], spec: EngineSpec) -> Callable[..., Any]:
         partition: Partition | None = None
         last = (-1, -1)
         for batch in batches:
-            places = list(_places(batch))
-            for file, number, _ in places:
+            for file, number in zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True):
                 if (file, number) <= last:  # Spark promises no order within a group; that it keeps it is held here
                     raise AgentGuardError(f"Spark gave line {number} of {files[file]} out of order")
                 last = (file, number)
             if partition is None:
                 partition = Partition(batch["partition"][0].as_py(), spec)
-            partition.push(line_from(files, *place) for place in places)
+            partition.push(_lines(files, batch))
         if partition is not None:
-            yield pyarrow.RecordBatch.from_pydict({"part": [orjson.dumps(partition.part().as_dict())]})
+            yield pyarrow.RecordBatch.from_pydict({"part": [PART_JSON.dump_json(partition.part())]})
 
     # Spark asks what a function of groups takes; annotations that are text do not tell it.
     judge.__annotations__ = dict.fromkeys(("batches", "return"), Iterator[pyarrow.RecordBatch])
     return judge
 
 
-def _places(batch: pyarrow.RecordBatch) -> Iterator[tuple[int, int, bytes]]:
-    return zip(*(batch[name].to_pylist() for name in ("file", "line", "raw")), strict=True)
+def _lines(files: tuple[str, ...], batch: pyarrow.RecordBatch) -> Iterator[Line]:
+    """The rows as every engine takes them."""
+    for file, number, raw in zip(*(batch[name].to_pylist() for name in ("file", "line", "raw")), strict=True):
+        too_long = len(raw) > MAX_LINE_BYTES
+        yield too_long_line(files[file], number) if too_long else (files[file], number, raw)

@@ -10,20 +10,20 @@ from agentguard.verification._canonical import args_key, made_plain
 from agentguard.verification._sides import Side, normal
 from agentguard.verification._walk import child_path
 
-MAX_VALUES: Final = 40
+MAX_VALUES: Final = 40  # scalars
 MAX_READ: Final = 1_000  # containers and scalars
-MAX_WORDS: Final = 32
-MAX_DEPTH: Final = 6
+MAX_WORDS: Final = 32  # of one value
+MAX_DEPTH: Final = 6  # levels
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 
 class Arguments:
-    """What the checks need to know of a call's arguments.
+    """The arguments of a call as the checks need them.
 
     Attributes:
         key: 16 bytes, equal for equal arguments.
         values: ``(path, normalised text)`` of the scalar arguments, the empty ones and flags left out.
-        complete: all of them were read; False where there are too many.
+        complete: False where there are too many to read all.
     """
 
     __slots__ = ("_left", "_marks", "_side", "_words", "complete", "key", "values")
@@ -73,7 +73,7 @@ class Arguments:
 
     @property
     def place(self) -> str:
-        """What traits call these arguments, told from others: 12 hexadecimal digits of the key."""
+        """These arguments in a trait: 12 hexadecimal digits of the key."""
         return self.key[:6].hex()
 
     @property
@@ -98,11 +98,11 @@ class Arguments:
     def words(self) -> frozenset[int]:
         """Checksums of the distinct words of all values: enough to compare arguments, no text kept."""
         if self._words is None:
-            found: set[int] = set()
+            checksums: set[int] = set()
             for _, text in self.values:
                 for word in _WORD.findall(text):
-                    found.add(crc32(word.encode()))
-                    if len(found) >= MAX_WORDS:
+                    checksums.add(crc32(word.encode()))
+                    if len(checksums) >= MAX_WORDS:
                         break
-            self._words = frozenset(found)
+            self._words = frozenset(checksums)
         return self._words

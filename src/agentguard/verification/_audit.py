@@ -1,4 +1,4 @@
-"""Which verdicts are put before a reviewer, and what is remembered of a call until somebody says what it was.
+"""The audit log: which verdicts are put before a reviewer, and what a later label needs to know of a call.
 
 Flagged and blocked calls all are; of accepted ones a sample, since labels on suspects alone say nothing about what
 the guard lets through. A record holds the probability with which its call came to be one (its propensity), by which
@@ -21,21 +21,21 @@ from agentguard.verification.types import VERDICTS, Verdict, VerificationResult
 
 AUDIT = "audit"
 MOST_NATS = 1e6  # no engine says more: the logarithm of no double is beyond 750
-MAX_REMEMBERED_CALLS = 10_000
-MAX_WAITING = 10_000
+MAX_REMEMBERED_CALLS = 10_000  # latest calls with a name
+MAX_WAITING = 10_000  # records that wait for the store
 _BITS = (1 << 64) - 1
 
 
 class Judged(NamedTuple):
-    """What a label needs to know of the call that it is about.
+    """A judged call as far as a label needs to know it.
 
     Attributes:
-        fired: the signals that fired, those on a broken declaration after ``calibration.DECLARED``.
+        fired: the signals that fired, those on a broken declaration after ``DECLARED``.
         nats: what each signal added to the log-odds.
         propensity: the probability with which such a call comes before a reviewer, in (0, 1].
-        said: in words, by signal, what fired.
+        said: the details of the signals that fired.
         traits: by which calls alike are known, the strongest first.
-        change: the lasting change that the call looks like; None where it looks like none.
+        change: the id of the lasting change that the call looks like.
     """
 
     verdict: Verdict
@@ -48,24 +48,13 @@ class Judged(NamedTuple):
     change: str | None = None
 
     def as_event(self) -> dict[str, Any]:
-        """The same as plain data, for the store."""
+        """Plain data for the store."""
         event = {**self._asdict(), "fired": list(self.fired), "nats": dict(self.nats), "said": dict(self.said)}
         return {**event, "traits": list(self.traits)}
 
 
 class AuditRecord(NamedTuple):
-    """A record of the log: its number and time there, the call by its names, and what was made of it.
-
-    Attributes:
-        sequence: its number.
-        at: when it was written, in seconds since the epoch by the store's clock.
-        tool: the tool's name.
-        call_id: the call's, where it has one.
-        session_id: the session's, where it has one.
-        posterior: P(fabricated), in [0, 1].
-        false_block_p: see ``VerificationResult``; None where it was not known.
-        call: what a label needs to know.
-    """
+    """A record of the log: its number and time (seconds since the epoch) there, the call by its names, its verdict."""
 
     sequence: int
     at: float
@@ -118,25 +107,22 @@ def is_share(value: Any) -> TypeGuard[float]:
 
 
 def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
-    """What of a verdict its label will need."""
+    """The part of a verdict that its label will need."""
     fired = tuple(
         name if signal.p_value is not None else DECLARED + name
         for name, signal in result.signals.items()
         if signal.fired
     )
     spoken = spoken_traits(result.signals, result.contributions)
-    said = {name: signal.detail for name, signal in result.signals.items() if signal.fired}
+    details = {name: signal.detail for name, signal in result.signals.items() if signal.fired}
     traits = lead_traits(spoken, result.contributions)
-    return Judged(result.verdict, result.prior, fired, result.contributions, propensity, said, traits, result.change)
+    return Judged(result.verdict, result.prior, fired, result.contributions, propensity, details, traits, result.change)
 
 
 def is_sampled(rate: float, digest: int, number: int) -> bool:
-    """One of ``rate`` in all calls, without a die: the same calls in the same order are sampled alike.
+    """Whether a call is among the share ``rate`` of all that is sampled; the same calls in the same order are so again.
 
-    Args:
-        rate: the share to be sampled, in [0, 1].
-        digest: 64 bits of the result.
-        number: of the call, so that results that come again are not sampled always or never.
+    ``number`` is the call's, so that results that come again are not sampled always or never.
     """
     # The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
     x = (digest + number * 0x9E3779B97F4A7C15) & _BITS
@@ -148,14 +134,9 @@ def is_sampled(rate: float, digest: int, number: int) -> bool:
 class Audit:
     """The records of one engine: the latest calls by name, and the store's log. Thread-safe.
 
-    A call that another process judged is found in the log, which is read on from where it was read last.
-
-    Args:
-        store: whose log it is.
-        rate: the share of accepted calls that are put on record; None puts nothing there, where nobody could read it.
-
-    Attributes:
-        outbox: the records that wait to be written.
+    A call that another process judged is found in the log, which is read on from where it was read last. ``rate`` is
+    the share of accepted calls that are put on record; None puts nothing there, where nobody could read it. The records
+    that cannot be written yet wait in ``outbox``.
     """
 
     def __init__(self, store: Store, rate: float | None) -> None:
@@ -176,7 +157,7 @@ class Audit:
         closed: bool,
         kept: Callable[[], Mapping[str, str]] | None = None,
     ) -> VerificationResult:
-        """Put a verdict on record if it belongs there; the verdict.
+        """Put a verdict on record if it belongs there; returns the verdict.
 
         Only where the guard's failures are ``closed`` ones does a call wait for a store that is not near: what cannot
         be written then is blocked. What cannot be written now is written when the store is back, the latest 10,000
@@ -187,8 +168,8 @@ class Audit:
             digest: 64 bits of the tool's result.
             number: of the call, among those of its tool.
             session_id: of the call.
-            closed: the profile's ``on_error``.
-            kept: gives the call itself, redacted, to be kept with the record of a suspect.
+            closed: the profile's ``on_error`` is.
+            kept: gives the redacted call, to be kept with the record of a suspect.
         """
         suspect = result.verdict != "accept"
         recorded = self._rate is not None and (suspect or is_sampled(self._rate, digest, number))
@@ -227,9 +208,9 @@ class Audit:
     def find(self, tool: str, call_id: str) -> Judged | None:
         """The call of this name; None where neither this engine nor the log has it."""
         with self._lock:
-            found = self._calls.get((tool, call_id))
-        if found is not None:
-            return found
+            known = self._calls.get((tool, call_id))
+        if known is not None:
+            return known
         for record in self._store.events(AUDIT, after=self._read):
             self._read = record.sequence
             kept = audit_record(record)

@@ -1,4 +1,4 @@
-"""What is remembered of one tool. Everything here is bounded."""
+"""The memory of one tool. Everything here is bounded."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from agentguard.verification._voice import Voice
 from agentguard.verification.drift import Clocks, Drift, NumberChart, Stuck, clock_values
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, Surprises, new_scores, student_t4_tail
 
-RECENT_LATENCIES: Final = 256
+RECENT_LATENCIES: Final = 256  # timed calls
 RECENT_LENGTHS: Final = 128  # of each kind
-MAX_NUMBER_PATHS: Final = 64
-QUIET_STRENGTH: Final = 4.0
+MAX_NUMBER_PATHS: Final = 64  # numbers that are followed
+QUIET_STRENGTH: Final = 4.0  # calls that the rate of all counts for in that of calls with nothing in between
 MAX_BETWEEN: Final = 64  # tools that are called between two calls
 WITHIN_VARIANCE: Final = 0.1**2  # of a number under the same arguments, before any has moved
 KEY_STRENGTH: Final = 4.0  # calls that the tool's rate counts for in that of one key
 SWAPPED: Final = 0.4  # P(the result is another tool's | fabricated or corrupted)
-WELL_KNOWN: Final = 256
-ONE_IN: Final = 4
+WELL_KNOWN: Final = 256  # results, after which what is as usual is sampled
+ONE_IN: Final = 4  # results as usual of a well-known tool that are learned
 PACKED_EVERY: Final = 64  # calls
 SHORTEST_MS: Final = 0.5  # what is shorter is taken for as long: its differences are those of the machine
 NOT_LETTERS = re.compile(r"[^A-Za-z]+")
@@ -260,7 +260,7 @@ class ToolMemory:
 
         The spread of such moves is pooled over all keys of the tool, and starts at 10%.
         """
-        furthest, where = 0.0, ""
+        furthest, furthest_path = 0.0, ""
         moved = history.moves(numbers)
         if not moved:
             return 0.0, ""
@@ -270,9 +270,9 @@ class ToolMemory:
             away, variance = (move, WITHIN_VARIANCE) if moves is None else (move - moves.mean, moves.variance)
             t_squared = away * away / variance
             if t_squared > furthest:
-                furthest, where = t_squared, path
+                furthest, furthest_path = t_squared, path
         least = student_t4_tail(sqrt(furthest / (1.0 + 1.0 / history.seen)))
-        return -log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), where
+        return -log(min(least * (1.0 + 0.5 * (len(moved) - 1)), 1.0)), furthest_path
 
     def has_form(self, document: Document) -> bool:
         """Results of this tool had these outermost keys before or, of text without keys, this kind."""

@@ -18,24 +18,24 @@ from agentguard.verification.evidence import breaks_a_declaration, combine
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
-PROMOTION: Final = 6
-FLAGGED_WEIGHT: Final = 0.3
-BLOCKED_WEIGHT: Final = 0.1
-MOST_NATS: Final = 30.0
+PROMOTION: Final = 6  # suspects in a row that are a new mode
+FLAGGED_WEIGHT: Final = 0.3  # share of flagged calls that are learned
+BLOCKED_WEIGHT: Final = 0.1  # share of blocked calls that are learned
+MOST_NATS: Final = 30.0  # of all evidence together: P within 1e-13 of 0 and 1
 WEAK: Final = 1.25  # nats, up to which what speaks loudest may flag, and not block
 NEW_STATE: Final = "novel_value"  # nor may a new state alone: interfaces come by them
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
 
 
 class Calibrated:
-    """Judges by what was learned; see ``checks`` for the signals and ``evidence`` for the sum."""
+    """Judges by what was learned; see ``_checks`` for the signals and ``evidence`` for the sum."""
 
     ends_early = False
     holds = True
     tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = TIERS
 
     def __init__(self) -> None:
-        self.pool = Pool()
+        self.pool = self.shared = Pool()
         self._priors = {
             check.name: (check.floor, check.prior)
             for _, checks in self.tiers
@@ -43,13 +43,8 @@ class Calibrated:
             if isinstance(check, LearnedCheck)
         }
 
-    @property
-    def shared(self) -> Pool:
-        """The pool."""
-        return self.pool
-
     def new_memory(self, tool: str, /) -> ToolMemory:
-        """What is remembered of one tool, with nothing in it yet."""
+        """The memory of one tool, with nothing in it yet."""
         return ToolMemory(tool, self.pool)
 
     def prepare(self, case: Case) -> None:
@@ -61,7 +56,7 @@ class Calibrated:
                 case.between = self.pool.calls.between(session_id, case.memory.id, marks)
 
     def outcomes(self, case: Case) -> Iterable[tuple[Relation, bool]]:
-        """Those of an answer; an error and an empty result are about nothing."""
+        """The relations that an answer holds to, or breaks; an error and an empty result are about nothing."""
         memory: ToolMemory = case.memory
         if case.document.is_error or not case.document.leaves:
             return ()
@@ -69,10 +64,12 @@ class Calibrated:
 
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
+        # The posterior.
         contributions = combine(signals)
         total = min(max(sum(contributions.values()), -MOST_NATS), MOST_NATS)
         odds = math.exp(math.log(prior) - math.log1p(-prior) + total)
         posterior = odds / (1.0 + odds)
+        # The verdict, where genuine calls hardly ever look like this.
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
         broken = breaks_a_declaration(signals)
@@ -123,6 +120,7 @@ class Calibrated:
         total = sum(decision.contributions.values())
         genuine = 1.0 if trusted else 1.0 / (1.0 + FAULT_ODDS * math.exp(min(total, MOST_NATS)))
         with self.pool.lock:
+            # How unusual it was, signal by signal and as a whole.
             for name, signal in signals.items():
                 if signal.p_value is not None:
                     past = memory.surprises.get(name)
@@ -140,6 +138,7 @@ class Calibrated:
             self.pool.errors.push(case.document.is_error, genuine)
             if trusted:
                 self._correct_contracts(memory, signals)
+            # What it is like, as far as it is believed.
             believed = self._believed(memory, case, decision, trusted)
             if believed or decision.verdict == "accept":
                 self._learn_echoes(memory, case)

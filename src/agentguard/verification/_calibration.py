@@ -28,29 +28,22 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-STRENGTH: Final = 40.0
-MOST_LABELS: Final = 200.0
-LOWEST: Final = 0.05
+STRENGTH: Final = 40.0  # labels that the configured prior counts for
+MOST_LABELS: Final = 200.0  # that count; older ones fade
+LOWEST: Final = 0.05  # prior that labels lead to
 HIGHEST: Final = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
 MOST_WEIGHT: Final = 20.0  # labels that one label may count for: an audited accept stands for those that were not
-SIGNAL_STRENGTH: Final = 10.0
+SIGNAL_STRENGTH: Final = 10.0  # labels that the documented ratio counts for
 KEPT: Final = STRENGTH / (STRENGTH + 1.0)  # of the moving average at each label: the first counts as in the Beta mean
-LEAST_FACTOR: Final = 0.125
-MOST_FACTOR: Final = 4.0
+LEAST_FACTOR: Final = 0.125  # labels weaken a signal to an eighth,
+MOST_FACTOR: Final = 4.0  # and strengthen it to four times
 
 DECLARED: Final = "!"
 """Before the name of a signal that fired on a broken declaration, which labels weigh apart from what is unusual."""
 
 
 class Counted(NamedTuple):
-    """A label that was counted: what it takes to count it otherwise.
-
-    Attributes:
-        was_hallucination: what it said.
-        weight: with how much weight it was counted.
-        fired: the signals for which it was counted.
-        place: the sum of the weights of all labels up to it.
-    """
+    """A label that was counted, with its weight and signals; ``place`` is the sum of all labels' weights up to it."""
 
     was_hallucination: bool
     weight: float
@@ -59,7 +52,7 @@ class Counted(NamedTuple):
 
 
 class LabelCounts:
-    """How many labelled calls of a tool were fabricated and how many genuine, in all and where a signal had fired.
+    """Counts of a tool's fabricated and genuine labelled calls, in all and where a signal had fired.
 
     The prior is the mean of a Beta distribution that starts at the configured prior with the weight of 40 calls. At
     most 200 labels count (older ones fade), and the prior stays within 0.05 and 0.9 ``block_at``, or the configured
@@ -68,7 +61,7 @@ class LabelCounts:
 
     Attributes:
         fabricated, genuine: the sums of the labels' weights.
-        fired: the same two sums, by signal, over the calls in which it had fired.
+        fired: the same two sums by signal.
         seen: the sum of the weights of all labels, none of them faded.
 
     >>> counts = LabelCounts()
@@ -173,28 +166,22 @@ def factors(tool: LabelCounts, everywhere: LabelCounts, ratios: Mapping[str, flo
     """By how much the evidence of each signal counts more (above 1) or less than documented, by labels.
 
     Of calls in which a signal with ratio R fires, the share ``q = prior R / (prior R + 1 - prior)`` should be
-    fabricated. That expectation has the weight of 10 labels: the factor is the odds of Beta(10 q + fabricated,
-    10 (1 - q) + genuine) over those of Beta(10 q, 10 (1 - q)). What the labels of all other tools say is the
-    expectation that the tool's own labels move. Within [1/8, 4].
-
-    Args:
-        tool: the tool's labels.
-        everywhere: those of all tools, this one among them.
-        ratios: the ratio in force of each signal.
-        prior: the configured one, which is no matter of labels.
+    fabricated, by the configured prior. That expectation has the weight of 10 labels: the factor is the odds of Beta(10
+    q + fabricated, 10 (1 - q) + genuine) over those of Beta(10 q, 10 (1 - q)). What the labels of all other tools say
+    is the expectation that the tool's own labels move. Within [1/8, 4].
 
     >>> counts = LabelCounts()
     >>> _ = counts.add(was_hallucination=False, fired=["echo_mismatch"])
     >>> {name: round(factor, 3) for name, factor in factors(counts, counts, {"echo_mismatch": 16.0}, 0.15).items()}
     {'echo_mismatch': 0.723}
     """
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for name, (fabricated, genuine) in everywhere.fired.items():
         own = tool.fired.get(name, (0.0, 0.0))
         odds = ratios[name.removeprefix(DECLARED)] * prior / (1.0 - prior)
         others = _moved(odds, max(fabricated - own[0], 0.0), max(genuine - own[1], 0.0))
-        found[name] = min(max(others * _moved(odds * others, *own), LEAST_FACTOR), MOST_FACTOR)
-    return found
+        result[name] = min(max(others * _moved(odds * others, *own), LEAST_FACTOR), MOST_FACTOR)
+    return result
 
 
 def _moved(odds: float, fabricated: float, genuine: float) -> float:
@@ -214,12 +201,9 @@ _SETTINGS = ("prior", "accept_below", "block_at", "max_false_block_rate", "likel
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The arguments of ``VerificationEngine.calibrate``, for all tools and for single ones.
+    """The arguments of ``VerificationEngine.calibrate`` for all tools, and for single ones, which stand over them.
 
-    Attributes:
-        everywhere: what is set for all tools.
-        tools: what is set for one, by its name; it stands over what is set for all.
-        made_from: what the file says of its own making; nothing depends on it.
+    Nothing depends on ``made_from``, which is what the file says of its own making.
     """
 
     everywhere: Mapping[str, Any] = field(default_factory=dict)
@@ -248,19 +232,14 @@ def load_calibration(path: str | PathLike[str]) -> Calibration:
         raise ConfigurationError(f"{error}; 'agentguard calibrate -o FILE' writes one") from None
     if given is None:
         raise ProfileError(problems)
-    found, more = _parsed(given.data, given.source, given.lines)
+    calibration, more = _parsed(given.data, given.source, given.lines)
     if problems or more:
         raise ProfileError(sorted([*problems, *more], key=lambda problem: problem.line or 0))
-    return found
+    return calibration
 
 
 def parse_calibration(data: Mapping[str, Any], source: str = "calibration", lines: _Lines | None = None) -> Calibration:
-    """A calibration from plain data.
-
-    Args:
-        data: as in a file.
-        source: what to call the data in messages, usually the file's name.
-        lines: the line (1-based) of each key path, where the data came from a file.
+    """A calibration from plain data; ``source`` names it in messages, ``lines`` are those of its key paths in a file.
 
     Raises:
         ProfileError: with every problem.
@@ -272,10 +251,10 @@ def parse_calibration(data: Mapping[str, Any], source: str = "calibration", line
     agentguard.errors.ProfileError: calibration has 1 problem:
       calibration: all.prior: must be a number in (0, 1), not 5
     """
-    found, problems = _parsed(data, source, lines or {})
+    calibration, problems = _parsed(data, source, lines or {})
     if problems:
         raise ProfileError(problems)
-    return found
+    return calibration
 
 
 def _parsed(data: Mapping[str, Any], source: str, lines: _Lines) -> tuple[Calibration, list[Problem]]:
@@ -313,39 +292,39 @@ def _parsed(data: Mapping[str, Any], source: str, lines: _Lines) -> tuple[Calibr
 
 
 def _settings(
-    given: Mapping[str, Any], where: tuple[str, ...], note: _Note, everywhere: Mapping[str, Any]
+    given: Mapping[str, Any], path: tuple[str, ...], note: _Note, everywhere: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The usable ones of these settings; the others are noted."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in given.items():
         if name not in _SETTINGS:
-            note((*where, str(name)), f"unknown setting; known are {', '.join(_SETTINGS)}")
+            note((*path, str(name)), f"unknown setting; known are {', '.join(_SETTINGS)}")
         elif name == "likelihood_ratios":
-            found[name] = MappingProxyType(_ratios(value, (*where, name), note))
+            settings[name] = MappingProxyType(_ratios(value, (*path, name), note))
         else:
             try:
                 # The other threshold is put out of the way: here each is looked at for itself.
-                found[name] = getattr(Settings(accept_below=1e-300, block_at=1.0).changed(**{name: value}), name)
+                settings[name] = getattr(Settings(accept_below=1e-300, block_at=1.0).changed(**{name: value}), name)
             except ConfigurationError as error:
-                note((*where, name), str(error).removeprefix(f"{name} "))
-    both = {**everywhere, **found}
+                note((*path, name), str(error).removeprefix(f"{name} "))
+    both = {**everywhere, **settings}
     low, high = both.get("accept_below", 0.0), both.get("block_at", 1.0)
-    if low > high and ("accept_below" in found or "block_at" in found):
-        name = "accept_below" if "accept_below" in found else "block_at"
-        note((*where, name), f"accept_below ({low}) must not be above block_at ({high})")
-    return found
+    if low > high and ("accept_below" in settings or "block_at" in settings):
+        name = "accept_below" if "accept_below" in settings else "block_at"
+        note((*path, name), f"accept_below ({low}) must not be above block_at ({high})")
+    return settings
 
 
-def _ratios(given: Any, where: tuple[str, ...], note: _Note) -> dict[str, float]:
+def _ratios(given: Any, path: tuple[str, ...], note: _Note) -> dict[str, float]:
     if not isinstance(given, Mapping):
-        note(where, "must be a mapping of signals to ratios")
+        note(path, "must be a mapping of signals to ratios")
         return {}
-    found = {}
+    ratios = {}
     for signal, ratio in given.items():
         if signal not in DEFAULT_RATIOS:
-            note((*where, str(signal)), f"unknown signal; known are {', '.join(sorted(DEFAULT_RATIOS))}")
+            note((*path, str(signal)), f"unknown signal; known are {', '.join(sorted(DEFAULT_RATIOS))}")
         elif not is_ratio(ratio):
-            note((*where, signal), f"must be a positive number, not {as_written(ratio)}")
+            note((*path, signal), f"must be a positive number, not {as_written(ratio)}")
         else:
-            found[signal] = float(ratio)
-    return found
+            ratios[signal] = float(ratio)
+    return ratios

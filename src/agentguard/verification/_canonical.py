@@ -23,11 +23,11 @@ from agentguard._limits import LIMITS
 
 MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values
-MAX_SCANNED: Final = 1 << 20
+MAX_SCANNED: Final = 1 << 20  # characters of a text of a foreign object, or of one that is searched for its form
 CHARACTERS_A_NODE: Final = 1_000  # of the budget of nodes
 MOST_DIGITS: Final = 1 << 12  # bits: decimal digits of longer integers take quadratic time
-FULLY_HASHED: Final = 4_096
-MAX_NAME_LENGTH: Final = 1_000
+FULLY_HASHED: Final = 4_096  # bytes
+MAX_NAME_LENGTH: Final = 1_000  # characters
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # of an object in memory: another one at every call
 
@@ -39,25 +39,14 @@ _SORTED: Final = _OPTIONS | orjson.OPT_SORT_KEYS
 
 
 class Plain(NamedTuple):
-    """The JSON value that stands for an object.
-
-    Attributes:
-        value: the value.
-        cut: what of the object is not in it, in words: too deep, too much; "" where all of it is.
-    """
+    """The JSON value that stands for an object; ``cut`` says what is left out (too deep, too much), "" for nothing."""
 
     value: Any
     cut: str
 
 
 class Serialised(NamedTuple):
-    """Compact JSON of an object.
-
-    Attributes:
-        text: the JSON.
-        value: what it is the JSON of.
-        cut: as in ``Plain``.
-    """
+    """Compact JSON of an object, the value that it is the JSON of, and ``cut`` as in ``Plain``."""
 
     text: bytes
     value: Any
@@ -129,11 +118,7 @@ def plain(value: Any) -> Any:
 
 
 def made_plain(value: Any, most: int = MAX_NODES) -> Plain:
-    """``plain``, and what was left out of it.
-
-    Args:
-        value: any object.
-        most: values of it that are taken; a container counts as one, and so do 1,000 characters.
+    """``plain`` with what was left out, taking ``most`` values: a container counts as one, and so do 1,000 characters.
 
     >>> made_plain({"a": [1, 2]}, 3)
     Plain(value={'a': [1]}, cut='more than 3 values')
@@ -179,7 +164,10 @@ class _Plainer:
             return _encodable(value)
         if kind is int:
             self._nodes += value.bit_length() // (4 * CHARACTERS_A_NODE)
-            return value if -(2**63) <= value < 2**64 else _digits(value)
+            if -(2**63) <= value < 2**64:
+                return value
+            # Decimal digits take long for large integers, and Python refuses to make many of them.
+            return str(value) if value.bit_length() <= MOST_DIGITS else hex(value)
         if kind is float:
             if math.isfinite(value):
                 return value
@@ -279,12 +267,8 @@ def _encodable(text: str) -> str:
     return text
 
 
-def _digits(value: int) -> str:
-    """Decimal digits, or hexadecimal ones where those would take long or where Python refuses to make so many."""
-    return str(value) if value.bit_length() <= MOST_DIGITS else hex(value)
-
-
 def _bytes_as_text(value: bytes) -> str:
+    """UTF-8 as text; a checksum for other bytes."""
     try:
         return value.decode()
     except UnicodeDecodeError:
@@ -298,13 +282,10 @@ MOST_WRITTEN: Final = 254  # levels: orjson writes no more
 
 
 def weighs_too_much(value: Any, most: int = MAX_WEIGHT) -> bool:
-    """The JSON of a value would be far longer than the value is in memory: lists that hold the same object many times.
+    """Whether the JSON of a value is far longer than the value in memory: lists that hold the same object many times.
 
-    Each container is looked at once, however often it is met, so the time is that of the value in memory.
-
-    Args:
-        value: any object.
-        most: containers that are looked at; of more it is not known, and they weigh too much.
+    Each container is looked at once, however often it is met, and at most ``most`` of them; of more it is not known,
+    and they weigh too much.
     """
     scales = _Scales(most)
     return scales.weigh(value, 0) > MAX_WEIGHT or scales.left < 0

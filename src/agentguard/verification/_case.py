@@ -1,4 +1,4 @@
-"""What a check is given to look at."""
+"""The case that checks look at."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ class Case:
 
     Attributes:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
-        found: what content was found in the result, by kind, or what a detector has raised; worked out on first use, by
-            ``checks.content``.
+        found: the content found in the result, by kind, or what a detector has raised (see ``_checks._content``).
         between: what was called in the session since this call was last made there; None without a session.
-        milliseconds: the call's execution time, worked out once for all checks; None where it is unknown.
+        milliseconds: the call's execution time; None where it is unknown.
     """
 
     __slots__ = (

@@ -1,10 +1,7 @@
-"""The census: counts of calls by field, which the workers of one fleet hand over, check and take in.
+"""Census: counts of calls by field, which the workers of one fleet hand over, check and take in.
 
-Integers by field, and nothing else: two censuses merge by adding their counts, so that the sum is the same however the
-calls were divided, as far as the bounds below are not reached. This is what workers of one fleet tell each other. What
-depends on the order of calls (drift, clocks, the latest result of some arguments) is not in it.
-
-A field is a JSON array that begins with what is counted:
+Two censuses merge by adding their counts, so that the sum is the same however the calls were divided. What depends on
+the order of calls (drift, clocks, the latest result of some arguments) is not in it. A field is a JSON array:
 
 ============================================ ============================================================
 ``["calls"]``, ``["errors"]``                calls, and those whose result reports an error
@@ -14,8 +11,8 @@ A field is a JSON array that begins with what is counted:
 ``["fact", kind, path, type]``               results in which this path has a value of this type
 ``["keys", kind, path, names]``              results with an object at this path that has these keys in order
 ``["word", kind, word]``                     texts that say this word
-``["ending", kind, class]``                  results that end so (see ``baseline.ending``)
-``["relation", family, *paths, holds]``        calls in which a relation (see ``relations``) held (1) or not (0)
+``["ending", kind, class]``                  results that end so (see ``_baseline.ending``)
+``["relation", family, *paths, holds]``      calls in which a relation held (1) or not (0)
 ``["left out"]``                             layouts beyond the bound, whose facts and keys are not counted
 ============================================ ============================================================
 """
@@ -36,11 +33,11 @@ from agentguard.verification._shape import facts_of
 from agentguard.verification._walk import Layout
 from agentguard.verification.statistics import Rate, Ring
 
-GROWTH: Final = 1.05
-LEAST: Final = 1e-3
+GROWTH: Final = 1.05  # from bucket to bucket
+LEAST: Final = 1e-3  # below it all values are in one bucket
 MAX_LAYOUTS: Final = 256  # counted apart between two calls of ``take``
 MAX_FACTS: Final = 4_000  # of all layouts and texts together
-MAX_RELATIONS: Final = 256
+MAX_RELATIONS: Final = 256  # counted between two calls of ``take``
 _LOG_GROWTH: Final = math.log(GROWTH)
 
 
@@ -68,12 +65,12 @@ def field(*parts: Any) -> str:
 
 
 def parts(name: str) -> list[Any]:
-    """What a field's name is made of; [""] for a name that is no field of a census."""
+    """The parts of a field's name; [""] for a name that is no field of a census."""
     try:
-        found = json.loads(name)
+        members = json.loads(name)
     except ValueError:
         return [""]
-    return found if isinstance(found, list) and found and isinstance(found[0], str) else [""]
+    return members if isinstance(members, list) and members and isinstance(members[0], str) else [""]
 
 
 class Census:
@@ -96,13 +93,7 @@ class Census:
     def push(
         self, document: Document, milliseconds: float | None, relations: Iterable[tuple[Relation, bool]] = ()
     ) -> None:
-        """Count one call.
-
-        Args:
-            document: its result.
-            milliseconds: how long it took; None where that is unknown.
-            relations: those that it holds to (True), or breaks (False).
-        """
+        """Count a call, its milliseconds where they are known, and the relations that it holds to (True) or breaks."""
         tallies, kind = self._tallies, document.kind
         tallies["calls",] += 1
         if milliseconds is None:
@@ -118,32 +109,29 @@ class Census:
         self._sizes[kind, bucket_of(document.size)] += 1
         tallies["ending", kind, ending(document)] += 1
         layout = document.layout
-        if layout is not None:
-            self._push_layout(kind, layout)
-        else:
+        if layout is None:
             for word in facts_of(document):
-                self._push_word(kind, str(word))
+                self._push_facts(self._words, (kind, str(word)), 1)
+        elif not self._push_layout((kind, layout)):
+            tallies["left out",] += 1
         for relation, holds in relations:
-            place = (*relation.key, holds)
-            if place in self._relations or len(self._relations) < MAX_RELATIONS:
-                self._relations[place] += 1
+            key = (*relation.key, holds)
+            if key in self._relations or len(self._relations) < MAX_RELATIONS:
+                self._relations[key] += 1
 
-    def _push_layout(self, kind: str, layout: Layout) -> None:
-        place = (kind, layout)
-        if place not in self._layouts:
-            if len(self._layouts) >= MAX_LAYOUTS or self._facts + len(layout) > MAX_FACTS:
-                self._tallies["left out",] += 1
-                return
-            self._facts += len(layout)
-        self._layouts[place] += 1
+    def _push_layout(self, key: tuple[str, Layout]) -> bool:
+        if len(self._layouts) >= MAX_LAYOUTS and key not in self._layouts:
+            return False
+        return self._push_facts(self._layouts, key, len(key[1]))
 
-    def _push_word(self, kind: str, word: str) -> None:
-        place = (kind, word)
-        if place not in self._words:
-            if self._facts >= MAX_FACTS:
-                return
-            self._facts += 1
-        self._words[place] += 1
+    def _push_facts(self, tally: Counter[Any], key: Any, facts: int) -> bool:
+        """Count a layout or a word, where there is still room for its facts."""
+        if key not in tally:
+            if self._facts + facts > MAX_FACTS:
+                return False
+            self._facts += facts
+        tally[key] += 1
+        return True
 
     def take(self) -> dict[str, int]:
         """The counts since they were last taken, by field; the census is empty after."""
@@ -189,10 +177,7 @@ _TYPES: Final = {kind.__name__: kind for kind in (float, str, bool, type(None))}
 
 
 def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
-    """Take counts of other workers (see ``Census``) into a tool's memory; used under the tool's lock.
-
-    Fields that are not known here, of a newer version's workers, are passed over.
-    """
+    """Take counts of other workers into a tool's memory; fields of a newer version's workers are passed over."""
     facts: dict[str, dict[Any, int]] = {}
     keys: dict[str, list[tuple[str, tuple[str, ...], int]]] = {}
     kinds: dict[str, int] = {}
@@ -262,7 +247,7 @@ def _fill(ring: Ring, values: Iterable[tuple[float, int]]) -> None:
 
 # --- Whether counts can be so: no part is more than its whole ---
 
-MAX_COUNT: Final = 1 << 53
+MAX_COUNT: Final = 1 << 53  # integers up to it are exact as floats
 _CALLS: Final = field("calls")
 _BUCKETS: Final = range(-1_000, 14_000)  # 1.05 to this power is a float
 
@@ -313,7 +298,7 @@ def check_counts(fields: Any) -> None:
 
 
 def _summed(what: str, rest: Sequence[Any], name: str) -> tuple[Any, ...]:
-    """What a field is added up with, of which kind of result (None: of calls), and by what name it is told of."""
+    """The sum that a field belongs to, the kind of result that bounds it (None: calls do), and its name in messages."""
     if what in ("fact", "keys", "word"):
         return what, rest[0], name
     if what == "relation":

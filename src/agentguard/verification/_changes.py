@@ -1,4 +1,4 @@
-"""Changes of a tool that last: what is odd about its results since when, and what was said of it.
+"""Lasting changes of a tool: what is odd about its results since when, and what reviewers decided.
 
 ::
 
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from math import inf
 from typing import Any, Final, Literal, NamedTuple, cast, get_args
@@ -37,7 +37,7 @@ from agentguard.stores._base import Record
 
 #: The kind of the events in the store's log.
 CHANGES: Final = "changes"
-AUDIT: Final = "audit"  # of the records that name a change; see ``audit``
+AUDIT: Final = "audit"  # of the records that name a change; see ``_audit``
 
 ChangeState = Literal["open", "fault", "adopted", "recovered", "mode"]
 STATES: Final = get_args(ChangeState)
@@ -47,10 +47,10 @@ DECISIONS: Final = ("fault", "adopted")
 
 #: Which changes a person should look at first.
 _URGENCY: Final = {"open": 0, "recovered": 1, "fault": 2, "mode": 3, "adopted": 4}
-MAX_TRAITS: Final = 16
-MAX_WORDS: Final = 1_000
-MAX_KNOWN: Final = 10_000
-MAX_WAITING: Final = 1_000
+MAX_TRAITS: Final = 16  # of one event
+MAX_WORDS: Final = 1_000  # characters of a text in an event
+MAX_KNOWN: Final = 10_000  # changes, of which the least recently met is forgotten first
+MAX_WAITING: Final = 1_000  # notes that wait for the store
 PATIENCE: Final = 10.0  # seconds: no store needs as long between a claim and its event
 UNTOLD: Final = "its first event is no longer on record"
 _log = logging.getLogger("agentguard")
@@ -90,7 +90,6 @@ class ChangeEvent(NamedTuple):
     """One event in the life of a change, as the log has it; ``what`` and ``traits`` come with the first.
 
     Attributes:
-        sequence, at: its number and time in the log.
         by: ``engine`` or ``review``.
         reviews: how many reviews of the change whoever wrote this had read.
         label: the number, in the log of feedback, of the label that decided so; 0 where none did.
@@ -156,36 +155,30 @@ def changes_in(store: Store, tool: str | None = None) -> list[Change]:
         StoreError: where the store cannot be read.
     """
     lives: dict[str, _Life] = {}
-    for event in _events(store):
-        if tool is None or event.tool == tool:
+    for record in store.events(CHANGES):
+        event = read_change_event(record)
+        if event is not None and (tool is None or event.tool == tool):
             if event.id in lives:
                 lives[event.id].take(event)
             else:
                 lives[event.id] = _Life(event)
-    found = {id_: life.change for id_, life in lives.items()}
-    if found:
-        calls: dict[str, int] = {}
-        blocked: dict[str, int] = {}
-        for record in store.events(AUDIT):
-            id_ = record.event.get("change")
-            if isinstance(id_, str) and id_ in found and not record.event.get("asked"):
-                calls[id_] = calls.get(id_, 0) + 1
-                blocked[id_] = blocked.get(id_, 0) + (record.event.get("verdict") == "block")
-        found = {
-            id_: change._replace(calls=calls.get(id_, 0), blocked=blocked.get(id_, 0)) for id_, change in found.items()
-        }
-    return sorted(found.values(), key=lambda change: (_URGENCY[change.state], -change.since, change.id))
+    # The calls of each are the audit records that name it.
+    calls: Counter[str] = Counter()
+    blocked: Counter[str] = Counter()
+    for record in store.events(AUDIT) if lives else ():
+        id_ = record.event.get("change")
+        if isinstance(id_, str) and id_ in lives and not record.event.get("asked"):
+            calls[id_] += 1
+            blocked[id_] += record.event.get("verdict") == "block"
+    changes = [life.change._replace(calls=calls[id_], blocked=blocked[id_]) for id_, life in lives.items()]
+    return sorted(changes, key=lambda change: (_URGENCY[change.state], -change.since, change.id))
 
 
 def decide(store: Store, id_: str, state: Literal["fault", "adopted"]) -> Change:
     """Say what a change is: ``fault`` (its results are fabricated or corrupted) or ``adopted`` (they are genuine).
 
     Engines on the store act on it when they next read on, within ``flush_seconds``. What was decided may be changed.
-
-    Args:
-        store: whose log it is.
-        id_: the change's, or as much of its beginning as tells it from all others.
-        state: the decision.
+    ``id_`` is the change's, or as much of its beginning as tells it from all others.
 
     Raises:
         DataError: where there is no such change, or several begin so.
@@ -209,23 +202,16 @@ def find_change(changes: Iterable[Change], id_: str) -> Change:
         DataError: where there is none, or several.
     """
     known = list(changes)
-    found = [change for change in known if id_ and change.id.startswith(id_)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise DataError(f"{len(found)} changes have an id that begins with {id_!r}; give more of it")
+    matches = [change for change in known if id_ and change.id.startswith(id_)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise DataError(f"{len(matches)} changes have an id that begins with {id_!r}; give more of it")
     raise DataError(f"there is no change {id_!r} among {len(known):,}; `agentguard changes list` shows them")
 
 
-def _events(store: Store) -> Iterator[ChangeEvent]:
-    for record in store.events(CHANGES):
-        event = read_change_event(record)
-        if event is not None:
-            yield event
-
-
 class _Life:
-    """What the events of a change that were read so far come to.
+    """The sum of the events of a change that were read so far.
 
     Attributes:
         change: as it stands.
@@ -257,23 +243,18 @@ class _Life:
                 self.label = max(self.label, event.label)
             else:
                 self.decided = event.at
-        elif before.reviewed and not self._begins_anew(event):
+        elif before.reviewed and (
+            # A review stands, but for an adoption that a worker had read of which has met what is odd in the same way.
+            before.state != "adopted" or event.state != "open" or event.reviews < self.reviews
+        ):
             return self.change != before
         since = before.since if event.state == before.state else event.at
         self.change = self.change._replace(state=event.state, since=since, reviewed=event.by == "review")
         return self.change != before
 
-    def _begins_anew(self, event: ChangeEvent) -> bool:
-        """It was adopted, and a worker that had read so has met what is odd in the same way."""
-        return self.change.state == "adopted" and event.state == "open" and event.reviews >= self.reviews
-
 
 class _Note(NamedTuple):
-    """What is to be written of a change; for ``reviews`` and ``label`` see ``ChangeEvent``.
-
-    Attributes:
-        reviewed: it is a reviewer's decision, which the log has lost.
-    """
+    """A change of state that is to be written, see ``ChangeEvent``; ``reviewed``: a reviewer's that the log lost."""
 
     id: str
     tool: str
@@ -291,7 +272,7 @@ class _Note(NamedTuple):
         )
 
     def stands(self, life: _Life | None) -> bool:
-        """It is on record already, or a reviewer has decided meanwhile."""
+        """Whether it is on record already, or a reviewer has decided meanwhile."""
         if life is None:
             return False
         if self.label or self.reviewed:
@@ -305,10 +286,6 @@ class ChangeLog:
 
     What cannot be written now is written at a later flush. What is there when the log is first read is history, of
     which nobody is called back.
-
-    Args:
-        store: whose log it is.
-        clock: seconds, of any origin.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -320,7 +297,9 @@ class ChangeLog:
         self._waiting: list[_Note] = []
         self._news: deque[Change] = deque(maxlen=MAX_KNOWN)
         self._announcing = False
-        self._read = self._applied = 0
+        self._read = 0
+        #: The number of the latest event that was applied.
+        self.applied = 0
         self._begins = -inf  # when the oldest event was written, where older ones are gone
         self._caught_up = False
         self._failing = False
@@ -335,11 +314,6 @@ class ChangeLog:
     def listen(self, callback: Callable[[Change], object]) -> None:
         """Call back with each change whose state moves from now on."""
         self._listeners.append(callback)
-
-    @property
-    def applied(self) -> int:
-        """The number of the latest event that was applied."""
-        return self._applied
 
     def of(self, tool: str, after: int = 0) -> list[Change]:
         """The changes of a tool that were read so far, those with an event beyond a number."""
@@ -369,10 +343,8 @@ class ChangeLog:
     ) -> bool:
         """Take note of a label that decides what a change is, to be written with the next flush.
 
-        It has the number ``label`` in the log of feedback, and was given at ``at`` by the store's clock.
-
-        Returns:
-            False where it was heeded before, a later decision stands over it, or its events are long forgotten.
+        It has the number ``label`` in the log of feedback, and was given at ``at`` by the store's clock. False where it
+        was heeded before, a later decision stands over it, or its events are long forgotten.
         """
         with self._lock:
             life = self._lives.get(id_)
@@ -412,7 +384,7 @@ class ChangeLog:
                 self._lives.clear()
                 self._claimed.clear()
                 self._refused.clear()
-            self._read = self._applied = 0
+            self._read = self.applied = 0
             self._begins, self._caught_up = -inf, False
             self._read_on(applies=False)
             with self._lock:
@@ -537,7 +509,7 @@ class ChangeLog:
                     change = self._taken(event)
                 if change is not None and applies:
                     self.apply(change)
-            self._applied = record.sequence
+            self.applied = record.sequence
         self._caught_up = True
 
     def _taken(self, event: ChangeEvent) -> Change | None:

@@ -30,7 +30,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 class Rows(NamedTuple):
-    """How many values stand at a declared place, and how many of them are the argument's."""
+    """The number of values at a declared place, and of those that are the argument's."""
 
     total: int
     alike: int
@@ -40,8 +40,7 @@ class EchoRule(NamedTuple):
     """A declared echo, compiled.
 
     Attributes:
-        argument: where the argument stands, as declared.
-        path: where the result repeats it, as declared.
+        argument, path: where the argument stands and where the result repeats it, as declared.
         rows: of several values, whether ``any`` or ``every`` one must be the argument's; None: as in the past.
         place: the argument's place as a walk names it (see ``FieldPath.place``).
         where: the name under which the past of its rows is learned.
@@ -65,10 +64,7 @@ class EchoRule(NamedTuple):
     def rows_of(self, arguments: Arguments, args: Any, document: Document) -> Rows | None:
         """Count the values at the declared place; None where the argument or the place is absent, which says nothing.
 
-        Args:
-            arguments: the call's arguments, read.
-            args: the same as they were given; of many values ``arguments`` holds the first.
-            document: the result.
+        ``args`` are the arguments as they were given: of many values ``arguments`` holds the first.
         """
         texts = [text for path, text in arguments.values if path == self.place]
         if not arguments.complete:
@@ -171,8 +167,8 @@ def _goes_on(neighbour: str, edge: str, part: str) -> bool:
     return len(part) < SHORTEST and neighbour.isalnum()
 
 
-UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)
-INSTANT_MS: Final = 2.0
+UNREGISTERED_LATENCY_MS = (2.0, 60_000.0)  # the document's, for a tool without a profile
+INSTANT_MS: Final = 2.0  # the document's: no answer over a network is sooner
 MAX_REWRITTEN: Final = 1 << 20  # bytes: to write a large result anew takes ten times as long as to read it
 
 
@@ -181,10 +177,6 @@ class Patterns:
 
     ``re2`` takes linear time. What needs lookaround or backreferences is searched by ``regex``, which knows Python's
     syntax and can be stopped: the first 20,000 bytes, a tenth of a second a pattern.
-
-    Args:
-        patterns: regular expressions that compile.
-        engine: ``re2``, or ``re`` for Python's syntax.
     """
 
     __slots__ = ("_compiled", "_linear")
@@ -223,16 +215,14 @@ class Patterns:
 
 
 class Contract:
-    """What is declared of one tool, ready to be held against a result.
+    """The declarations of one tool, ready to be held against a result.
 
     An unregistered tool has a contract too, with nothing declared in it; ``declared`` is False there.
 
     Attributes:
         declares: something is declared of what a result holds: fields, a schema, patterns, echoes, content.
-        declared_ms: the shortest and the longest time that a call is declared to take; 0 and infinity where nothing
-            is said of it. A field that its user did not set says nothing, whatever its default.
+        declared_ms: the shortest and the longest time that the profile's user has set; 0 and infinity where none is.
         latency_ms: the range that reference mode holds a call to: its document has defaults of its own.
-        echoes: the declared echoes, compiled.
     """
 
     __slots__ = (
@@ -281,24 +271,23 @@ class Contract:
         return self._schema is not None
 
     def excuses(self, document: Document, *, flagged: bool) -> bool:
-        """The result is an error that is not held to what is declared of answers.
+        """Whether the result is an error that is not held to what is declared of answers.
 
-        Where the framework itself has said so (``flagged``), or where the profile has ``allow_errors`` and the result
-        reads like an error. Text that merely reads like one is no excuse: anything can be written so.
+        It is where the framework itself has said so (``flagged``), or where the profile has ``allow_errors`` and the
+        result reads like an error. Text that merely reads like one is no excuse: anything can be written so.
         """
         return flagged or (document.is_error and self.profile.allow_errors)
 
     def field_violations(self, document: Document) -> list[str]:
         """One sentence for each required field that is absent and each forbidden field that is there."""
         value = document.value
-        said = [f"required field {name!r} is missing" for name, steps in self.required if not _has(value, name, steps)]
-        said += [
-            f"forbidden field {name!r} is present" for name, steps in self.forbidden if _has(value, name, steps, any)
-        ]
-        return said
+        missing = [name for name, steps in self.required if not _has(value, name, steps)]
+        present = [name for name, steps in self.forbidden if _has(value, name, steps, any)]
+        messages = [f"required field {name!r} is missing" for name in missing]
+        return messages + [f"forbidden field {name!r} is present" for name in present]
 
     def schema_violation(self, document: Document) -> str | None:
-        """Where and why the result departs from the declared JSON Schema, without quoting the result.
+        """Say where and why the result departs from the declared JSON Schema, without quoting the result.
 
         Raises:
             NotLookedAt: where that cannot be told within bounds.
@@ -306,12 +295,12 @@ class Contract:
         try:
             if self._schema is None or self._schema.is_valid(document.value):
                 return None
-            said: str = self._schema.departure(document.value, document.size)
+            message: str = self._schema.departure(document.value, document.size)
         except NotLookedAt:
             raise
         except Exception as error:  # of the validator, on values that it was not made for
             raise NotLookedAt(f"output_schema could not be held against it: {type(error).__name__}") from None
-        return said or None
+        return message or None
 
     def matches_a_pattern(self, document: Document) -> bool:
         """At least one declared pattern is found in what is searched, compact or with JSON's usual spaces.
@@ -337,9 +326,9 @@ class Contract:
 
 def _declared_ms(profile: ToolProfile) -> tuple[float, float]:
     """The bounds that the profile's user has set; the documented 2 ms where a network is declared to be crossed."""
-    said = profile.model_fields_set
-    low, high = profile.expected_latency_ms if "expected_latency_ms" in said else (0.0, math.inf)
-    if profile.has_network_io and "has_network_io" in said:
+    given = profile.model_fields_set
+    low, high = profile.expected_latency_ms if "expected_latency_ms" in given else (0.0, math.inf)
+    if profile.has_network_io and "has_network_io" in given:
         low = max(low, INSTANT_MS)
     return 0.0 if profile.cacheable else low, high
 

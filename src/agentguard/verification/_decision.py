@@ -62,25 +62,25 @@ def least_verdict(case: Case, signals: dict[str, SignalResult]) -> tuple[Verdict
     ``("accept", "")`` where all that is declared was looked at.
     """
     least: Verdict = "accept"
-    said: list[str] = []
+    reasons: list[str] = []
     for name in _DECLARED:
         signal = signals.get(name)
         if signal is not None and UNREAD in signal.traits:
             least = "flag"
-            said.append(f"{name} {signal.detail}")
+            reasons.append(f"{name} {signal.detail}")
     actions = case.contract.profile.content
     if actions and type(case.found) is dict:
-        found: dict[str, Any] = case.found
+        content: dict[str, Any] = case.found
         for kind, action in actions.items():
-            if found[kind].unread:
+            if content[kind].unread:
                 least = "block" if action == "block" or least == "block" else "flag"
-                said.append(f"{kind} {found[kind].unread}")
-    if said and case.contract.profile.on_error == "closed":
+                reasons.append(f"{kind} {content[kind].unread}")
+    if reasons and case.contract.profile.on_error == "closed":
         least = "block"
-    return least, "; ".join(said)
+    return least, "; ".join(reasons)
 
 
-SAID: Final[dict[Verdict, str]] = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
+DONE: Final[dict[Verdict, str]] = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
 
 
 def graver(one: Verdict, other: Verdict) -> Verdict:
@@ -95,26 +95,22 @@ def graver(one: Verdict, other: Verdict) -> Verdict:
 def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision: Decision, settled: Settled) -> str:
     """The reason in one sentence; "" where the verdict is the one that the posterior and the two thresholds give.
 
-    Args:
-        case: the call.
-        signals: what was said of it.
-        decision: what was made of that.
-        settled: what became of the decision, given what came before the call.
+    ``decision`` is what was made of the signals, ``settled`` what became of it, given what came before the call.
     """
     verdict, incident = settled.verdict, settled.incident
     if verdict == "accept" and decision.posterior < case.settings.accept_below:
         return ""  # nearly every call
-    said = SAID[verdict]
+    done = DONE[verdict]
     if settled.asked:
         times = "once" if settled.asked == 1 else f"{settled.asked} times"
-        return f"{said} as it was before: this very call had this very result {times} already"
+        return f"{done} as it was before: this very call had this very result {times} already"
     if incident is not None and incident.state == "fault" and verdict == "block":
         return f"blocked as every call like it: a reviewer has found change {incident.id} to be a fault"
     if incident is not None and decision.verdict == "block" and verdict == "flag":
         most = case.contract.profile.max_blocks
         return f"flagged and not blocked: change {incident.id} is known, and max_blocks is {most}"
     if incident is not None and verdict != decision.verdict:
-        return f"{said} as the calls before it that were odd in the same way, change {incident.id}"
+        return f"{done} as the calls before it that were odd in the same way, change {incident.id}"
     settings, posterior = case.settings, decision.posterior
     usual: Verdict = "accept" if posterior < settings.accept_below else "flag"
     if posterior >= settings.block_at:
@@ -122,9 +118,9 @@ def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision:
     if verdict == usual:
         return ""
     if SEVERITY[verdict] > SEVERITY[usual]:
-        return f"{said}, as the profile asks for what was found in the content"
+        return f"{done}, as the profile asks for what was found in the content"
     but, threshold = (" and not blocked", settings.block_at) if usual == "block" else ("", settings.accept_below)
-    return f"{said}{but} although P >= {threshold:g}: {_leniency(case, signals, decision)}"
+    return f"{done}{but} although P >= {threshold:g}: {_leniency(case, signals, decision)}"
 
 
 def _leniency(case: Case, signals: dict[str, SignalResult], decision: Decision) -> str:

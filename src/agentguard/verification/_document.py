@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from agentguard._limits import LIMITS as ALL_LIMITS
-from agentguard.verification._canonical import MAX_SCANNED, Serialised, digest, made_plain, serialised, weighs_too_much
+from agentguard.verification._canonical import MAX_SCANNED, digest, made_plain, serialised, weighs_too_much
 from agentguard.verification._sides import Side
 from agentguard.verification._walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of
 
-MAX_LINES = 600
-MAX_SCALAR = 400
+MAX_LINES = 600  # of keyed text
+MAX_SCALAR = 400  # characters of a quoted value
 _LINE = re.compile(r"^(\s*)((?:- )*)([A-Za-z_@][\w@ .()/-]{0,40}):(?:\s(.*))?$")
 _DIGITS = re.compile(r"\d+")
 _QUOTED = {"'": re.compile(r"'[^']*(?:''[^']*)*'(?!')"), '"': re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')}
@@ -28,9 +28,9 @@ _QUOTED = {"'": re.compile(r"'[^']*(?:''[^']*)*'(?!')"), '"': re.compile(r'"[^"\
 
 
 class KeyedText(NamedTuple):
-    """``leaves`` and ``forms`` as in ``Document``.
+    """Text of ``key: value`` lines, with ``leaves`` and ``forms`` as in ``Document``.
 
-    ``open_forms`` are the objects in which the text ends; ``unclosed`` is True where a quoted value never ends.
+    The text ends within the objects ``open_forms``; ``unclosed`` is True where a quoted value never ends.
     """
 
     leaves: dict[str, list[Any]]
@@ -155,8 +155,8 @@ def keyed_lines(text: str) -> KeyedText | None:
 
 # --- Results that report a failure instead of giving an answer ---
 
-LONGEST_TEXT: Final = 600
-MOST_KEYS: Final = 3
+LONGEST_TEXT: Final = 600  # characters of an error report
+MOST_KEYS: Final = 3  # of an object that reports an error
 _ERROR_KEYS = frozenset({"error", "errors", "error_message", "exception"})
 _NOTHING = r"\s*(?:null|none|~|false|no|0|\[\])\s*(?:\n|$)"  # `error: null` reports that there is none
 _SUBJECT = (  # what texts about errors are about
@@ -202,7 +202,7 @@ def reports_error(value: Any) -> bool:
 # that is JSON, a Python literal or ``key: value`` lines is read as the structure that it writes.
 
 
-MAX_LITERAL: Final = 20_000
+MAX_LITERAL: Final = 20_000  # characters of a Python literal, which takes time to read
 
 _KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: "number"}
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
@@ -211,7 +211,7 @@ _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has
 
 
 class Limits(NamedTuple):
-    """How much of a result is looked at: text up to so many bytes is parsed, so many values are walked."""
+    """Limits on reading: text up to so many bytes is parsed, so many values are walked."""
 
     max_bytes: int = ALL_LIMITS.bytes
     max_nodes: int = MAX_LEAVES
@@ -225,24 +225,22 @@ class Document:
 
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
-        text: its compact JSON, or the text, as UTF-8.
+        text: its compact JSON, or the text, as UTF-8; ``size`` is its length in bytes.
         kind: ``object array lines literal number boolean word keyed list prose broken empty large``; ``lines`` is
             JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
             JSON and does not parse, ``large`` text beyond the limit, which is not read.
         is_error: the result reports a failure instead of an answer.
-        leaves: the scalars at each path (see ``walk.py``), sampled in long lists and bounded.
+        leaves: the scalars at each path (see ``_walk``), sampled in long lists and bounded.
         forms: the path and the keys in order of the objects met, each once.
         complete: False where the walk had to leave something out.
         unread: what of the result is not in ``value``, in words: it is too large, too deep; "" where all of it is.
         open_forms: those of the objects in which a keyed text ends.
         unclosed: a quote or bracket that text opened is still open at its end.
-        size: length of ``text`` in bytes.
         is_structured: the result is an object or an array, however it was written.
         digest: 64 bits that tell results apart.
         layout: what results of this form have in common, of structured and keyed results; else None.
-        facts, formats, not_finite, numbers, clocks, slotted, bits: worked out on first use, by ``shape.facts_of``,
-            ``shape.formats_of``, ``shape.not_finite``, ``keys.numbers_of``, ``drift.clock_values``,
-            ``Relations.side`` and ``text_anomaly``.
+        facts, formats, not_finite, numbers, clocks, slotted, bits: worked out on first use, by ``_shape``, ``_keys``,
+            ``drift``, ``Relations.side`` and ``text_anomaly``.
     """
 
     __slots__ = (
@@ -313,13 +311,10 @@ def read(result: Any, limits: Limits = LIMITS) -> Document:
 
 def read_copy(result: Any, limits: Limits = LIMITS) -> Document:
     """``read``, of a plain copy: of any object, also of one that another thread is changing."""
-    text, value, cut = _copied(result)
-    return _read_text(value, limits, cut) if type(value) is str else _read_value(value, text, limits, cut=cut)
-
-
-def _copied(value: Any) -> Serialised:
-    made, cut = made_plain(value)
-    return Serialised(orjson.dumps(made), made, cut)
+    value, cut = made_plain(result)
+    if type(value) is str:
+        return _read_text(value, limits, cut)
+    return _read_value(value, orjson.dumps(value), limits, cut=cut)
 
 
 def _walked(result: Any, limits: Limits) -> Walk | None:
@@ -349,8 +344,12 @@ def _read_value(
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
     document.layout = layout_of(walk.forms, walk.typed)
     document.is_error = reports_error(value)
-    if cut:
-        document.unread, document.complete = cut, False
+    return _cut(document, cut) if cut else document
+
+
+def _cut(document: Document, cut: str) -> Document:
+    """The document, marked as one of which something was left out."""
+    document.unread, document.complete = cut, False
     return document
 
 
@@ -358,27 +357,26 @@ def _read_text(text: str, limits: Limits, cut: str = "") -> Document:
     """The document of a text; ``cut`` says what of an object it stands for is not in it."""
     if len(text) > limits.max_bytes:
         document = Document(text[:MAX_SCANNED], text.encode("utf-8", "replace"), "large")
-        document.unread, document.complete = cut or "larger than max_bytes", False
-        return document
+        return _cut(document, cut or "larger than max_bytes")
     document = _read_form(text, limits)
-    if cut:
-        document.unread, document.complete = cut, False
-    return document
+    return _cut(document, cut) if cut else document
 
 
 def _read_form(text: str, limits: Limits) -> Document:
     """The document of a text that is not too large, by the form that it is written in."""
     text = text.removeprefix("\ufeff")  # a byte order mark is no part of the text
-    stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
+    stripped = text[:MAX_SCANNED].strip()
     first = stripped[:1]
+    # Marks that set the result off.
     if (first == "<" or first == "`") and len(text) <= MAX_SCANNED:
         text = _unwrapped(stripped) or text
         stripped = text.strip()
         first = stripped[:1]
     if first == '"' and "\\n" in text and (lines := _json_string(stripped)):
         text = lines
-        stripped = text[:MAX_SCANNED].strip() if len(text) > MAX_SCANNED else text.strip()
+        stripped = text[:MAX_SCANNED].strip()
         first = stripped[:1]
+    # JSON, or the literal of a Python container.
     if first and (first in '{["-(' or first.isdigit() or stripped in ("true", "false")):
         parsed = _parse(text, stripped, limits)
         if parsed is not None:
@@ -398,10 +396,7 @@ def _read_form(text: str, limits: Limits) -> Document:
 
 
 def _unwrapped(stripped: str) -> str:
-    """The text inside of a code fence, or of ``<<`` and ``>>``, by which some agents set results off.
-
-    Empty where there is none. What has lost its closing mark stays as it is: it was cut off.
-    """
+    """The text inside of a code fence, or of ``<<`` and ``>>``; "" where there is none, or no closing mark."""
     if stripped.startswith("<<") and stripped.endswith(">>"):
         return stripped[2:-2].strip() or "[]"
     if stripped.startswith("```") and stripped.endswith("\n```"):
@@ -443,25 +438,24 @@ def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
 
 def _parse_lines(stripped: str, limits: Limits) -> Document | None:
     """JSON Lines: an object on every line, the last of which may be cut off. None where it is not that."""
-    values = []
+    values: list[Any] = []
     lines = stripped.split("\n")
+    rest = ""  # of the last line, where it is cut off
     for line in lines:
         try:
             value = orjson.loads(line) if line.strip() else None
         except (ValueError, RecursionError):
+            if line is not lines[-1] or not values:
+                return None
+            rest = line
             break
         if type(value) is dict:
             values.append(value)
         elif value is not None:
             return None
-    else:
-        canonical, _, cut = serialised(values)
-        return _read_value(values, canonical, limits, kind="lines", cut=cut)
-    if line is not lines[-1] or not values:
-        return None
     canonical, _, cut = serialised(values)
-    document = _read_value(values, canonical + line.encode("utf-8", "replace"), limits, kind="lines", cut=cut)
-    document.unclosed = True
+    document = _read_value(values, canonical + rest.encode("utf-8", "replace"), limits, kind="lines", cut=cut)
+    document.unclosed = bool(rest)
     return document
 
 

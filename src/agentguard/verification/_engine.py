@@ -29,7 +29,7 @@ from agentguard.verification._canonical import as_name, plain, serialise
 from agentguard.verification._case import Case
 from agentguard.verification._changes import Change, changes_in, find_change
 from agentguard.verification._checks._content import CONTENT, at_least, look_through, to_redact
-from agentguard.verification._decision import SAID, graver, least_verdict, why_not_as_posterior
+from agentguard.verification._decision import DONE, graver, least_verdict, why_not_as_posterior
 from agentguard.verification._document import read, read_copy
 from agentguard.verification._incidents import Incidents
 from agentguard.verification._method import Check, Decision, Method
@@ -129,10 +129,12 @@ class VerificationEngine:
         own = own_signals(signals, {*built_in, *DEFAULT_RATIOS})
         self._own = frozenset(check.name for check in own)
         self._tiers = with_own(self._method.tiers, own)
-        late = [check for tier, checks in self._tiers if tier is not VerificationTier.TIER_0 for check in checks]
+        self._names = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
         self._not_looked_at = {
             check.name: SignalResult.abstain(check.name, check.tier, NOT_LOOKED_AT, getattr(check, "group", ""))
-            for check in late
+            for tier, checks in self._tiers
+            if tier is not VerificationTier.TIER_0
+            for check in checks
         }
         settings = Settings().changed(
             prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
@@ -149,11 +151,11 @@ class VerificationEngine:
         self._warned: set[str] = set()
         for profile in profiles_in(profiles):
             self._tools.declare(profile)
-        said = Calibration() if calibration is None else load_calibration(calibration)
-        for name, changes in ((None, said.everywhere), *said.tools.items()):
+        given = Calibration() if calibration is None else load_calibration(calibration)
+        for name, changes in ((None, given.everywhere), *given.tools.items()):
             self.calibrate(name, **changes)
         self._persistence.changes.apply = self._changed
-        self._persistence.start(self._tools, said.feedback_until)
+        self._persistence.start(self._tools, given.feedback_until)
 
     def register_tool_profile(self, name: str, **fields: Any) -> ToolProfile:
         """Declare what real results of a tool look like; see ``ToolProfile`` for the fields.
@@ -216,6 +218,7 @@ class VerificationEngine:
         state = self._tools.find(call.tool, keep=learn)
         contract = state.contract
         unread = ""
+        # Read the result and the arguments once, for all checks.
         try:
             document, arguments = read(result, contract.limits), Arguments(args)
         except Exception as error:  # another thread is changing them
@@ -228,6 +231,7 @@ class VerificationEngine:
         # Before the tool's lock is taken: of a large result this takes its time, and no other call is to wait for it.
         content = look_through(contract, document) if contract.profile.content else None
         with state.lock:
+            # Judge the call, and hold the decision against what came before.
             prior = state.in_force.prior
             case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors)
             case.found = content
@@ -237,6 +241,7 @@ class VerificationEngine:
             closed = contract.profile.on_error == "closed"
             trusted = learn and state.trusted_left > 0
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
+            # Learn from it, and from what was held back until now.
             if learn:
                 state.count(case, self._method)
             if learn and not (failed and closed):
@@ -249,13 +254,14 @@ class VerificationEngine:
                     self._method.adopt(state.memory, settled.incident.traits)
                 for held in settled.released:
                     self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
+        # The verdict that stands, and why it is not the one that the posterior alone gives.
         note = why_not_as_posterior(case, signals, decision, settled)
         verdict = settled.verdict
         if contract.declares:
             least, unchecked = least_verdict(case, signals)
             if unchecked:
                 verdict = graver(verdict, least)
-                note += f"{'; ' * bool(note)}{SAID[least]} at least: {unchecked}"
+                note += f"{'; ' * bool(note)}{DONE[least]} at least: {unchecked}"
         if unread:
             note += f"{'; ' * bool(note)}{unread}"
         if not contract.declared:
@@ -264,17 +270,18 @@ class VerificationEngine:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
         elif trusted:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
-        found = VerificationResult(
+        judged = VerificationResult(
             verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
             call.tool, name, note, to_redact(case, signals) if contract.profile.content else (),
             None if settled.incident is None else settled.incident.id, settled.asked,
         )  # fmt: skip
         if not learn:
-            return found
+            return judged
+        # Tell of changes, and put the verdict on record.
         for incident in settled.moved:
             self._persistence.changes.tell(incident.id, call.tool, incident.state, incident.what, incident.traits)
         kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
-        return self._audit.put(found, document.digest, state.judged, session, closed=closed, kept=kept)
+        return self._audit.put(judged, document.digest, state.judged, session, closed=closed, kept=kept)
 
     def _judge(
         self, case: Case, prior: float, incidents: Incidents, *, learn: bool
@@ -296,7 +303,10 @@ class VerificationEngine:
                 except Exception as error:
                     signals[check.name] = self._failed(check, case, error)
                     failed.append(check.name)
-            if tier is not last and not self._may_end(case, prior, signals):
+            # A tier before the last one may block where the method ends early, and something speaks against the call.
+            if tier is not last and not (
+                self._method.ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
+            ):
                 continue
             incidents.waive(signals, learn=learn)
             try:
@@ -310,10 +320,6 @@ class VerificationEngine:
                 signals.update(self._not_looked_at)
                 return signals, decision, tier, failed
         return signals, decision, last, failed
-
-    def _may_end(self, case: Case, prior: float, signals: dict[str, SignalResult]) -> bool:
-        """A tier before the last one may block the call: the method ends early, and something speaks against it."""
-        return self._method.ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
 
     @staticmethod
     def _failed(check: Check, case: Case, error: Exception) -> SignalResult:
@@ -345,16 +351,14 @@ class VerificationEngine:
         ``call_id`` of a verified call the label also decides what the change is that the call belongs to, and calls
         like it follow. Of several labels of one call the latest counts, and it alone.
 
-        In reference mode the three steps are the document's: the tool's rate of hallucinations is an exponential moving
-        average, a confirmed hallucination lowers the blocking threshold, and the tool's prior is adapted. The weight of
-        the average, the distance and the bounds are ours (``reference.adapted``), and so is the other direction, by
-        which a confirmed genuine result raises the threshold. In calibrated mode the prior and the weight of the
-        signals that had fired move by Beta counts (``calibration``), and the thresholds stay. ``thresholds`` tells what
-        is in force. ``confidence_score`` is kept with the label; the engine goes by what it had judged itself.
+        In reference mode the tool's prior and its blocking threshold move by the document's three steps. In calibrated
+        mode the prior and the weight of the signals that had fired move by Beta counts, and the thresholds stay.
+        ``thresholds`` tells what is in force.
 
         Args:
             tool: the tool's name.
-            confidence_score: the posterior that was given, in [0, 1].
+            confidence_score: the posterior that was given, in [0, 1]; kept with the label, while the engine goes by
+                what it had judged itself.
             was_hallucination: what the reviewer found.
             call_id: as given to ``verify``.
 
@@ -376,14 +380,14 @@ class VerificationEngine:
         event = {"tool": tool, "confidence_score": score, "was_hallucination": was_hallucination, "call_id": call_id}
         self._persistence.label(event if call is None else {**event, **call.as_event()})
         if before is not None:
-            said = f"call {call_id!r} of {tool!r} was labelled {'fabricated' if before else 'genuine'} before"
+            note = f"call {call_id!r} of {tool!r} was labelled {'fabricated' if before else 'genuine'} before"
             if before is was_hallucination:
-                return Feedback(False, f"{said}: this label is not counted again")
-            return Feedback(True, f"{said}: this label replaces it")
+                return Feedback(False, f"{note}: this label is not counted again")
+            return Feedback(True, f"{note}: this label replaces it")
         if call is not None:
             return Feedback(True)
         note = ""
-        if not self._was_called(tool):
+        if not self._was_called(tool):  # neither by this engine, nor by one that has left what it learned in the store
             note = f"tool {tool!r} was never called here: the label counts from its first call on"
         elif call_id is not None:
             note = f"call {call_id!r} of {tool!r} is not on record: the label counts for the tool alone"
@@ -393,7 +397,6 @@ class VerificationEngine:
         return Feedback(True, note)
 
     def _was_called(self, tool: str) -> bool:
-        """Calls of the tool were judged by this engine, or by another that has left what it learned in the store."""
         if self._tools.met(tool) is not None:
             return True
         name = document_name(self.mode, tool)
@@ -408,8 +411,8 @@ class VerificationEngine:
         Raises:
             StoreError: where the store cannot be read.
         """
-        found = changes_in(self._persistence.store, None if tool is None else as_name(tool))
-        return [self._counted(change) for change in found]
+        changes = changes_in(self._persistence.store, None if tool is None else as_name(tool))
+        return [self._counted(change) for change in changes]
 
     def adopt(self, change: Change | str) -> Change:
         """Take a change for genuine: what was held back is learned at once, and calls like it are ordinary.
@@ -503,8 +506,7 @@ class VerificationEngine:
         (0.7, 0.5)
         """
         settings = self._tools.settings_of(None if tool is None else as_name(tool))
-        named = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
-        ratios = {name: ratio for name, ratio in DEFAULT_RATIOS.items() if name in named}
+        ratios = {name: ratio for name, ratio in DEFAULT_RATIOS.items() if name in self._names}
         return replace(settings, likelihood_ratios={**ratios, **settings.likelihood_ratios})
 
     def reset(self, tool: str, *, labels: bool = False) -> None:
@@ -541,9 +543,8 @@ class VerificationEngine:
         Raises:
             ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
         """
-        known = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
-        for name in set(likelihood_ratios or ()) - known:
-            raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
+        for name in set(likelihood_ratios or ()) - self._names:
+            raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(self._names))}")
         changes = {
             "prior": prior, "accept_below": accept_below, "block_at": block_at,
             "max_false_block_rate": max_false_block_rate, "likelihood_ratios": likelihood_ratios,
@@ -588,11 +589,11 @@ def _redacted_call(call: ToolCall) -> Mapping[str, str]:
     """The call as text, without the personal data and the credentials in it; what cannot be redacted is left out."""
     from agentguard.content._results import redacted  # its detectors take a while to load
 
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in (("args", call.args), ("result", call.result)):
         try:
             text = serialise(plain(value))[0].decode("utf-8", "replace")[:MOST_KEPT]
-            found[name] = str(redacted(text, ("pii", "secrets")))
+            texts[name] = str(redacted(text, ("pii", "secrets")))
         except Exception as error:
-            found[name] = f"could not be redacted: {type(error).__name__}"
-    return found
+            texts[name] = f"could not be redacted: {type(error).__name__}"
+    return texts

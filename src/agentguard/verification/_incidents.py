@@ -31,6 +31,7 @@ three sessions, is what the answer is now. A number that has been off its level 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -43,8 +44,8 @@ MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has
 MAX_SAME: Final = 128  # suspects of one tool that are known again
 MAX_HELD: Final = 16  # calls of one incident that are kept, to be learned if it is adopted
 MAX_HELD_BYTES: Final = 1 << 14  # of one such result
-MAX_TRAITS: Final = 16
-MAX_SESSIONS: Final = 3
+MAX_TRAITS: Final = 16  # by which calls like it are known
+MAX_SESSIONS: Final = 3  # sessions in which a new answer was met: it is what the answer is now
 KEEPS_AFTER: Final = 2  # calls of a run, from which on it takes in what shares a trait with it
 TOLD_AFTER: Final = 2  # calls: what lasts is more than one
 MOST_MODES: Final = 10  # times that this is doubled
@@ -67,10 +68,7 @@ OF_A_LEVEL: Final = (" above its level", " below its level")
 
 
 class Held(NamedTuple):
-    """A call that was held back: what it takes to learn it after all; ``in_full`` where it is taken as genuine.
-
-    ``signals`` are those that learn.
-    """
+    """A call that was held back, with the signals that learn; ``in_full`` where it is taken as genuine."""
 
     case: Case
     signals: dict[str, SignalResult]
@@ -78,6 +76,7 @@ class Held(NamedTuple):
     in_full: bool = False
 
 
+@dataclass(eq=False)
 class Incident:
     """One way in which a tool's results were odd.
 
@@ -86,7 +85,7 @@ class Incident:
         traits: by which calls like it are known.
         what: the strongest of them in words.
         verdict: that of its first call.
-        state: see ``changes.Change``; a reviewer's word (``reviewed``) stands.
+        state: see ``_changes.Change``; a reviewer's word (``reviewed``) stands.
         calls, blocked: how many calls looked like it, and how many of those were blocked.
         runs: how often it came, with ordinary calls between.
         run: calls of the run that is under way; 0 where none is.
@@ -95,37 +94,31 @@ class Incident:
         modes: how often it was learned as a mode.
     """
 
-    __slots__ = (
-        "between", "blocked", "calls", "held", "id", "misses", "modes", "reviewed", "run", "runs", "sessions", "state",
-        "told", "traits", "verdict", "what",
-    )  # fmt: skip
-
-    def __init__(self, id_: str, traits: tuple[str, ...], what: str, verdict: Verdict) -> None:
-        self.id = id_
-        self.traits = traits
-        self.what = what
-        self.verdict: Verdict = verdict
-        self.state: ChangeState = "open"
-        self.reviewed = False
-        self.calls = 0
-        self.blocked = 0
-        self.between = 0
-        self.runs = 0
-        self.run = 0
-        self.misses = 0
-        self.sessions: set[str | None] = set()
-        self.told = False
-        self.modes = 0
-        self.held: list[Held] = []
+    id: str
+    traits: tuple[str, ...]
+    what: str
+    verdict: Verdict
+    state: ChangeState = "open"
+    reviewed: bool = False
+    calls: int = 0
+    blocked: int = 0
+    between: int = 0
+    runs: int = 0
+    run: int = 0
+    misses: int = 0
+    sessions: set[str | None] = field(default_factory=set)
+    told: bool = False
+    modes: int = 0
+    held: list[Held] = field(default_factory=list)
 
 
 class Settled(NamedTuple):
-    """What becomes of a judged call, given what came before it.
+    """The outcome of a judged call, given what came before it.
 
     Attributes:
         verdict: the one that stands.
         posterior: P(fabricated); that of the first asking where the same call is asked again.
-        incident: what it belongs to, if anything.
+        incident: the one that it belongs to, if any.
         asked: how often this very call had this very result before.
         teaches: it may be learned.
         moved: incidents that somebody is to be told of: begun, ended, opened again.
@@ -141,25 +134,22 @@ class Settled(NamedTuple):
     released: tuple[Held, ...] = ()
 
 
+@dataclass(eq=False)
 class _Same:
     """A suspect that is known again, with the verdict that it had and the session in which it had it."""
 
-    __slots__ = ("asked", "incident", "posterior", "session", "verdict")
-
-    def __init__(self, verdict: Verdict, posterior: float, incident: Incident, session: str | None) -> None:
-        self.verdict: Verdict = verdict
-        self.posterior = posterior
-        self.incident = incident
-        self.session = session
-        self.asked = 0
+    verdict: Verdict
+    posterior: float
+    incident: Incident
+    session: str | None
+    asked: int = 0
 
 
 class Incidents:
     """The incidents of one tool. Used under the tool's lock; bounded.
 
-    Args:
-        holds: suspects are held back and calls like them keep their verdict; False only takes note, and follows what
-            reviewers decide: for a method whose verdicts are laid down by a document.
+    Without ``holds`` it only takes note, and follows what reviewers decide: for a method whose verdicts are laid down
+    by a document. Else suspects are held back, and calls like them keep their verdict.
     """
 
     __slots__ = ("_by_id", "_holds", "_same")
@@ -188,29 +178,24 @@ class Incidents:
             for name, signal in signals.items():
                 learned = signal.p_value is not None or (not self._holds and signal.tier is VerificationTier.TIER_1)
                 if signal.likelihood_ratio > 1.0 and learned and not set(incident.traits).isdisjoint(signal.traits):
-                    said = f"as change {incident.id}, which was taken for genuine"
-                    signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=said)
+                    detail = f"as change {incident.id}, which was taken for genuine"
+                    signals[name] = signal._replace(fired=False, likelihood_ratio=1.0, traits=(), detail=detail)
                     if learn and signal.fired and not all(_passes(trait) or is_level(trait) for trait in signal.traits):
                         incident.misses = 0
 
     def settle(
         self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, learn: bool = True
     ) -> Settled:
-        """Give a judged call its place among what was odd before.
-
-        Args:
-            case: the call.
-            signals: what was said of it.
-            decision: what was made of that.
-            learn: False leaves everything as it is.
-        """
+        """Relate a judged call to what was odd before; ``learn=False`` leaves everything as it is."""
         verdict, posterior = decision.verdict, decision.posterior
         if not self._by_id and verdict == "accept":
             return Settled(verdict, posterior)
+        # This very call, with this very result, was a suspect before?
         same = self._same.get((case.arguments.key, case.document.digest))
         if same is not None and same.session == case.call.session_id:
             same.asked += learn
             return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
+        # Odd in a way that was odd before?
         spoken = spoken_traits(signals, decision.contributions)
         incident = self._like(spoken) if same is None else same.incident
         doubtful = posterior >= case.settings.accept_below
@@ -218,6 +203,7 @@ class Incidents:
             if not learn or case.document.is_error or case.document.kind == "empty":
                 return Settled(verdict, posterior)  # an error tells nothing of what the tool answers otherwise
             return self._ordinary(posterior)
+        # A suspect unlike any before begins an incident.
         if incident is None or incident.state in ENDED:
             lead = lead_traits(spoken, decision.contributions)
             if not lead or (self._holds and all(map(_passes, lead))):
@@ -229,9 +215,8 @@ class Incidents:
                 incident = Incident(id_, lead, signals[what].detail, verdict)
                 incident.modes = 0 if before is None else before.modes
         if not learn:
-            return Settled(
-                self._verdict(incident, case, verdict, declared=_declared(signals)), posterior, incident, teaches=False
-            )
+            verdict = self._verdict(incident, case, verdict, declared=_declared(signals))
+            return Settled(verdict, posterior, incident, teaches=False)
         return self._suspect(incident, case, signals, decision)
 
     def remember(self, incident: Incident) -> None:
@@ -243,12 +228,13 @@ class Incidents:
             self._forget(self._by_id[undecided[0] if undecided else next(iter(self._by_id))])
 
     def decide(self, incident: Incident, state: ChangeState, *, reviewed: bool = True) -> tuple[Held, ...]:
-        """Give an incident a state; the calls that are to be learned for it."""
+        """Give an incident a state; returns the calls that are to be learned for it."""
         incident.state, incident.reviewed = state, reviewed
         self._forget_same(incident)
         if state == "mode":
-            return self._as_mode(incident)
-        if state != "adopted":
+            incident.modes += 1
+            incident.run = 0
+        if state not in ENDED:
             return ()
         released = tuple(held._replace(in_full=True) for held in incident.held)
         incident.held = []
@@ -300,8 +286,8 @@ class Incidents:
             incident.sessions.add(session)
         before, released = incident.state, self._released(incident, case)
         if incident.state != before:
-            told = (incident,) if incident.told else ()
-            return Settled(verdict, decision.posterior, incident, 0, False, told, released)
+            moved_now = (incident,) if incident.told else ()
+            return Settled(verdict, decision.posterior, incident, 0, False, moved_now, released)
         self._same[case.arguments.key, case.document.digest] = _Same(verdict, decision.posterior, incident, session)
         if len(self._same) > MAX_SAME:
             del self._same[next(iter(self._same))]
@@ -309,7 +295,7 @@ class Incidents:
         return Settled(verdict, decision.posterior, incident, 0, teaches, (incident,) if moved else ())
 
     def _released(self, incident: Incident, case: Case) -> tuple[Held, ...]:
-        """What was held back, where this call is one too many for it to be a fault."""
+        """The calls that were held back, where this one is one too many for it to be a fault."""
         if incident.state != "open" or not self._holds:
             return ()
         enough = case.contract.profile.adopt_after
@@ -317,7 +303,7 @@ class Incidents:
             return self.decide(incident, "adopted", reviewed=False)
         sessions = len(incident.sessions - {None}) or incident.calls // UNTOLD_SESSION
         if sessions >= MAX_SESSIONS and all(trait.startswith(OF_THE_ARGUMENTS) for trait in incident.traits):
-            return self._as_mode(incident)
+            return self.decide(incident, "mode", reviewed=incident.reviewed)
         if incident.calls >= RENEWED_AFTER and all(map(is_level, incident.traits)):
             return self.decide(incident, "adopted", reviewed=False)
         return ()
@@ -339,7 +325,7 @@ class Incidents:
         if incident.state != "open" or not self._holds:
             return
         if incident.runs >= MODE_AFTER and incident.between >= BETWEEN * incident.calls:
-            released += self._as_mode(incident)
+            released += self.decide(incident, "mode", reviewed=incident.reviewed)
         else:
             incident.state = "recovered"
             if calls <= SHORT_RUN:
@@ -349,22 +335,13 @@ class Incidents:
         if incident.told:
             moved.append(incident)
 
-    def _as_mode(self, incident: Incident) -> tuple[Held, ...]:
-        incident.state = "mode"
-        incident.modes += 1
-        incident.run = 0
-        self._forget_same(incident)
-        released = tuple(held._replace(in_full=True) for held in incident.held)
-        incident.held = []
-        return released
-
     def _forget(self, incident: Incident) -> None:
         self._by_id.pop(incident.id, None)
         self._forget_same(incident)
 
     def _forget_same(self, incident: Incident) -> None:
-        for place in [place for place, same in self._same.items() if same.incident is incident]:
-            del self._same[place]
+        for key in [key for key, same in self._same.items() if same.incident is incident]:
+            del self._same[key]
 
 
 def incident_id(tool: str, trait: str) -> str:
@@ -380,12 +357,12 @@ def spoken_traits(
     signals: Mapping[str, SignalResult], contributions: Mapping[str, float]
 ) -> dict[str, tuple[str, ...]]:
     """The traits of what speaks against a call, by signal; what tells of the tool only where nothing else is odd."""
-    found = {
+    spoken = {
         name: signal.traits
         for name, signal in signals.items()
         if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
     }
-    return {name: traits for name, traits in found.items() if not all(map(_passes, traits))} or found
+    return {name: traits for name, traits in spoken.items() if not all(map(_passes, traits))} or spoken
 
 
 def _passes(trait: str) -> bool:

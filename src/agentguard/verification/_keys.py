@@ -1,4 +1,4 @@
-"""What is remembered of calls with the same arguments, and of results seen under other arguments."""
+"""Memory of calls with the same arguments, and of results seen under other arguments."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agentguard.verification._document import Document
 from agentguard.verification.drift import NO_CLOCKS, ClockValue
 from agentguard.verification.statistics import signed_log
 
-MAX_RESULTS: Final = 5
-MOST_SEEN: Final = 20
-MAX_NUMBERS: Final = 24
-MAX_OWNERS: Final = 4
-KEY_LENGTH: Final = 16
+MAX_RESULTS: Final = 5  # distinct results of one key
+MOST_SEEN: Final = 20  # calls that the means of one key reach back over
+MAX_NUMBERS: Final = 24  # numbers of one key
+MAX_OWNERS: Final = 4  # keys of one result
+KEY_LENGTH: Final = 16  # bytes of a key, see ``args_key``
 NUMBERS_READ: Final = 6  # of the numbers at one path of one result
 MARKS = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048, 3_072, 4_096, 6_144, 8_192)
 
@@ -49,7 +49,7 @@ def numbers_of(document: Document) -> dict[str, float]:
 class KeyHistory:
     """The results of one argument key: the latest distinct ones by digest, and the mean of each number.
 
-    A tool has many keys: what is kept of one is packed, and shares with the others what it can.
+    A tool has many keys: each one is packed, and shares with the others what it can.
     """
 
     __slots__ = ("changes", "clocks", "count", "marks", "means", "paths", "results", "size", "words")
@@ -90,7 +90,7 @@ class KeyHistory:
         self.means = array("f", [mean + (x - mean) * weight for mean, x in zip(self.means, values)])
 
     def moves(self, numbers: dict[str, float]) -> list[tuple[str, float]]:
-        """How far each number is from its mean here, by path; of those that were there before."""
+        """Distances of the numbers that were there before from their means here, by path."""
         if tuple(numbers) == self.paths:
             return [(path, x - mean) for (path, x), mean in zip(numbers.items(), self.means)]
         means = dict(zip(self.paths, self.means))
@@ -98,7 +98,7 @@ class KeyHistory:
 
     @property
     def seen(self) -> int:
-        """How many results the means are of, at most 20."""
+        """The number of results that the means are of, at most 20."""
         return min(self.count, MOST_SEEN)
 
     def is_cut_off(self, document: Document) -> bool:

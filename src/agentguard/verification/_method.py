@@ -1,7 +1,7 @@
-"""What the engine asks of a way of judging; ``reference`` and ``calibrated`` are the two there are.
+"""Interface between the engine and a way of judging calls; ``_reference`` and ``_calibrated`` are the two there are.
 
 The engine walks the tiers and knows nothing of the mathematics; a method knows nothing of tools' names, locks or
-profiles' files. One memory a tool is all that a method may keep.
+profiles' files, and keeps one memory a tool.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Check(Protocol):
 
     @property
     def tier(self) -> VerificationTier:
-        """Where the check runs: tier 0 looks at the call alone, tier 1 at what was learned too."""
+        """The tier in which the check runs: tier 0 looks at the call alone, tier 1 at what was learned too."""
 
     def __call__(self, case: Case, /) -> SignalResult: ...
 
@@ -61,7 +61,7 @@ class Method(Protocol):
 
     @property
     def shared(self) -> Any:
-        """What is remembered of all tools together, a record with a ``lock``; None where there is no such thing."""
+        """The memory of all tools together, a record with a ``lock``; None where there is no such thing."""
 
     def prepare(self, case: Case) -> None:
         """Look up what the checks of a call have in common, before they run."""

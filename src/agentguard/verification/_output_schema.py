@@ -45,11 +45,7 @@ def _refuse_reference(uri: str) -> Any:
 
 
 def backtracking(pattern: str) -> Any:
-    """A pattern of Python's syntax, whose search can be stopped.
-
-    Raises:
-        regex.error: where it is none.
-    """
+    """A pattern of Python's syntax, whose search can be stopped; raises ``regex.error`` where it is none."""
     import regex  # takes 20 ms, and few profiles have such patterns
 
     return regex.compile(pattern, regex.VERSION0)
@@ -76,14 +72,12 @@ _SINGLES: Final = ("not", "if", "then", "else")
 _MAPS: Final = ("dependentSchemas", "dependencies")
 #: What refers to other parts of a schema in ways that are not followed here.
 _UNUSUAL: Final = ("$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor")
-
-
 #: What makes an object refer to others, whatever it means there.
 _REFERRING: Final = ("$ref", *_UNUSUAL)
 
 
 class _Untold(Exception):
-    """It cannot be told, or not soon enough."""
+    """The number of routes cannot be told, or not soon enough."""
 
 
 class _Step(NamedTuple):
@@ -103,7 +97,7 @@ class _Step(NamedTuple):
 
     @property
     def is_general(self) -> bool:
-        """It is not of one key or element alone."""
+        """Whether it is of more than one key or element."""
         return self.which in (ANY, LATER)
 
     def meets(self, other: _Step) -> bool:
@@ -154,10 +148,10 @@ class _Automaton:
         while pending:
             part = pending.pop()
             if id(part) not in self._steps:
-                found: list[dict[str, Any]] = []
-                self._in_place(part, (), found)
-                steps = [step for each in found for step in self._into(each)]
-                self._spend(len(found) + len(steps))
+                parts: list[dict[str, Any]] = []
+                self._in_place(part, (), parts)
+                steps = [step for each in parts for step in self._into(each)]
+                self._spend(len(parts) + len(steps))
                 self._steps[id(part)] = steps
                 pending += [step.target for step in steps]
 
@@ -166,24 +160,24 @@ class _Automaton:
         if self._left < 0:
             raise _Untold
 
-    def _in_place(self, part: Any, above: tuple[int, ...], found: list[dict[str, Any]]) -> None:
+    def _in_place(self, part: Any, above: tuple[int, ...], parts: list[dict[str, Any]]) -> None:
         """All that holds at the same place of a result, each as often as there are routes to it."""
         if not isinstance(part, dict) or id(part) in above:
             return
-        if len(found) >= MOST_ROUTES or any(name in part for name in _UNUSUAL) or (above and "$id" in part):
+        if len(parts) >= MOST_ROUTES or any(name in part for name in _UNUSUAL) or (above and "$id" in part):
             raise _Untold
-        found.append(part)
+        parts.append(part)
         inside = (*above, id(part))
         if "$ref" in part:
-            self._in_place(self._resolved(part["$ref"]), inside, found)
+            self._in_place(self._resolved(part["$ref"]), inside, parts)
         for name in _LISTS:
             for each in _listed(part.get(name)):
-                self._in_place(each, inside, found)
+                self._in_place(each, inside, parts)
         for name in _SINGLES:
-            self._in_place(part.get(name), inside, found)
+            self._in_place(part.get(name), inside, parts)
         for name in _MAPS:
             for each in _mapped(part.get(name)).values():
-                self._in_place(each, inside, found)
+                self._in_place(each, inside, parts)
 
     def _resolved(self, reference: Any) -> Any:
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
@@ -229,7 +223,7 @@ class _Automaton:
                 yield _Step("element", LATER, len(first), part[name])
 
     def is_ambiguous(self) -> bool:
-        """Some word leads from one state to another by too many ways."""
+        """Whether some word leads from one state to another by too many ways."""
         lasting = self._lasting()
         if self._meets_again(lasting, lasting):
             return True
@@ -254,12 +248,12 @@ class _Automaton:
         while pending:
             one, other, apart = pending.pop()
             for number, step in enumerate(self._steps[one]):
-                for place in self._beside(step, other):
+                for index in self._beside(step, other):
                     # Where they have not parted yet, one order of the two is enough.
-                    if (place < number and not apart) or not step.meets(self._steps[other][place]):
+                    if (index < number and not apart) or not step.meets(self._steps[other][index]):
                         continue
-                    target = self._steps[other][place].target
-                    parted = apart or place != number
+                    target = self._steps[other][index].target
+                    parted = apart or index != number
                     below = (id(step.target), id(target), parted)
                     if parted and step.target is target and below[0] in targets:
                         return True
@@ -269,30 +263,27 @@ class _Automaton:
         return False
 
     def _beside(self, step: _Step, state: int) -> Sequence[int]:
-        """The steps from a state that may meet this one, by their places."""
-        named, general = self._indexed(state)
-        places = range(len(self._steps[state])) if step.is_general else [*named.get(step[:2], ()), *general]
-        self._spend(1 + len(places))
-        return places
-
-    def _indexed(self, state: int) -> tuple[dict[tuple[Any, ...], list[int]], list[int]]:
+        """The indices of the steps from a state that may meet this one."""
         if state not in self._index:
             named: dict[tuple[Any, ...], list[int]] = {}
             general: list[int] = []
-            for place, step in enumerate(self._steps[state]):
-                (general if step.is_general else named.setdefault(step[:2], [])).append(place)
+            for index, other in enumerate(self._steps[state]):
+                (general if other.is_general else named.setdefault(other[:2], [])).append(index)
             self._index[state] = named, general
-        return self._index[state]
+        named, general = self._index[state]
+        indices = range(len(self._steps[state])) if step.is_general else [*named.get(step[:2], ()), *general]
+        self._spend(1 + len(indices))
+        return indices
 
     def _routes(self, part: Any, known: dict[int, int]) -> int:
-        """How many parts the schema has when what is referred to is written out, cycles once."""
+        """Count the parts of the schema, written out where it refers to others, cycles once."""
         state = id(part)
         if state not in known:
             known[state] = 0  # of a cycle
-            found: list[dict[str, Any]] = []
-            self._in_place(part, (), found)
+            parts: list[dict[str, Any]] = []
+            self._in_place(part, (), parts)
             below = sum(self._routes(step.target, known) for step in self._steps[state])
-            known[state] = min(len(found) + below, MOST_IN_ALL + 1)
+            known[state] = min(len(parts) + below, MOST_IN_ALL + 1)
         return known[state]
 
 
@@ -332,11 +323,7 @@ _RUN: ContextVar[_Run] = ContextVar("agentguard_schema_run")
 
 
 def spend(steps: int) -> None:
-    """Count steps of the walk that is under way.
-
-    Raises:
-        NotLookedAt: where there are none left.
-    """
+    """Count steps of the walk that is under way; raises ``NotLookedAt`` where there are none left."""
     run = _RUN.get()
     run.left -= steps
     if run.left < 0:
@@ -344,12 +331,10 @@ def spend(steps: int) -> None:
 
 
 class WalkedSchema:
-    """A schema, ready to be walked.
+    """A valid schema, which refers to no other document, ready to be walked.
 
-    Args:
-        schema: a valid one, which refers to no other document.
-        matches: decides on patterns.
-        compiled: the validator of ordinary schemas, which decides on ``format`` and ``uniqueItems``.
+    ``matches`` decides on patterns; ``compiled`` is the validator of ordinary schemas, which decides on ``format`` and
+    ``uniqueItems``.
 
     Raises:
         ValueError: for a combination of keywords that cannot be held to a bound.
@@ -362,7 +347,7 @@ class WalkedSchema:
 
         base = drafts.validator_for(schema, default=Draft202012Validator)
         # It would have the parts that refer to the whole walked by the draft's own class, without a bound.
-        schema = {name: said for name, said in schema.items() if name != "$schema"}
+        schema = {name: value for name, value in schema.items() if name != "$schema"}
         names = {name for part in objects_in(schema) for name in part}
         if any(isinstance(part.get("$schema"), str) for part in objects_in(schema)):
             raise ValueError("has a part with a $schema of its own, beside parts that refer to one another")
@@ -370,21 +355,15 @@ class WalkedSchema:
             raise ValueError(
                 "has unevaluated… beside patternProperties, which takes time without a bound where parts meet"
             )
-        dialect = {"$schema": base.ID_OF(base.META_SCHEMA)}
-        keywords = dict(base.VALIDATORS)
-        keywords["pattern"] = _pattern(matches)
-        keywords["patternProperties"] = _pattern_properties(matches)
-        keywords["additionalProperties"] = _additional_properties(matches)
-        keywords["uniqueItems"] = _by(compiled, dialect, "uniqueItems")
-        keywords["format"] = _by(compiled, dialect, "format")
-        if not names & set(_UNSAID):
-            keywords["$ref"] = _remembered(base.VALIDATORS["$ref"])
+        keywords = {**base.VALIDATORS, **_bounded_keywords(base, matches, compiled)}
+        if names & set(_UNSAID):
+            keywords["$ref"] = base.VALIDATORS["$ref"]
         numbers = base.TYPE_CHECKER.redefine("number", lambda _, value: _is_number(value))
         made = drafts.extend(base, {name: _counted(keyword) for name, keyword in keywords.items()}, None, numbers)
         self._validator = made(schema, registry=Registry())
 
     def departure(self, value: Any) -> tuple[str, str] | None:
-        """Where a value departs from the schema, and the rule that it breaks; None where it does not.
+        """The path at which a value departs from the schema, and the rule that it breaks; None where it does not.
 
         Raises:
             NotLookedAt: where that cannot be told within the bounds.
@@ -405,61 +384,47 @@ Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
 
 def _counted(keyword: Keyword) -> Keyword:
-    def held(validator: Any, said: Any, value: Any, schema: Any) -> Iterable[Any] | None:
-        spend(1 + (len(said) // MEMBERS if isinstance(said, (list, dict)) else 0))
-        return keyword(validator, said, value, schema)
+    """A keyword whose every use is a step of the walk."""
 
-    return held
+    def counted(validator: Any, rule: Any, value: Any, schema: Any) -> Iterable[Any] | None:
+        spend(1 + (len(rule) // MEMBERS if isinstance(rule, (list, dict)) else 0))
+        return keyword(validator, rule, value, schema)
+
+    return counted
 
 
-def _remembered(refer: Keyword) -> Keyword:
-    """``$ref``, worked out once for each place in the schema that refers and each place of the value."""
+def _bounded_keywords(base: Any, matches: Matches, compiled: Compile) -> dict[str, Keyword]:
+    """The keywords that ``jsonschema`` would take time without a bound for, by name."""
+    from jsonschema.exceptions import ValidationError
 
-    def held(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
+    def reference(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[Any]:
+        # Worked out once for each part of the schema that refers and each part of the value.
         known = _RUN.get().known
-        place = (id(schema), id(value))
-        if place not in known:
-            known[place] = True  # of a reference that leads back to itself: it says nothing more
-            error = next(iter(refer(validator, said, value, schema) or ()), None)
+        key = (id(schema), id(value))
+        if key not in known:
+            known[key] = True  # of a reference that leads back to itself: it says nothing more
+            error = next(iter(base.VALIDATORS["$ref"](validator, rule, value, schema) or ()), None)
             if error is None:
                 return
-            known[place] = False
+            known[key] = False
             yield error
-        elif not known[place]:
+        elif not known[key]:
             yield ValidationError("as before")
 
-    return held
-
-
-def _pattern(matches: Matches) -> Keyword:
-    def held(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
-        if isinstance(value, str) and not matches(said, value):
+    def pattern(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(value, str) and not matches(rule, value):
             yield ValidationError("another form")
 
-    return held
-
-
-def _pattern_properties(matches: Matches) -> Keyword:
-    def held(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
+    def pattern_properties(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[Any]:
         if not isinstance(value, dict):
             return
-        spend(len(said) * len(value))
-        for pattern, below in said.items():
+        spend(len(rule) * len(value))
+        for pattern, below in rule.items():
             for key, item in value.items():
                 if matches(pattern, key):
                     yield from validator.descend(item, below, path=key, schema_path=pattern)
 
-    return held
-
-
-def _additional_properties(matches: Matches) -> Keyword:
-    def held(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
+    def additional_properties(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[Any]:
         if not isinstance(value, dict):
             return
         named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
@@ -467,27 +432,32 @@ def _additional_properties(matches: Matches) -> Keyword:
         for key, item in value.items():
             if key in named or any(matches(pattern, key) for pattern in patterns):
                 continue
-            if said is False:
+            if rule is False:
                 yield ValidationError("a key too many")
-            elif said is not True:
-                yield from validator.descend(item, said, path=key)
+            elif rule is not True:
+                yield from validator.descend(item, rule, path=key)
 
-    return held
+    def as_compiled(name: str) -> Keyword:
+        """A keyword as the validator of ordinary schemas has it."""
+        known: dict[Any, Callable[[Any], bool]] = {}
+        dialect = {"$schema": base.ID_OF(base.META_SCHEMA)}
 
+        def keyword(validator: Any, rule: Any, value: Any, schema: Any) -> Iterator[Any]:
+            if rule not in known:
+                known[rule] = compiled({**dialect, name: rule})
+            if not known[rule](value):
+                yield ValidationError(name)
 
-def _by(compiled: Compile, dialect: dict[str, Any], name: str) -> Keyword:
-    """A keyword as the validator of ordinary schemas has it."""
-    known: dict[Any, Callable[[Any], bool]] = {}
+        return keyword
 
-    def held(validator: Any, said: Any, value: Any, schema: Any) -> Iterator[Any]:
-        from jsonschema.exceptions import ValidationError
-
-        if said not in known:
-            known[said] = compiled({**dialect, name: said})
-        if not known[said](value):
-            yield ValidationError(name)
-
-    return held
+    return {
+        "$ref": reference,
+        "pattern": pattern,
+        "patternProperties": pattern_properties,
+        "additionalProperties": additional_properties,
+        "uniqueItems": as_compiled("uniqueItems"),
+        "format": as_compiled("format"),
+    }
 
 
 def _is_number(value: Any) -> bool:
@@ -544,14 +514,7 @@ class OutputSchema:
     """A JSON Schema, compiled.
 
     A schema that a validator may walk without end (see ``takes_too_many_routes``) is walked by ``WalkedSchema``, and so
-    is one with patterns that need backtracking.
-
-    Args:
-        schema: the schema.
-        engine: the profile's ``regex_engine``.
-
-    Attributes:
-        is_valid: a value satisfies the schema; False where only ``departure`` can tell.
+    is one with patterns that need backtracking. ``is_valid`` is False where only ``departure`` can tell.
 
     Raises:
         ValueError: where it is none, or cannot be held to a bound.
@@ -571,25 +534,23 @@ class OutputSchema:
         self.is_valid: Callable[[Any], bool] = self._validator.is_valid if self._walked is None else lambda value: False
 
     def departure(self, value: Any, size: int) -> str:
-        """Where and why a value departs from the schema that is not known to be valid; "" where it does not.
+        """Say where and why a value departs from the schema; "" where it does not.
 
-        Args:
-            value: the value.
-            size: of its JSON, in bytes.
+        ``size`` is that of its JSON, in bytes.
 
         Raises:
             NotLookedAt: where that cannot be told within bounds.
         """
         if self._walked is not None:
-            found = self._walked.departure(value)
-            if found is None:
+            departure = self._walked.departure(value)
+            if departure is None:
                 return ""
-            where, rule = found
+            path, rule = departure
         elif self._branches and size > EXPLAINED:
             return "does not match output_schema"
         else:
-            where, rule = self._reason(value)
-        return f"{where or 'the result'} breaks output_schema at {rule}" if rule else "does not match output_schema"
+            path, rule = self._reason(value)
+        return f"{path or 'the result'} breaks output_schema at {rule}" if rule else "does not match output_schema"
 
     def _reason(self, value: Any) -> tuple[str, str]:
         import jsonschema_rs

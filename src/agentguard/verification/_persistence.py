@@ -1,4 +1,4 @@
-"""What an engine learned, kept in its store: loaded when a tool is first met, handed over at each flush.
+"""Persistence of what an engine learned: loaded when a tool is first met, handed over at each flush.
 
 ::
 
@@ -12,7 +12,7 @@ reached, the engine goes on with what it has; documents, counts and audit record
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from agentguard import _forks as forks
 from agentguard.errors import DataError, StoreError
 from agentguard.stores import Delta, Store
 from agentguard.stores._flusher import Flusher, new_worker
+from agentguard.verification import _snapshot as snapshot
 from agentguard.verification._audit import Audit
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._census import absorb, added, check_counts
@@ -28,14 +29,6 @@ from agentguard.verification._changes import CHANGES, ChangeLog, ChangeState
 from agentguard.verification._incidents import Incidents, incident_id
 from agentguard.verification._method import Method
 from agentguard.verification._registry import Registry, Remembered, ToolState
-from agentguard.verification._snapshot import (
-    check_record,
-    encode,
-    encode_incidents,
-    follow_changes,
-    restore,
-    restore_incidents,
-)
 
 _log = logging.getLogger("agentguard")
 
@@ -113,15 +106,15 @@ class Fleet:
         self._known = {tool: known for tool, known in self._known.items() if tool in calls}
         if not active:
             return
-        found = self._store.counts(list(active), since=self._hour)
+        counts = self._store.counts(list(active), since=self._hour)
         for tool, state in active.items():
-            now = {hour: names[tool] for hour, names in found.items() if tool in names}
+            now = {hour: names[tool] for hour, names in counts.items() if tool in names}
             before = self._known.get(tool)
             self._known[tool] = now
             if before is not None:  # what was there when the tool was first met is in its document
                 _take_in(state, _beyond(now, before))
-        if found:
-            self._hour = max(found) - 1  # an hour that has just ended may still get a late delta
+        if counts:
+            self._hour = max(counts) - 1  # an hour that has just ended may still get a late delta
 
 
 def _take_in(state: ToolState, counts: dict[str, int]) -> None:
@@ -137,14 +130,13 @@ def _take_in(state: ToolState, counts: dict[str, int]) -> None:
 
 
 def _beyond(now: Known, before: Known) -> dict[str, int]:
-    found: dict[str, int] = {}
+    """The counts since, all hours together."""
+    more: Counter[str] = Counter()
     for hour, counts in now.items():
         known = before.get(hour, {})
         for name, times in counts.items():
-            more = times - known.get(name, 0)
-            if more > 0:
-                found[name] = found.get(name, 0) + more
-    return found
+            more[name] += max(times - known.get(name, 0), 0)
+    return +more
 
 
 # --- Documents and labels ---
@@ -152,7 +144,7 @@ def _beyond(now: Known, before: Known) -> dict[str, int]:
 FEEDBACK = "feedback"
 VERSION = 1
 MIGRATIONS: dict[int, Callable[[Any], Any]] = {}
-"""By version: makes what the next version holds. New fields of records need none (see ``snapshot``)."""
+"""By version: makes what the next version holds. New fields of records need none (see ``_snapshot``)."""
 
 MAX_EVICTED = 1_000  # tools that wait for the store
 AT_ONCE = 50  # documents in one save
@@ -161,7 +153,7 @@ PULL_EVERY = 5  # flushes
 
 
 def learned_in(document: Mapping[str, Any]) -> Any:
-    """What a document holds, in the form of this version.
+    """The learned state in a document, in the form of this version.
 
     Raises:
         DataError: where it is of a newer version, or of none.
@@ -200,8 +192,7 @@ class Persistence:
     """Between one engine and its store. Thread-safe."""
 
     def __init__(self, store: Store, method: Method, mode: str, audit: Audit) -> None:
-        self._store, self._method, self._mode, self._audit = store, method, mode, audit
-        self.store = store
+        self.store, self._method, self._mode, self._audit = store, method, mode, audit
         self._lock = forks.lock(forks.Rank.PERSISTENCE)
         self._registry: Registry | None = None
         self._failing = False
@@ -219,18 +210,16 @@ class Persistence:
     def start(self, registry: Registry, labels_after: int = 0) -> None:
         """Read what all tools have in common, and the labels; begin to write behind.
 
-        Args:
-            registry: whose tools they are.
-            labels_after: labels up to this number are in the calibration that is in force, and do not count again.
+        Labels up to number ``labels_after`` are in the calibration that is in force, and do not count again.
         """
         self._registry, self._read = registry, labels_after
         if self._method.shared is not None:
             self._load(document_name(self._mode), self._method.shared)
         self._quietly(self._follow)
         self._started = True
-        if self._store.flush_seconds is not None:
-            self._flusher = Flusher(self, self._store.flush_seconds)
-            if not self._store.is_near:
+        if self.store.flush_seconds is not None:
+            self._flusher = Flusher(self, self.store.flush_seconds)
+            if not self.store.is_near:
                 self._audit.outbox.hurry = self.changes.hurry = self._flusher.hurry
 
     def close(self) -> None:
@@ -247,7 +236,7 @@ class Persistence:
     # --- Documents in ---
 
     def remembered(self, tool: str) -> Remembered:
-        """What was last saved of a tool, or nothing yet. Waits for the store, and never raises."""
+        """Load what was last saved of a tool, or nothing yet. Waits for the store, and never raises."""
         memory, incidents = self._method.new_memory(tool), Incidents(holds=self._method.holds)
         document = self._load(document_name(self._mode, tool), memory)
         follows = self._take_in(incidents, document) if document is not None and document.get("tool") == tool else 0
@@ -255,7 +244,7 @@ class Persistence:
 
     def followed(self, tool: str, remembered: Remembered) -> Incidents:
         """The incidents of a tool, with what the log says of them since: they may be older, where a process died."""
-        follow_changes(remembered.incidents, self.changes.of(tool, remembered.follows))
+        snapshot.follow_changes(remembered.incidents, self.changes.of(tool, remembered.follows))
         return remembered.incidents
 
     def _take_in(self, incidents: Incidents, document: Mapping[str, Any]) -> int:
@@ -263,7 +252,7 @@ class Persistence:
         after, kept = document.get("changes", 0), document.get("incidents")
         try:
             if kept is not None:
-                restore_incidents(incidents, kept)
+                snapshot.restore_incidents(incidents, kept)
         except DataError as error:
             _log.error("the incidents of %r cannot be used: %s", document.get("tool"), error)
             return 0
@@ -275,7 +264,7 @@ class Persistence:
             self._unread.add(name)
             return None
         try:
-            document = self._store.load([name]).get(name)
+            document = self.store.load([name]).get(name)
         except StoreError as error:
             self._unread.add(name)
             self._failed(error)
@@ -284,10 +273,10 @@ class Persistence:
 
     def _restore(self, name: str, record: Any, document: Mapping[str, Any]) -> bool:
         try:
-            restore(record, learned_in(document), check_record)
+            snapshot.restore(record, learned_in(document), snapshot.check_record)
         except DataError as error:
             _log.error("%r in the store cannot be used and is kept as 'damaged:%s': %s", name, name, error)
-            self._quietly(lambda: self._store.save({f"damaged:{name}": document}))
+            self._quietly(lambda: self.store.save({f"damaged:{name}": document}))
             return False
         return True
 
@@ -310,7 +299,7 @@ class Persistence:
         return Backlog(self._flushes, len(self._audit.outbox), self._failing)
 
     def flush_quietly(self) -> None:
-        """The same from the write-behind thread: a failure is logged once, and so is its end."""
+        """Flush from the write-behind thread: a failure is logged once, and so is its end."""
         with self._lock:
             self._quietly(lambda: self._flush(whole=False))
         self.changes.announce()
@@ -336,7 +325,10 @@ class Persistence:
     def _flush(self, *, whole: bool) -> None:
         whole |= self._follow()
         tools = self._tools()
-        self._save_tools()
+        self._save_evicted()
+        changed = [(tool, state) for tool, state in self._tools() if state.changed]
+        for begin in range(0, len(changed), AT_ONCE):
+            self._save(changed[begin : begin + AT_ONCE])
         if whole or self._flushes % SHARED_EVERY == SHARED_EVERY - 1:
             self._save_shared()
         self._fleet.send(tools)
@@ -367,18 +359,14 @@ class Persistence:
     # --- Labels ---
 
     def _follow(self) -> bool:
-        """Apply what others wrote to the logs of changes and of feedback: a label decides what a change is.
-
-        Returns:
-            True where the store has lost what it held, so that all of it is to be handed over again.
-        """
+        """Apply what others wrote to the logs of changes and feedback; True where the store has lost what it held."""
         forgot = self._has_forgotten()
         self.changes.flush()  # first: a decision that came after a label stands over it
         registry = self._registry
         if registry is None:
             return forgot
         decided = False
-        for record in self._store.events(FEEDBACK, after=self._read):
+        for record in self.store.events(FEEDBACK, after=self._read):
             self._read = record.sequence
             if record.sequence in self._own:
                 self._own.discard(record.sequence)
@@ -393,12 +381,12 @@ class Persistence:
         return forgot
 
     def _has_forgotten(self) -> bool:
-        """The store is another one than it was, or has fewer events: what is known here is made ready to be sent again.
+        """Make all that is known ready to be sent again, where the store is another one or has fewer events.
 
         Documents and changes are; labels, which only the log had in full, count on here and are lost to who starts
         later.
         """
-        standing = self._store.standing([FEEDBACK, CHANGES])
+        standing = self.store.standing([FEEDBACK, CHANGES])
         before, self._epoch = self._epoch, standing.epoch
         read = {FEEDBACK: self._read, CHANGES: self.changes.applied}
         fewer = [kind for kind, last in standing.last.items() if last < read.get(kind, 0)]
@@ -422,7 +410,7 @@ class Persistence:
         tool = str(event["reset"])
         registry.drop(tool, labels=bool(event.get("labels")))
         if self._started:  # a flush that was under way here may have saved the tool after it was reset
-            self._store.forget([document_name(self._mode, tool)])
+            self.store.forget([document_name(self._mode, tool)])
 
     def label(self, event: Mapping[str, Any]) -> None:
         """Write a label to the log, then apply it.
@@ -431,7 +419,7 @@ class Persistence:
             StoreError: where it cannot be kept; nothing is learned then.
         """
         with self._lock:
-            sequence = self._store.append(FEEDBACK, event)
+            sequence = self.store.append(FEEDBACK, event)
             if sequence == self._read + 1:  # nobody else has written since
                 self._read = sequence
             else:
@@ -458,17 +446,17 @@ class Persistence:
             id_ = incident_id(tool, traits[0])
             if not fabricated and self.changes.find(id_) is None:
                 return False
-        said, nats = (dict(event[name]) if isinstance(event.get(name), Mapping) else {} for name in ("said", "nats"))
-        strongest = max(said, key=lambda name: nats.get(name, 0.0), default=None)
+        details, nats = (dict(event[name]) if isinstance(event.get(name), Mapping) else {} for name in ("said", "nats"))
+        strongest = max(details, key=lambda name: nats.get(name, 0.0), default=None)
         state: ChangeState = "fault" if fabricated else "adopted"
-        what = "a reviewed call" if strongest is None else str(said[strongest])
+        what = "a reviewed call" if strongest is None else str(details[strongest])
         return self.changes.note_label(id_, tool, state, what, traits, sequence, at)
 
     # --- Documents out ---
 
     def evicted(self, tool: str, state: ToolState) -> None:
         """Keep what was learned of a tool for which there is no more room, until it is in the store."""
-        if state.changed and self._store.flush_seconds is not None:
+        if state.changed and self.store.flush_seconds is not None:
             self._evicted[tool] = state
             if len(self._evicted) > MAX_EVICTED:
                 lost, _ = self._evicted.popitem(last=False)
@@ -479,12 +467,6 @@ class Persistence:
     def reclaimed(self, tool: str) -> ToolState | None:
         """A tool that was evicted, and is not in the store yet."""
         return self._evicted.pop(tool, None)
-
-    def _save_tools(self) -> None:
-        self._save_evicted()
-        changed = [(tool, state) for tool, state in self._tools() if state.changed]
-        for begin in range(0, len(changed), AT_ONCE):
-            self._save(changed[begin : begin + AT_ONCE])
 
     def _save_evicted(self) -> None:
         while self._evicted:
@@ -504,8 +486,8 @@ class Persistence:
                 if missed is not None:
                     self._catch_up(name, state.memory, missed)
                     self._take_in(state.incidents, missed)
-                document = {"version": VERSION, "tool": tool, "learned": encode(state.memory)}
-                incidents = encode_incidents(state.incidents)
+                document = {"version": VERSION, "tool": tool, "learned": snapshot.encode(state.memory)}
+                incidents = snapshot.encode_incidents(state.incidents)
                 if incidents is not None:
                     document["incidents"] = incidents
                 if self.changes.applied:
@@ -514,7 +496,7 @@ class Persistence:
                 state.changed = False
             taken.append(state)
         try:
-            self._store.save(documents)
+            self.store.save(documents)
         except BaseException:
             for state in taken:
                 state.changed = True
@@ -529,39 +511,33 @@ class Persistence:
         with shared.lock:
             if missed is not None:
                 self._catch_up(name, shared, missed)
-            learned = encode(shared)
-        self._store.save({name: {"version": VERSION, "learned": learned}})
+            learned = snapshot.encode(shared)
+        self.store.save({name: {"version": VERSION, "learned": learned}})
 
     def _missed(self, name: str) -> Mapping[str, Any] | None:
         """A document that could not be read when it was needed."""
         if name not in self._unread:
             return None
-        document = self._store.load([name]).get(name)
+        document = self.store.load([name]).get(name)
         self._unread.discard(name)
         return document
 
     def _catch_up(self, name: str, record: Any, document: Mapping[str, Any]) -> None:
         """A document that could not be read in time stands over what was learned without it, where it is of more."""
-        fresh = encode(record)
+        fresh = snapshot.encode(record)
         before = _experience(record)
         self._restore(name, record, document)
         if _experience(record) < before:
-            restore(record, fresh)
+            snapshot.restore(record, fresh)
 
 
 def _experience(record: Any) -> int:
-    """How many results a record rests on."""
-    for name in ("count", "results", "calls"):
-        if hasattr(record, name):
-            return int(getattr(record, name))
-    return 0
+    """The number of results that a ``ToolMemory``, a ``Pool`` or a ``Baseline`` rests on."""
+    return next(int(getattr(record, name)) for name in ("count", "results", "calls") if hasattr(record, name))
 
 
 def label_of(registry: Registry, event: Mapping[str, Any], sequence: int = 0, *, by_change: bool = True) -> bool:
-    """Count the label in an event of the log, which has this number there; False where there is none in it.
-
-    With ``by_change`` the labels of one change count as one.
-    """
+    """Count the label in an event of the log; False where it has none. ``by_change``: those of one change are one."""
     try:
         tool, was_hallucination, call_id = str(event["tool"]), event["was_hallucination"], event.get("call_id")
         change = event.get("change")

@@ -1,4 +1,4 @@
-"""What tools have in common: whose results are whose, the calls of each session, how often genuine results are odd."""
+"""The pool of all tools: whose results are whose, the calls of each session, how often genuine results are odd."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MARKS: Final = 4  # values of a call's arguments by which it is held against oth
 
 
 class Between(NamedTuple):
-    """What was called in a session since the same call was made there, or since it began.
+    """Calls of a session since the same call was made there, or since it began.
 
     Attributes:
         asked_before: the same call was made earlier in the session.
@@ -48,19 +48,19 @@ class SessionLog:
 
     def push(self, session_id: str, tool: int, result: int, marks: tuple[int, ...]) -> None:
         """Take in a call that was made, whatever is believed of its result."""
-        place = _pair_of(session_id)
-        calls = self.calls.pop(place, None)
+        session = _pair_of(session_id)
+        calls = self.calls.pop(session, None)
         if calls is None:
             calls = []
             if len(self.calls) >= MAX_SESSIONS:
                 del self.calls[next(iter(self.calls))]
-        self.calls[place] = calls
+        self.calls[session] = calls
         if len(calls) >= MAX_CALLS:
             del calls[0]
         calls.append((tool, result, marks[:MARKS]))
 
     def between(self, session_id: str, tool: int, marks: tuple[int, ...]) -> Between:
-        """What was called since this call was last made in the session."""
+        """The calls since this one was last made in the session."""
         calls = self.calls.get(_pair_of(session_id))
         if calls is None:
             return NOTHING
@@ -69,8 +69,8 @@ class SessionLog:
         tools: dict[int, None] = {}
         results: list[int] = []
         latest, shared = -1, False
-        for place in range(len(calls) - 1, -1, -1):
-            other, result, values = calls[place]
+        for index in range(len(calls) - 1, -1, -1):
+            other, result, values = calls[index]
             if values == asked and other == tool:
                 return Between(True, tuple(tools), tuple(results))
             shares = not others.isdisjoint(values)
@@ -92,9 +92,9 @@ def _pair_of(session_id: str) -> int:
 
 # --- What all tools share ---
 
-POOLED_RESULTS: Final = 20_000
-POOLED_FORMS: Final = 5_000
-POOLED_SESSIONS: Final = 10_000
+POOLED_RESULTS: Final = 20_000  # digests of results, of all tools
+POOLED_FORMS: Final = 5_000  # forms of results, of all tools
+POOLED_SESSIONS: Final = 10_000  # latest results by tool, arguments and session
 POOLED_SIGNALS: Final = ("relation_mismatch", "text_anomaly")  # whose surprises are ranked over all tools too
 OWNED: Final = 0.6  # votes for the owner of a form, less those against it
 SHORTEST_OWNED: Final = 20  # bytes; shorter results are shared by chance
@@ -131,7 +131,7 @@ class Pool:
         return self.owners.get(digest, -1) == 0
 
     def has_anothers_form(self, document: Document, tool: int) -> bool:
-        """The same of the result's outermost keys; False where it has none."""
+        """Whether the result's outermost keys are another tool's; False where it has none."""
         form = outermost_form(document)
         owner = None if form is None else self.forms.get(form)
         return owner is not None and owner.is_not(tool)
@@ -159,20 +159,20 @@ class Pool:
 
     def in_session(self, session_id: str, tool: int, key: bytes) -> int | None:
         """The digest of the latest result of a tool for these arguments in this session."""
-        return self.sessions.get(_place(session_id, tool, key))
+        return self.sessions.get(_session_key(session_id, tool, key))
 
     def swap_session(self, session_id: str, tool: int, key: bytes, digest: int) -> int | None:
         """Put the digest in the place of the latest one, which is returned."""
-        place = _place(session_id, tool, key)
-        earlier = self.sessions.pop(place, None)
-        self.sessions[place] = digest
+        asked = _session_key(session_id, tool, key)
+        earlier = self.sessions.pop(asked, None)
+        self.sessions[asked] = digest
         if len(self.sessions) > POOLED_SESSIONS:
             del self.sessions[next(iter(self.sessions))]
         return earlier
 
 
 @lru_cache(maxsize=64)
-def _place(session_id: str, tool: int, key: bytes) -> int:
+def _session_key(session_id: str, tool: int, key: bytes) -> int:
     return digest(tool.to_bytes(8, "little") + key + session_id.encode("utf-8", "surrogatepass"))
 
 
@@ -201,12 +201,12 @@ class Owner:
             self.tool, self.votes = tool, 1
 
     def is_not(self, tool: int) -> bool:
-        """Some other tool is the owner."""
+        """Whether some other tool is the owner."""
         return tool != self.tool and self.votes >= OWNED * self.results
 
 
 def outermost_form(document: Document) -> int | None:
-    """The first object's place and keys, as a digest: what tells one tool's records from another's.
+    """The digest of the first object's path and keys, by which one tool's records are told from another's.
 
     None below two keys, and where the result has none.
     """

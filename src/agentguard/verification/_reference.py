@@ -18,7 +18,7 @@ from agentguard.verification._contract import INSTANT_MS, Contract
 from agentguard.verification._document import Document
 from agentguard.verification._method import Check, Decision
 from agentguard.verification._relations import Relation
-from agentguard.verification.statistics import RunningStats, western_electric
+from agentguard.verification.statistics import RunningStats, log_odds, western_electric
 from agentguard.verification.types import (
     UNREAD,
     NotLookedAt,
@@ -30,15 +30,14 @@ from agentguard.verification.types import (
 )
 
 LARGEST = 1e150  # its square is still a finite number
-MAX_FIELDS = 200
-MAX_PATH = 256
+MAX_FIELDS = 200  # paths with numbers, of one result and of one tool
+MAX_PATH = 256  # characters
 
 
 def finite(value: Any) -> float | None:
-    """A number as a float, or None for whatever is not one.
+    """A number as a float, of at most 1e150; None for whatever is not one.
 
-    Booleans, text, NaN, infinities and integers too large for a float are not numbers here. What is beyond 1e150 is
-    taken as 1e150.
+    Booleans, text, NaN, infinities and integers too large for a float are not numbers here.
 
     >>> finite(3), finite(True), finite("3"), finite(10**400), finite(1e300)
     (3.0, None, None, None, 1e+150)
@@ -73,11 +72,10 @@ def numeric_fields(document: Document) -> dict[str, float]:
 
 
 def swing(one: float, other: float) -> float | None:
-    """How many times larger one magnitude is than the other, at least 1; None where there is no such factor.
+    """The factor between two magnitudes, at least 1; None between zero and another number.
 
-    Signs are left aside: a balance that goes from -5 to 5 has not swung. Between zero and another number no factor
-    exists (an empty count that fills up is no multiple of nothing), so such a pair is not compared; two zeros are
-    equal. A value that drops to zero is for ``value_plausibility`` to notice, which measures distance, not factors.
+    Signs are left aside: a balance that goes from -5 to 5 has not swung. An empty count that fills up is no multiple of
+    nothing, and a value that drops to zero is for ``value_plausibility`` to notice, which measures distance.
 
     >>> swing(650.0, 50.0), swing(-5.0, 5.0), swing(0.0, 3.0), swing(0.0, 0.0)
     (13.0, 1.0, None, 1.0)
@@ -89,7 +87,7 @@ def swing(one: float, other: float) -> float | None:
 
 
 def severity(factor: float) -> float:
-    """How grave a swing by this factor is, in [0, 1]: a factor of 1,000 and more is 1.
+    """The gravity of a swing by this factor, in [0, 1]: a factor of 1,000 and more is 1.
 
     >>> round(severity(50.0), 4), severity(1e6)
     (0.5663, 1.0)
@@ -100,12 +98,12 @@ def severity(factor: float) -> float:
 # --- What is remembered of one tool: every part bounded, the least recently used entry goes first ---
 
 MIN_CALLS = 8  # below it, mean and standard deviation are not held against anything
-SIGMAS = 3.0
+SIGMAS = 3.0  # the document's three sigma
 
-MAX_SESSIONS = 256
-SESSION_RESULTS = 10
-MAX_ARGUMENTS = 1_000
-MAX_FIELDS_EACH = 64
+MAX_SESSIONS = 256  # of one tool
+SESSION_RESULTS = 10  # latest of one session
+MAX_ARGUMENTS = 1_000  # of one tool
+MAX_FIELDS_EACH = 64  # numbers of one result of a session or of some arguments
 
 _means_only = partial(RunningStats, keep=0)
 _last_results: Callable[[], deque[dict[str, float]]] = partial(deque, maxlen=SESSION_RESULTS)
@@ -133,11 +131,8 @@ class History:
 class Baseline:
     """One tool's past: how long its calls took, how large its results were, and what numbers stood in them.
 
-    Attributes:
-        calls: results learned.
-        latency: execution times in milliseconds, of the calls whose time is known.
-        size: lengths of the results in bytes of compact JSON.
-        fields: the numbers at each path, for at most 200 paths.
+    Times are milliseconds, of the calls whose time is known, sizes bytes of compact JSON; at most 200 paths have
+    numbers.
     """
 
     __slots__ = ("_histories", "_sessions", "calls", "fields", "latency", "size")
@@ -171,7 +166,7 @@ class Baseline:
         return tuple(self._sessions.get(args_key(session_id), ()))
 
     def history(self, arguments: bytes) -> History | None:
-        """What the arguments with this key gave before; None where they are new."""
+        """The results that the arguments with this key had before; None where they are new."""
         return self._histories.get(arguments)
 
 
@@ -190,14 +185,13 @@ def _use(entries: OrderedDict[Key, Entry], key: Key, limit: int, new: Callable[[
 
 
 class Finding(NamedTuple):
-    """What a check found.
+    """A check's finding.
 
     Attributes:
         score: how strongly something is out of order, in [0, 1]; 0 for in order, None where the check does not apply.
         detail: what, in words.
         traits: the same for programs, see ``SignalResult``; a number that is out of order has one trait, whatever the
-            checks that see it, so that calls with it are one change. None given: the signal's name. Where the check
-            does not apply: that what is declared could not be looked at, see ``UNREAD``.
+            checks that see it, so that calls with it are one change. None given: the signal's name.
     """
 
     score: float | None
@@ -207,13 +201,9 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentedCheck:
-    """One row of the document's table of signals.
+    """One row of the document's table of signals: ``find`` looks at a case and changes nothing.
 
-    Attributes:
-        name: the signal's name.
-        tier: where it runs.
-        ratio: the documented likelihood ratio, which ``Settings.likelihood_ratios`` may replace.
-        find: looks at a case and changes nothing.
+    ``ratio`` is the documented likelihood ratio, which ``Settings.likelihood_ratios`` may replace.
     """
 
     name: str
@@ -231,7 +221,7 @@ class DocumentedCheck:
         return SignalResult(self.name, True, score > 0.0, score, ratio, None, self.tier, detail, "", traits)
 
 
-NOT_AN_OBJECT = 0.8
+NOT_AN_OBJECT = 0.8  # the document's scores, here and below
 NO_PATTERN_MATCHES = 0.8
 TOO_SHORT = 0.5
 TOO_LONG = 0.2
@@ -249,7 +239,7 @@ def schema(case: Case) -> Finding:
     if not declared:
         return Finding(None, "no fields declared")
     if document.unread:
-        forbidden = [said for said in contract.field_violations(document) if said.startswith("forbidden")]
+        forbidden = [message for message in contract.field_violations(document) if message.startswith("forbidden")]
         if not forbidden:
             return _not_looked_at(document.unread)
         return Finding(min(1.0, len(forbidden) / declared), "; ".join(forbidden))
@@ -307,9 +297,7 @@ def length(case: Case) -> Finding:
     return Finding(0.0, f"{size} bytes, as declared")
 
 
-FIRES_FROM = 0.3
-
-Part = tuple[float, str]
+FIRES_FROM = 0.3  # score of a time below the minimum
 
 
 def latency(case: Case) -> Finding:
@@ -320,54 +308,35 @@ def latency(case: Case) -> Finding:
     - t above the declared maximum: min(1, log10(t/maximum)).
     - against at least 8 earlier times, |z| > 3: min(1, (|z| - 3)/3); not where these have no spread.
 
-    A cacheable tool may be as fast as it likes, so it is held to no lower bound, neither declared nor learned. Both
-    bounds hold with network I/O and without. Where a profile says nothing the range is 50 ms - 30 s, over a network; an
-    unregistered tool has 2 ms - 60 s. These defaults are the document's own, and are evidence in this mode alone.
-    Unknown times, and what cannot be a time, are not judged.
+    A cacheable tool may be as fast as it likes: it has no lower bound, neither declared nor learned. Where a profile
+    says nothing the range is 50 ms - 30 s, over a network; an unregistered tool has 2 ms - 60 s. These defaults are the
+    document's own, and are evidence in this mode alone. Unknown times are not judged.
     """
     elapsed = finite(case.call.milliseconds)
     if elapsed is None:
         return Finding(None, "execution time unknown")
-    parts = (_instant(case, elapsed), _too_fast(case, elapsed), _too_slow(case, elapsed), _unlike_before(case, elapsed))
-    found = [part for part in parts if part is not None]
-    if not found:
+    profile, memory = case.contract.profile, case.memory
+    low, high = case.contract.latency_ms
+    parts: list[tuple[float, str]] = []
+    if elapsed < INSTANT_MS and profile.has_network_io and not profile.cacheable:
+        parts.append((1.0 - elapsed / INSTANT_MS, "instant for a call over a network"))
+    if elapsed < low and not profile.cacheable:
+        score = math.sqrt(1.0 - elapsed / low)
+        if score >= FIRES_FROM:
+            parts.append((score, f"below the minimum of {low:g} ms"))
+    if elapsed > high:
+        parts.append((min(1.0, math.log10(elapsed / high)), f"above the maximum of {high:g} ms"))
+    z: float | None = memory.latency.z(elapsed) if memory.latency.n >= MIN_CALLS else None
+    if z is not None and abs(z) > SIGMAS and (z > 0.0 or not profile.cacheable):
+        side = "above" if z > 0.0 else "below"
+        parts.append((min(1.0, (abs(z) - SIGMAS) / SIGMAS), f"{abs(z):.1f} sigma {side} its mean"))
+    if not parts:
         return Finding(0.0, f"{elapsed:.3g} ms is plausible")
-    return Finding(max(score for score, _ in found), f"{elapsed:.3g} ms is {' and '.join(said for _, said in found)}")
+    details = " and ".join(detail for _, detail in parts)
+    return Finding(max(score for score, _ in parts), f"{elapsed:.3g} ms is {details}")
 
 
-def _instant(case: Case, elapsed: float) -> Part | None:
-    profile = case.contract.profile
-    if elapsed >= INSTANT_MS or profile.cacheable or not profile.has_network_io:
-        return None
-    return 1.0 - elapsed / INSTANT_MS, "instant for a call over a network"
-
-
-def _too_fast(case: Case, elapsed: float) -> Part | None:
-    low = case.contract.latency_ms[0]
-    if elapsed >= low or case.contract.profile.cacheable:
-        return None
-    score = math.sqrt(1.0 - elapsed / low)
-    return (score, f"below the minimum of {low:g} ms") if score >= FIRES_FROM else None
-
-
-def _too_slow(case: Case, elapsed: float) -> Part | None:
-    high = case.contract.latency_ms[1]
-    if elapsed <= high:
-        return None
-    return min(1.0, math.log10(elapsed / high)), f"above the maximum of {high:g} ms"
-
-
-def _unlike_before(case: Case, elapsed: float) -> Part | None:
-    memory: Baseline = case.memory
-    if memory.latency.n < MIN_CALLS:
-        return None
-    z = memory.latency.z(elapsed)
-    if z is None or abs(z) <= SIGMAS or (z < 0.0 and case.contract.profile.cacheable):
-        return None
-    return min(1.0, (abs(z) - SIGMAS) / SIGMAS), f"{abs(z):.1f} sigma {'above' if z > 0.0 else 'below'} its mean"
-
-
-FIELD_WEIGHT = 0.3
+FIELD_WEIGHT = 0.3  # the document's score of each field
 
 
 def spc(case: Case) -> Finding:
@@ -380,16 +349,14 @@ def spc(case: Case) -> Finding:
     memory: Baseline = case.memory
     if memory.calls < MIN_CALLS:
         return Finding(None, f"{memory.calls} of {MIN_CALLS} calls")
-    total = 0.0
-    said = []
-    traits = []
+    total, details, traits = 0.0, [], []
     for name, trait, stats, newest in _series(case, memory):
         rules = western_electric((*stats.recent(7), newest), stats.mean, stats.spread)
         if rules:
             total += sum(rule.weight for rule in rules)
-            said.append(f"{name}: rule {' and '.join(str(rule.number) for rule in rules)}")
+            details.append(f"{name}: rule {' and '.join(str(rule.number) for rule in rules)}")
             traits.append(trait)
-    return Finding(min(1.0, total), "; ".join(said) or f"in control over {memory.calls} calls", tuple(traits))
+    return Finding(min(1.0, total), "; ".join(details) or f"in control over {memory.calls} calls", tuple(traits))
 
 
 def _series(case: Case, memory: Baseline) -> Iterator[tuple[str, str, RunningStats, float]]:
@@ -419,8 +386,7 @@ def value(case: Case) -> Finding:
     known = list(_known_fields(case, memory))
     if not known:
         return Finding(None, f"no numeric field with {MIN_CALLS} earlier values")
-    outside = []
-    traits = []
+    outside, traits = [], []
     for name, trait, stats, number in known:
         z = stats.z(number)
         if z is not None and abs(z) > SIGMAS:
@@ -431,9 +397,9 @@ def value(case: Case) -> Finding:
     return Finding(min(1.0, FIELD_WEIGHT * len(outside)), "; ".join(outside), tuple(traits))
 
 
-SESSION_SWING = 50.0
+SESSION_SWING = 50.0  # the document's factors
 HISTORY_SWING = 10.0
-MIN_HISTORY = 3
+MIN_HISTORY = 3  # calls with the same arguments
 
 
 def session(case: Case, *, limit: float = SESSION_SWING) -> Finding:
@@ -468,10 +434,9 @@ def historical(case: Case, *, limit: float = HISTORY_SWING) -> Finding:
     if case.contract.profile.stateful:
         return Finding(None, "declared stateful: the same arguments may give other results")
     memory: Baseline = case.memory
-    past = memory.history(case.arguments.key)
-    calls = past.calls if past is not None else 0
-    if past is None or calls < MIN_HISTORY:
-        return Finding(None, f"{calls} of {MIN_HISTORY} calls with these arguments")
+    past = memory.history(case.arguments.key) or History()
+    if past.calls < MIN_HISTORY:
+        return Finding(None, f"{past.calls} of {MIN_HISTORY} calls with these arguments")
     factors: dict[str, float] = {}
     for path, number in numeric_fields(case.document).items():
         stats = past.fields.get(path)
@@ -480,20 +445,20 @@ def historical(case: Case, *, limit: float = HISTORY_SWING) -> Finding:
         factor = swing(stats.mean, number)
         if factor is not None:
             factors[path] = factor
-    return _swings(factors, limit, f"of its mean over {calls} calls with these arguments")
+    return _swings(factors, limit, f"of its mean over {past.calls} calls with these arguments")
 
 
 def _swings(factors: dict[str, float], limit: float, against: str) -> Finding:
-    """What the factors come to; the detail gives factors and not values, for it may end up in a log."""
+    """The finding of some factors; the detail gives factors and not values, for it may end up in a log."""
     if not factors:
         return Finding(None, "no number to compare")
     swung = {path: factor for path, factor in factors.items() if factor >= limit}
     if not swung:
         return Finding(0.0, f"within {limit:g} times {against}")
     score = sum(map(severity, swung.values())) / len(swung)
-    said = [f"Field {path or 'result'!r}: off by a factor of {factor:.3g}" for path, factor in swung.items()]
+    details = [f"Field {path or 'result'!r}: off by a factor of {factor:.3g}" for path, factor in swung.items()]
     traits = tuple([f"number {path}" for path in swung])
-    return Finding(score, f"{'; '.join(said)}, {limit:g} is the limit {against}", traits)
+    return Finding(score, f"{'; '.join(details)}, {limit:g} is the limit {against}", traits)
 
 
 # --- The verdict, and the thresholds that labels adapt ---
@@ -509,11 +474,11 @@ def adapted(settings: Settings, labels: LabelCounts) -> Settings:
        (stricter) after a confirmed hallucination, and higher after a confirmed genuine result.
     3. The tool's prior is the rate.
 
-    The document gives the steps, and neither the average's weight, nor how far the threshold moves, nor bounds. Ours:
-    the threshold never falls to ``accept_below`` or to the configured prior, and the prior stays between 0.05 and 0.9
-    of the lowest that the threshold can be (or at the configured value where that lies outside). Both bounds are
-    constants, so every label steps in its own direction, no number of them blocks a call with nothing against it, and
-    none switches the guard off.
+    The average's weight, how far the threshold moves and the bounds are ours: the threshold never falls to
+    ``accept_below`` or to the configured prior, and the prior stays between 0.05 and 0.9 of the lowest that the
+    threshold can be (or at the configured value where that lies outside). Both bounds are constants, so every label
+    steps in its own direction, no number of them blocks a call with nothing against it, and none switches the guard
+    off.
 
     >>> labels = LabelCounts()
     >>> before = adapted(Settings(), labels)
@@ -537,8 +502,8 @@ def _moved(threshold: float, by: float) -> float:
     """The threshold with its log-odds lowered; 1, at which hardly anything is blocked, stays 1."""
     if threshold >= 1.0:
         return 1.0
-    log_odds = math.log(threshold) - math.log1p(-threshold) - STEEPNESS * by
-    return 1.0 / (1.0 + math.exp(-log_odds)) if log_odds > -700.0 else threshold
+    moved = log_odds(threshold) - STEEPNESS * by
+    return 1.0 / (1.0 + math.exp(-moved)) if moved > -700.0 else threshold
 
 
 SILENCE = 0.1  # a silent signal weighs a tenth of a firing one ...
@@ -580,32 +545,21 @@ class Reference:
             DocumentedCheck("historical_inconsistency", late, 4.5, partial(historical, limit=history_swing)),
             DocumentedCheck("value_plausibility", late, 3.0, value),
         )
-        self._tiers = ((early, before), (late, after))
-
-    @property
-    def tiers(self) -> Sequence[tuple[VerificationTier, Sequence[Check]]]:
-        """The checks in the order in which they run."""
-        return self._tiers
+        self.tiers: Sequence[tuple[VerificationTier, Sequence[Check]]] = ((early, before), (late, after))
 
     shared = None
     holds = False
     ends_early = True
 
     def new_memory(self, tool: str, /) -> Baseline:
-        """What is remembered of a tool that was never called."""
+        """The memory of a tool that was never called."""
         return Baseline()
 
     def decide(self, case: Case, prior: float, signals: Mapping[str, SignalResult], /) -> Decision:
-        """Bayes' theorem in log-odds over the signals so far.
-
-        Args:
-            case: the call; its settings hold the thresholds.
-            prior: P(fabricated) before any signal, in (0, 1).
-            signals: by name; those of later tiers may be missing.
-        """
+        """Bayes' theorem in log-odds over the signals so far; those of later tiers may be missing."""
         contributions = {name: _nats(signal) for name, signal in signals.items()}
         evidence = math.fsum(contributions.values())
-        posterior = _probability(math.log(prior) - math.log1p(-prior) + evidence) if evidence else prior
+        posterior = _probability(log_odds(prior) + evidence) if evidence else prior
         verdict: Verdict = "flag"
         if posterior >= case.settings.block_at:
             verdict = "block"
@@ -614,7 +568,7 @@ class Reference:
         return Decision(verdict, posterior, contributions, None)
 
     def adopt(self, memory: Baseline, traits: Iterable[str]) -> None:
-        """What was held back is learned, and the document's running baselines follow."""
+        """Do nothing: what was held back is learned, and the document's running baselines follow."""
 
     def prepare(self, case: Case) -> None:
         """The document's checks look up for themselves what they need."""
@@ -635,6 +589,7 @@ class Reference:
 
 
 def _nats(signal: SignalResult) -> float:
+    """The nats that a signal adds to the log-odds."""
     if not signal.applicable:
         return 0.0
     ratio = signal.likelihood_ratio
@@ -644,9 +599,9 @@ def _nats(signal: SignalResult) -> float:
     return -math.log(max(ratio * SILENCE, LEAST_SILENCE))
 
 
-def _probability(log_odds: float) -> float:
+def _probability(nats: float) -> float:
     """The logistic function, without overflow on either side."""
-    if log_odds >= 0.0:
-        return 1.0 / (1.0 + math.exp(-log_odds))
-    odds = math.exp(log_odds)
+    if nats >= 0.0:
+        return 1.0 / (1.0 + math.exp(-nats))
+    odds = math.exp(nats)
     return odds / (1.0 + odds)

@@ -1,4 +1,4 @@
-"""The tools that an engine knows: each one's contract, settings, labels, and what was learned of it."""
+"""The registry of tools: each one's contract, settings, labels, and what was learned of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.profile import ProfileIndex, ToolProfile
 from agentguard.verification.types import Settings
 
-MAX_TOOLS = 10_000
+MAX_TOOLS = 10_000  # in use at one time; the least recently used one is evicted
 MAX_LABELLED = 100_000  # tools; a label's counts are small, and outlive the rest of what is known of a tool
 MAX_LABELLED_CALLS = 10_000  # of which a second label is known to be one
 _UNLABELLED = LabelCounts()
@@ -35,13 +35,7 @@ class _Label(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What is on record of a tool.
-
-    Attributes:
-        memory: what was learned of it so far, or nothing yet.
-        incidents: its changes.
-        follows: the number of the event of the log of changes up to which the incidents go along with it.
-    """
+    """A tool's memory and changes as on record, up to event ``follows`` of the log of changes."""
 
     memory: Any
     incidents: Incidents
@@ -49,10 +43,10 @@ class Remembered(NamedTuple):
 
 
 class Warden(Protocol):
-    """Where the memory of a tool comes from, and where it goes when there is no more room for it."""
+    """Keeper of the memory of tools: gives it when one is met, takes it when there is no more room for it."""
 
     def remembered(self, tool: str) -> Remembered:
-        """What is on record of a tool; waits for the store, and never raises."""
+        """Read what is on record of a tool; waits for the store, and never raises."""
 
     def followed(self, tool: str, remembered: Remembered) -> Incidents:
         """The incidents of a tool, with what came since they were put on record; waits for nothing."""
@@ -74,7 +68,6 @@ class ToolState:
         version: of the labels that ``factors`` rest on.
         census: what was counted since it was last handed to the store; None where nothing is.
         changed: something was learned since the memory was last saved.
-        incidents: the lasting changes of its results, and suspects that may be the beginning of one.
         judged: how many calls were judged, since the engine was made.
     """
 
@@ -156,9 +149,9 @@ class Registry:
         with self._lock:
             state = self._known(tool, keep=keep)
             if state is None:  # else another thread has met it meanwhile
-                settings = self._settings.changed(**self._overrides.get(tool, {}))
                 census = Census() if self._counting else None
                 incidents = self._warden.followed(tool, remembered)
+                settings = self._configured(tool)
                 state = ToolState(self._contract(tool), remembered.memory, settings, census, incidents)
                 self._weigh(tool, state)
                 if keep:
@@ -172,7 +165,7 @@ class Registry:
             if state is None:
                 return None
             state.contract = self._contract(tool)
-            state.settings = self._settings.changed(**self._overrides.get(tool, {}))
+            state.settings = self._configured(tool)
             self._keep(tool, state)
         elif keep:
             self._tools.move_to_end(tool)
@@ -191,7 +184,7 @@ class Registry:
             return self._tools.get(tool)
 
     def contract_of(self, tool: str) -> Contract:
-        """What a tool is held to; what was learned of it is not asked for."""
+        """The contract of a tool, without loading what was learned of it."""
         with self._lock:
             state = self._tools.get(tool)
             return self._contract(tool) if state is None else state.contract
@@ -222,27 +215,20 @@ class Registry:
     ) -> None:
         """Count a label on a call of this tool; of the labels of one call the latest counts, and it alone.
 
-        So it is with the labels of one change, where a change is held: thirty calls of a cache that is stuck are one
-        fault, and no reason to doubt the calls after it.
-
-        Args:
-            tool: the tool's name.
-            was_hallucination: what the reviewer found.
-            weight: see ``LabelCounts.add``.
-            fired: the signals that had fired.
-            call_id: the call's; None where it is not known which call of the tool it was.
-            change: the id of the change that the call belongs to; None where it belongs to none.
-            sequence: the label's number in the log, where it has one.
+        So it is with the labels of one change: thirty calls of a cache that is stuck are one fault, and no reason to
+        doubt the calls after it. For ``weight`` and ``fired`` see ``LabelCounts.add``; ``sequence`` is the label's
+        number in the log.
         """
         known = [name for name in fired if name.lstrip("!") in DEFAULT_RATIOS]
         with self._lock:
+            # The counts of the tool.
             labels = self._labels.get(tool)
             if labels is None:
                 if len(self._labels) >= MAX_LABELLED:
                     self._drop_labels(next(iter(self._labels)))
                 labels = self._labels[tool] = LabelCounts()
-            places = [(tool, name) for name in (call_id, None if change is None else f"\0{change}") if name is not None]
-            before = self._labelled.get(places[-1]) if places else None
+            keys = [(tool, name) for name in (call_id, None if change is None else f"\0{change}") if name is not None]
+            before = self._labelled.get(keys[-1]) if keys else None
             if before is None:
                 counted = [
                     counts.add(was_hallucination=was_hallucination, weight=weight, fired=known)
@@ -255,15 +241,15 @@ class Registry:
                 latest = before._replace(sequence=sequence)
             else:
                 latest = _Label(sequence, labels.turn(before.tool), self._all_labels.turn(before.everywhere))
-            for place in places:
-                self._labelled[place] = latest
-                self._labelled.move_to_end(place)
+            for key in keys:
+                self._labelled[key] = latest
+                self._labelled.move_to_end(key)
             while len(self._labelled) > MAX_LABELLED_CALLS:
                 self._labelled.popitem(last=False)
             self._version += 1
 
     def labelled(self, tool: str, call_id: str) -> bool | None:
-        """What the latest label of a call says: it was fabricated; None where there is none."""
+        """Whether the latest label of a call says that it was fabricated; None where there is none."""
         with self._lock:
             label = self._labelled.get((tool, call_id))
             return None if label is None else label.tool.was_hallucination
@@ -305,12 +291,14 @@ class Registry:
         return removed
 
     def settings_of(self, tool: str | None) -> Settings:
-        """What is in force for a tool, by settings and labels; without a name, what is set for all tools."""
+        """The settings in force for a tool, by labels too; without a name, those set for all tools."""
         with self._lock:
             if tool is None:
                 return self._settings
-            settings = self._settings.changed(**self._overrides.get(tool, {}))
-            return self._adapt(settings, self._labels.get(tool, _UNLABELLED))
+            return self._adapt(self._configured(tool), self._labels.get(tool, _UNLABELLED))
+
+    def _configured(self, tool: str) -> Settings:
+        return self._settings.changed(**self._overrides.get(tool, {}))
 
     def configure(self, tool: str | None, changes: dict[str, Any]) -> None:
         """Change settings for one tool or for all; what is set for a tool stands over what is set for all.

@@ -53,14 +53,14 @@ def not_finite(document: Document) -> dict[str, str]:
     {'price': 'NaN'}
     """
     if document.not_finite is None:
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         if document.layout is not None and b"null" in document.text:  # as which JSON writes such a number
             for path in document.layout.numbers:
                 for value in document.leaves[path]:
                     if type(value) is float and not math.isfinite(value):
-                        found[path] = NOT_FINITE[0] if math.isnan(value) else NOT_FINITE[1 if value > 0.0 else 2]
+                        names[path] = NOT_FINITE[0] if math.isnan(value) else NOT_FINITE[1 if value > 0.0 else 2]
                         break
-        document.not_finite = found
+        document.not_finite = names
     return document.not_finite
 
 
@@ -87,7 +87,7 @@ def formats_of(document: Document, known: Mapping[str, Categories | None] = _NON
 
 
 def built(format_: str) -> str:
-    """How a string of this format is built, whatever the lengths of its numbers and words.
+    """The build of a format, whatever the lengths of its numbers and words.
 
     >>> built("9999-99-99A99:99:99A"), built("9-9-9A99:99:99A")
     ('9-9-9A9:9:9A', '9-9-9A9:9:9A')
@@ -127,12 +127,9 @@ _SCALARS: tuple[type, ...] = (float, str, bool)
 
 
 def contradicted(new: Iterable[Fact], missing: Iterable[Fact], known: Mapping[Fact, int]) -> tuple[int, str]:
-    """In how many results a path had what it has not now, and the path; (0, "") without a contradiction.
+    """In how many results a path had a value of another type, and the path; (0, "") without a contradiction.
 
-    Args:
-        new: what was never seen.
-        missing: what most results have and this one has not.
-        known: how many results had what.
+    ``new`` was never seen, ``missing`` most results have and this one has not, ``known`` counts the results with each.
 
     >>> contradicted([("price", str)], [("price", float)], {("price", float): 40})
     (40, 'price')
@@ -141,7 +138,7 @@ def contradicted(new: Iterable[Fact], missing: Iterable[Fact], known: Mapping[Fa
     >>> contradicted([("currency", str)], [], {("price", float): 40})
     (0, '')
     """
-    most, where = 0, ""
+    most, contradicted_path = 0, ""
     gone = set(missing)
     for path, kind in new:
         seen, at = 0, path
@@ -152,9 +149,9 @@ def contradicted(new: Iterable[Fact], missing: Iterable[Fact], known: Mapping[Fa
             seen, at = _was_scalar(path, gone, known)
         if not seen and kind is not type(None):
             seen, at = _was_structure(path, gone, known), path
-        if seen > most or (seen == most and seen and at < where):
-            most, where = seen, at
-    return most, where
+        if seen > most or (seen == most and seen and at < contradicted_path):
+            most, contradicted_path = seen, at
+    return most, contradicted_path
 
 
 def no_number(
@@ -162,19 +159,16 @@ def no_number(
 ) -> tuple[float, str]:
     """The chance of the most unusual NaN or infinity among the numbers of a result, and its path; (1, "") without.
 
-    Args:
-        document: the result.
-        known: how many results had what.
-        formats: by path, how values there were written.
+    ``known`` counts the results with each fact, ``formats`` by path how values there were written.
     """
-    least, where = 1.0, ""
+    least, least_path = 1.0, ""
     for path in not_finite(document):
         numbers, written = known.get((path, float), 0), formats.get(path)
         such = 0 if written is None else sum(written.counts.get(name, 0) for name in NOT_FINITE)
         p = min((such + 0.5) / (numbers + 1.5), 1.0)
         if numbers and p < least:
-            least, where = p, path
-    return least, where
+            least, least_path = p, path
+    return least, least_path
 
 
 def _was_scalar(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> tuple[int, str]:
@@ -200,10 +194,10 @@ def _was_structure(path: str, gone: set[Fact], known: Mapping[Fact, int]) -> int
     return seen
 
 
-MAX_FACTS: Final = 600
-MAX_WORDS: Final = 40
-MAX_FORMATS: Final = 64
-MAX_LAYOUTS: Final = 8
+MAX_FACTS: Final = 600  # of one kind of result
+MAX_WORDS: Final = 40  # of one text
+MAX_FORMATS: Final = 64  # paths whose strings are followed
+MAX_LAYOUTS: Final = 8  # that are remembered as usual
 MAX_PATHS: Final = 160  # of a layout that is remembered as usual
 MAX_OBJECTS: Final = 200  # paths at which objects stand
 NEVER_NULL: Final = 12  # results with a value, after which the first null is odd
@@ -217,12 +211,12 @@ AnyFact = Hashable  # a path with a type, or a word
 
 
 def _nothing(name: str) -> bool:
-    """No name was asked for."""
+    """Whether a name was asked for, where none was."""
     return False
 
 
 def facts_of(document: Document) -> Set[AnyFact]:
-    """What a result says about its own form.
+    """The facts of a result: its paths with their types, or the words of a text.
 
     >>> from agentguard.verification._document import read
     >>> sorted(map(str, facts_of(read({"id": 7}))))
@@ -278,28 +272,26 @@ class Shape:
         count, known = self._added_up, self.facts
         worst, extent, why = 0.0, 0.0, ""
         traits: list[str] = []
-        lacking = (
-            {
-                fact: self.keys[path].total
-                for path, _ in document.forms
-                if path in self._usual_within
-                for fact in sorted(self._usual_within[path] - facts, key=_say)
-            }
-            if self._usual_within
-            else {}
-        )
+        lacking = {
+            fact: self.keys[path].total
+            for path, _ in (document.forms if self._usual_within else ())
+            if path in self._usual_within
+            for fact in sorted(self._usual_within[path] - facts, key=_say)
+        }
         new, missing = [fact for fact in facts if fact not in known], self._usual - facts
         if new or missing:
             emptied = [fact[0] for fact in facts if isinstance(fact, tuple) and fact[1] is type(None)]
             new = [fact for fact in new if not self._is_free(fact)]
             missing = frozenset(fact for fact in missing if not self._is_free(fact) and not _lies_below(fact, emptied))
+        # What was never seen,
         if new and asked is not _nothing:
             new = [fact for fact in new if not (isinstance(fact, tuple) and asked(last_name(fact[0])))]
         if new:
             worst, extent = -math.log(self._novel.mean()), len(new) / len(facts)
-            said = sorted(map(_say, new))
-            traits += [f"new {name}" for name in said[:MAX_TRAITS]]
-            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {said[0]}"
+            descriptions = sorted(map(_say, new))
+            traits += [f"new {name}" for name in descriptions[:MAX_TRAITS]]
+            why = f"{len(new)} trait{'s' if len(new) > 1 else ''} never seen: {descriptions[0]}"
+        # what most results have,
         if missing:
             extent = max(extent, len(missing) / len(self._usual))
             seen = max(known[fact] for fact in missing)
@@ -308,13 +300,15 @@ class Shape:
             if x > worst:
                 rarest = min(_say(fact) for fact in missing if known[fact] == seen)
                 worst, why = x, f"{rarest} is missing, there in {seen} of {count}"
+        # what nearly all objects at a path have that only some results have at all,
         for fact, of in lacking.items():
             if not self._is_free(fact):
                 traits.append(f"missing {_say(fact)}")
                 x = -math.log((of - min(known[fact], of) + 0.5) / (of + 1.5))
                 if x > worst:
                     worst, extent, why = x, max(extent, 0.3), f"{_say(fact)} is missing, there in {known[fact]} of {of}"
-        odd, least, where = 0, 1.0, ""
+        # and objects whose keys, or their order, are unusual.
+        odd, least, least_path = 0, 1.0, ""
         for path, names in document.forms:
             categories = self.keys.get(path)
             if categories is not None and categories.total >= 2:
@@ -324,24 +318,24 @@ class Shape:
                     odd += 1
                     traits.append(f"keys {_mark(names)} at {path}")
                     if p < least:
-                        least, where = p, path
+                        least, least_path = p, path
         if odd:
             extent = max(extent, 0.5 * odd / len(document.forms))
             x = -math.log(min(least * (1.0 + 0.5 * (len(document.forms) - 1)), 1.0))
             if x > worst:
-                worst, why = x, f"unusual keys at {where or 'the top'}"
+                worst, why = x, f"unusual keys at {least_path or 'the top'}"
         return worst, extent, why, tuple(traits)
 
     def _within(self) -> dict[str, frozenset[Any]]:
-        """What nearly all objects at a path have that stands in fewer than half of the results."""
-        found: dict[str, set[Any]] = {}
+        """Facts of nearly all objects at a path, where the path is in fewer than half of the results."""
+        within: dict[str, set[Any]] = {}
         for fact, seen in self.facts.items():
             if seen * 2 <= self.count and isinstance(fact, tuple):
                 above = fact[0].removesuffix("[]").rpartition(".")[0]
                 keys = self.keys.get(above)
                 if keys is not None and keys.total >= WITHIN and seen * 10 >= 9 * keys.total:
-                    found.setdefault(above, set()).add(fact)
-        return {path: frozenset(facts) for path, facts in found.items()}
+                    within.setdefault(above, set()).add(fact)
+        return {path: frozenset(facts) for path, facts in within.items()}
 
     def _is_free(self, fact: AnyFact) -> bool:
         """The fact is of a key that is data: a key of a map."""
@@ -358,12 +352,12 @@ class Shape:
         new = [fact for fact in facts if fact not in self.facts]
         if not new:
             return 0.0, "", ""
-        seen, where = contradicted(new, cast(Set[Any], self._usual) - facts, cast(Mapping[Any, int], self.facts))
+        seen, path = contradicted(new, cast(Set[Any], self._usual) - facts, cast(Mapping[Any, int], self.facts))
         if not seen:
-            seen, where = self._nulled(new, facts)
+            seen, path = self._nulled(new, facts)
         if not seen:
             return 0.0, "", ""
-        return -math.log(0.5 / (seen + 1.5)), f"{where or 'the value'} is of another type than in {seen} results", where
+        return -math.log(0.5 / (seen + 1.5)), f"{path or 'the value'} is of another type than in {seen} results", path
 
     def _nulled(self, new: Iterable[AnyFact], facts: Set[AnyFact]) -> tuple[int, str]:
         """In how many results a path had a value that is null now for the first time, and the path; (0, "")."""
@@ -376,22 +370,22 @@ class Shape:
 
     def format_surprise(self, document: Document) -> tuple[float, str, str]:
         """``-ln p`` of the most unusual string format, over the paths whose strings have one; without ``rigid``."""
-        least, where, written, judged = 1.0, "", "", 0
+        least, least_path, written, judged = 1.0, "", "", 0
         for path, format_ in formats_of(document, self.formats).items():
             formats = self.formats.get(path)
             if formats is not None and formats.total >= 3:
                 judged += 1
                 p = formats.p(format_)
                 if p < least and path not in self._rigid:
-                    least, where, written = p, path, format_
-        if not where:
+                    least, least_path, written = p, path, format_
+        if not least_path:
             return 0.0, "", ""
         x = -math.log(min(least * (1.0 + 0.5 * (judged - 1)), 1.0))
-        return x, f"{where} is written in an unusual way", f"{_mark(written)} at {where}"
+        return x, f"{least_path} is written in an unusual way", f"{_mark(written)} at {least_path}"
 
     def broken_format(self, document: Document) -> tuple[float, str, str]:
         """``-ln p`` of a string that is written otherwise than all at its path, where those are dates or the like."""
-        least, where = 1.0, ""
+        least, least_path = 1.0, ""
         if self._rigid:
             written = formats_of(document, self.formats)
             for path in self._rigid:
@@ -400,10 +394,10 @@ class Shape:
                 if format_ and formats is not None and format_ not in formats.counts:
                     p = 0.5 * (1.0 + 0.5 * (len(self._rigid) - 1)) / (formats.total + 1.5)
                     if p < least and not is_written_alike(format_, formats.counts):
-                        least, where = p, path
+                        least, least_path = p, path
         if least == 1.0:
             return 0.0, "", ""
-        return -math.log(least), f"{where or 'the value'} is written in another way than before", where
+        return -math.log(least), f"{least_path or 'the value'} is written in another way than before", least_path
 
     def is_cut_object(self, path: str, names: tuple[str, ...]) -> bool:
         """The object's keys are the first few of an order of keys that is known here, and were never all there was."""
@@ -447,7 +441,7 @@ class Shape:
         self._take_stock()
 
     def _take_stock(self) -> None:
-        """What is usual, by all that was counted."""
+        """Take down what is usual, by all that was counted."""
         self._add_up()
         self._as_usual.clear()
         self._usual = frozenset(fact for fact, seen in self.facts.items() if seen * 2 > self.count)

@@ -10,15 +10,15 @@ from zlib import crc32
 
 from agentguard.verification._walk import Remembered
 
-MAX_VALUE_LENGTH: Final = 400
+MAX_VALUE_LENGTH: Final = 400  # characters of a text that is compared
 COUNT: Final = "#"  # after the path of a list: how many elements it has
 MOST_VALUES: Final = 20  # at one path
-MOST_PATHS: Final = 60
+MOST_PATHS: Final = 60  # of one side
 MOST_SAID: Final = 4  # values at one path that are looked for
 SHORTEST: Final = 3  # characters of a text that is looked for in another
 START: Final = 4  # characters that two values have in common which start alike
 SHORT: Final = 64  # characters of a text whose mark is worth remembering
-MOST_KNOWN: Final = 1_024
+MOST_KNOWN: Final = 1_024  # texts whose marks are remembered
 MOST_REMEMBERED: Final = 10_000  # paths, of the forms of sides
 LONGEST_NUMBER: Final = 24  # characters
 
@@ -85,12 +85,9 @@ def _mark(text: str) -> int:
 class Side:
     """The scalars of one side by path; lists' elements share a path that contains ``[]``.
 
-    Args:
-        leaves: the scalars by path; of one path the first twenty count, and of all paths the first sixty.
-        whole: all that the side says, as UTF-8.
-
-    Attributes:
-        paths: of the values, and after them of the lengths of lists, ``#`` after the list's; the same for one form.
+    Of ``leaves`` the first twenty values at a path count and the first sixty paths; ``whole`` is all that the side
+    says, as UTF-8. ``paths`` has those with values and after them those of the lengths of lists, ``#`` after the
+    list's.
 
     >>> side = Side({"total": [30], "items[].price": [10, "20"]})
     >>> side.paths, side.number("total"), side.number("items#"), side.numbers("items[].price")
@@ -120,7 +117,7 @@ class Side:
         self._whole = self._lowered = b""
 
     def marks(self, path: str) -> tuple[int, ...]:
-        """Of the values at a path, or of the length of the list that it counts; none where there is nothing."""
+        """Marks of the values at a path, or of the length of the list that it counts; none where there is nothing."""
         marks = self._marks.get(path)
         if marks is None:
             values = self._values(path)
@@ -129,7 +126,7 @@ class Side:
         return marks
 
     def mark(self, path: str) -> int:
-        """Of the one value at a path outside of lists; 0 where there is none, or nothing to compare."""
+        """The mark of the one value at a path outside of lists; 0 where there is none, or nothing to compare."""
         marks = () if "[]" in path else self.marks(path)
         return marks[0] if len(marks) == 1 else 0
 

@@ -1,4 +1,4 @@
-"""What was learned, as JSON and back: every number, every order, so that who goes on from it judges as before.
+"""Learned state as JSON and back: every number, every order, so that who goes on from it judges as before.
 
 A record is an object with one key, ``"~"`` and its name, over its fields; what JSON has no form for (tuples, sets,
 bytes, keys that are no text, infinities) is written likewise. Nothing is ever executed or looked up by a name that
@@ -40,18 +40,26 @@ from agentguard.verification._incidents import (
 from agentguard.verification._keys import KEY_LENGTH, MARKS, MAX_OWNERS, MAX_RESULTS, KeyHistory, Keys
 from agentguard.verification._pool import MAX_CALLS, Owner, Pool, SessionLog
 from agentguard.verification._reference import Baseline, History
-from agentguard.verification._relations import FAMILIES, Constants, Counts, Deciders, Relations, Templates
-from agentguard.verification._relations._deciding import MOST_PLACES, is_whole
+from agentguard.verification._relations import (
+    FAMILIES,
+    MOST_PLACES,
+    Constants,
+    Counts,
+    Deciders,
+    Relations,
+    Templates,
+    is_whole,
+)
 from agentguard.verification._shape import Shape
 from agentguard.verification._sides import Side
-from agentguard.verification._voice import SLOTS, Voice
+from agentguard.verification._voice import SLOTS, Voice, little_endian
 from agentguard.verification._walk import Layout, layout_of
 from agentguard.verification.drift import MOST, MOST_INERTIA, Clocks, Drift, NumberChart, Stream, Stuck
 from agentguard.verification.statistics import Categories, Level, Rate, Ring, RunningStats, Surprises
 from agentguard.verification.types import VERDICTS
 
 MARK: Final = "~"
-MAX_DEPTH: Final = 60
+MAX_DEPTH: Final = 60  # levels of what is read; learned state has some twenty
 
 #: The classes that learned state is made of, and what is written of each. A field that comes in here later is not in
 #: what was written earlier: it stands as ``__init__`` leaves it then.
@@ -139,7 +147,7 @@ def encode(value: Any) -> Any:
     if cls is bytes:
         return {"~bytes": b64encode(value).decode()}
     if cls is array:
-        return {"~array": [value.typecode, b64encode(_little(value)).decode()]}
+        return {"~array": [value.typecode, b64encode(little_endian(value)).decode()]}
     if cls is deque:
         return {"~deque": [value.maxlen, [encode(item) for item in value]]}
     if cls is Layout:
@@ -167,11 +175,11 @@ def _packed(value: dict[Any, Any]) -> list[str] | None:
         parts = array("Q", list(value)), array("Q", list(value.values()))
     except (TypeError, OverflowError):
         return None
-    return [b64encode(_little(part)).decode() for part in parts]
+    return [b64encode(little_endian(part)).decode() for part in parts]
 
 
 def decode(value: Any) -> Any:
-    """What was encoded, anew.
+    """Decode what ``encode`` gave.
 
     Raises:
         DataError: for anything that ``encode`` does not write.
@@ -187,23 +195,25 @@ def decode(value: Any) -> Any:
 def restore(record: Any, written: Any, check: Callable[[Any], None] | None = None) -> None:
     """Put what was written of a record into one of the same class, in place.
 
-    Args:
-        record: is as new, or what it knows is replaced.
-        written: what ``encode`` gave.
-        check: raises a ``DataError`` where the record cannot be gone on with (see ``check_record``).
+    ``check`` raises a ``DataError`` where the record cannot be gone on with (see ``check_record``).
 
     Raises:
         DataError: where it is not that of this class, or damaged; the record is as it was then.
     """
     cls = type(record)
-    found = decode(written) if cls not in (ToolMemory, Pool) else _fields_of(cls, written)
-    if isinstance(found, cls):
-        found = {name: getattr(found, name) for name in RECORDS[cls]}
-    elif cls not in (ToolMemory, Pool):
-        raise DataError(f"learned state of a {cls.__name__} was expected, and is that of a {type(found).__name__}")
-    before = {name: getattr(record, name) for name in found}
+    if cls in (ToolMemory, Pool):  # which are not made anew: one has a pool, the other a lock
+        body = written.get(MARK + cls.__name__) if isinstance(written, dict) else None
+        if not isinstance(body, dict):
+            raise DataError(f"learned state of a {cls.__name__} was expected, and there is none")
+        fields = decode({name: body[name] for name in RECORDS[cls] if name in body})
+    else:
+        made = decode(written)
+        if not isinstance(made, cls):
+            raise DataError(f"learned state of a {cls.__name__} was expected, and is that of a {type(made).__name__}")
+        fields = {name: getattr(made, name) for name in RECORDS[cls]}
+    before = {name: getattr(record, name) for name in fields}
     try:
-        for name, item in found.items():
+        for name, item in fields.items():
             setattr(record, name, item)
         if check is not None:
             check(record)
@@ -213,19 +223,6 @@ def restore(record: Any, written: Any, check: Callable[[Any], None] | None = Non
         if isinstance(error, DataError):
             raise
         raise DataError(f"learned state is damaged: {error}") from None
-
-
-def _fields_of(cls: type, written: Any) -> dict[str, Any]:
-    body = written.get(MARK + cls.__name__) if isinstance(written, dict) else None
-    if not isinstance(body, dict):
-        raise DataError(f"learned state of a {cls.__name__} was expected, and there is none")
-    decoder = _Decoder()
-    try:
-        return {name: decoder.value(body[name], 1) for name in RECORDS[cls] if name in body}
-    except DataError:
-        raise
-    except Exception as error:
-        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
 
 
 class _Decoder:
@@ -287,14 +284,6 @@ class _Decoder:
         raise DataError(f"learned state holds a {name[1:40]!r}, which this version does not know")
 
 
-def _little(values: array[Any]) -> bytes:
-    """The array's bytes, the lowest first on every machine."""
-    if sys.byteorder == "big":
-        values = values[:]
-        values.byteswap()
-    return values.tobytes()
-
-
 def _array(typecode: str, text: str) -> array[Any]:
     if typecode not in ("H", "I", "Q", "d", "f"):
         raise DataError(f"learned state holds an array of {typecode!r}, which this version does not know")
@@ -312,9 +301,9 @@ def _array(typecode: str, text: str) -> array[Any]:
 # call be judged by it. What is held here is what ``__init__`` and the methods of each record keep by themselves,
 # whatever calls come.
 
-MAX_DIGEST: Final = 1 << 64
+MAX_DIGEST: Final = 1 << 64  # digests have 64 bits
 MAX_ITEMS: Final = 1 << 17  # of one container; the largest that is kept has 20,000
-MAX_RING: Final = 1 << 12
+MAX_RING: Final = 1 << 12  # values of one ring; the largest that is made has 256
 ROUNDING: Final = 1.0 + 1e-6  # of sums of weights
 
 _GIVEN_UP: Final = type(None)
@@ -370,49 +359,42 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
 }
 
 Held = Iterator[tuple[bool, str]]
-"""What must hold, each with what is said where it does not."""
+"""Conditions of a record, each with the message of one that is broken."""
 
 
 def check_record(record: Any) -> None:
-    """Every field of a record, and of those in it, is of its type, of a size and of a value that it can come to have.
+    """Check that every field of a record, and of those in it, has a type, a size and a value that it can come to have.
 
     Raises:
         DataError: where that is not so, naming the place.
     """
-    try:
-        _check(record)
-    except DataError as error:
-        raise DataError(f"learned state is damaged: {error}") from None
-    except Exception as error:  # of whatever stands there in the place of a record
-        raise DataError(f"learned state is damaged: {type(error).__name__}") from None
-
-
-def _check(record: Any) -> None:
     waiting: list[tuple[Any, str]] = [(record, "")]
     fresh: dict[type, Any] = {}
     while waiting:
-        value, place = waiting.pop()
+        value, path = waiting.pop()
         try:
-            waiting += _checked(value, place, fresh)
+            waiting += _checked(value, path, fresh)
         except DataError as error:
-            raise DataError(f"{place}: {error}" if place else str(error)) from None
+            raise DataError(f"learned state is damaged: {path}{': ' * bool(path)}{error}") from None
+        except Exception as error:  # of whatever stands there in the place of a record
+            raise DataError(f"learned state is damaged: {type(error).__name__}") from None
 
 
-def _checked(value: Any, place: str, fresh: dict[type, Any]) -> list[tuple[Any, str]]:
-    """What stands in a value and is to be checked itself, where the value may stand."""
+def _checked(value: Any, path: str, fresh: dict[type, Any]) -> list[tuple[Any, str]]:
+    """The values within a value that are to be checked themselves, where the value may stand."""
     cls = type(value)
     if cls in RECORDS:
         if cls not in fresh:
             fresh[cls] = _new(cls)
         usual, within = fresh[cls], []
         for name in RECORDS[cls]:
-            found = getattr(value, name)
-            _check_field(cls, name, found, getattr(usual, name))
-            if type(found) not in _PLAIN:
-                within.append((found, f"{place}.{name}" if place else name))
-        for holds, said in _HELD[cls](value) if cls in _HELD else ():
+            field = getattr(value, name)
+            _check_field(cls, name, field, getattr(usual, name))
+            if type(field) not in _PLAIN:
+                within.append((field, f"{path}.{name}" if path else name))
+        for holds, message in _HELD[cls](value) if cls in _HELD else ():
             if not holds:
-                raise DataError(f"a {cls.__name__} has {said}")
+                raise DataError(f"a {cls.__name__} has {message}")
         return within
     if not isinstance(value, Mapping | list | tuple | deque):
         return []
@@ -422,27 +404,27 @@ def _checked(value: Any, place: str, fresh: dict[type, Any]) -> list[tuple[Any, 
     for item in items:
         if (type(item) is float and not math.isfinite(item)) or (type(item) is int and not _is_int(item)):
             raise DataError("a number is beyond all bounds")
-    return [(item, place) for item in items if type(item) not in _PLAIN]
+    return [(item, path) for item in items if type(item) not in _PLAIN]
 
 
 _SIMPLE: Final = frozenset({str, int, float, bytes, dict, tuple})
 _PLAIN: Final = _SIMPLE - {dict, tuple} | {bool, type(None), array, frozenset, set, type}
 
 
-def _check_field(cls: type, name: str, found: Any, usual: Any) -> None:
-    kind = type(found)
-    if not (kind is type(usual) and kind in _SIMPLE) and not _is_alike(found, usual):
+def _check_field(cls: type, name: str, value: Any, usual: Any) -> None:
+    kind = type(value)
+    if not (kind is type(usual) and kind in _SIMPLE) and not _is_alike(value, usual):
         raise DataError(f"{name} of a {cls.__name__} is a {kind.__name__}")
     if kind is int:
-        if not _is_int(found):
+        if not _is_int(value):
             raise DataError(f"{name} of a {cls.__name__} is beyond all bounds")
     elif kind is float or kind is array:
         # A level starts at -inf.
-        if not (math.isfinite(found) or found == usual) if kind is float else not all(map(math.isfinite, found)):
+        if not (math.isfinite(value) or value == usual) if kind is float else not all(map(math.isfinite, value)):
             raise DataError(f"{name} of a {cls.__name__} is no finite number")
     elif (cls, name) in _ITEMS:
         keys, values = _ITEMS[cls, name]
-        if not keys.issuperset(map(type, found)) or not values.issuperset(map(type, found.values())):
+        if not keys.issuperset(map(type, value)) or not values.issuperset(map(type, value.values())):
             raise DataError(f"{name} of a {cls.__name__} holds something else")
 
 
@@ -452,12 +434,12 @@ def _new(cls: type) -> Any:
     return Pool() if cls is Pool else decode({f"~{cls.__name__}": {}})
 
 
-def _is_alike(found: Any, usual: Any) -> bool:
-    if usual is None or found is None:
-        return usual is None and (found is None or isinstance(found, array))
+def _is_alike(value: Any, usual: Any) -> bool:
+    if usual is None or value is None:
+        return usual is None and (value is None or isinstance(value, array))
     if type(usual) is float:
-        return type(found) in (int, float)
-    return type(found) is type(usual) and getattr(found, "typecode", "") == getattr(usual, "typecode", "")
+        return type(value) in (int, float)
+    return type(value) is type(usual) and getattr(value, "typecode", "") == getattr(usual, "typecode", "")
 
 
 def _is_int(number: int) -> bool:
@@ -478,24 +460,25 @@ def _is_count(number: Any, least: int = 0) -> bool:
 
 
 def _rate(rate: Any) -> Held:
-    said = f"{rate.hits:g} hits of {rate.total:g}"
-    yield 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT, said
+    sound = 0.0 <= rate.hits <= rate.total * ROUNDING and rate.total <= MAX_COUNT
+    yield sound, f"{rate.hits:g} hits of {rate.total:g}"
 
 
-def _categories(found: Any) -> Held:
-    known = sum(found.counts.values())
-    yield all(_is_count(count, 1) for count in found.counts.values()), "a count that is none"
-    yield _is_count(found.total) and known <= found.total, f"counts that come to {known:,} of {found.total:,}"
-    yield 0 <= found.singles <= found.total, f"{found.singles:,} that came once, of {found.total:,}"
+def _categories(categories: Any) -> Held:
+    known = sum(categories.counts.values())
+    yield all(_is_count(count, 1) for count in categories.counts.values()), "a count that is none"
+    total, singles = categories.total, categories.singles
+    yield _is_count(total) and known <= total, f"counts that come to {known:,} of {total:,}"
+    yield 0 <= singles <= total, f"{singles:,} that came once, of {total:,}"
 
 
-def _surprises(found: Any) -> Held:
-    bins = () if found.bins is None else found.bins
+def _surprises(surprises: Any) -> Held:
+    bins = () if surprises.bins is None else surprises.bins
     weight = math.fsum(bins)
     yield len(bins) <= Surprises.BINS and all(count >= 0.0 for count in bins), "a histogram that is none"
-    yield 0.0 <= found.total <= MAX_COUNT, f"a total of {found.total:g}"
-    yield weight <= found.total * ROUNDING, f"a histogram of {weight:g} in a total of {found.total:g}"
-    yield 0.0 <= found.floor <= 1.0 and 0.0 < found.prior <= MAX_COUNT, "a prior that is none"
+    yield 0.0 <= surprises.total <= MAX_COUNT, f"a total of {surprises.total:g}"
+    yield weight <= surprises.total * ROUNDING, f"a histogram of {weight:g} in a total of {surprises.total:g}"
+    yield 0.0 <= surprises.floor <= 1.0 and 0.0 < surprises.prior <= MAX_COUNT, "a prior that is none"
 
 
 def _ring(ring: Any) -> Held:
@@ -568,19 +551,19 @@ def _relations(relations: Any) -> Held:
 
 def _side(side: Any) -> Held:
     yield all(type(path) is str for path in side.paths), "paths that are none"
-    marks = [mark for found in side._marks.values() for mark in found]
+    marks = [mark for values in side._marks.values() for mark in values]
     yield _are_digests(marks), "a value that is none"
-    numbers = [number for found in side._numbers.values() for number in found]
+    numbers = [number for values in side._numbers.values() for number in values]
     yield all(type(number) is float and math.isfinite(number) for number in numbers), "a number that is none"
     yield all(type(start) is int and start >= 0 for start in side._starts.values()), "a beginning that is none"
 
 
 def _session_log(log: Any) -> Held:
-    calls = [call for found in log.calls.values() for call in found]
+    calls = [call for session in log.calls.values() for call in session]
     yield all(type(call) is tuple and [*map(type, call)] == [int, int, tuple] for call in calls), "calls that are none"
     yield all(_are_digests(call[:2]) for call in calls), "a tool or a result that is none"
     yield all(_are_digests(call[2]) for call in calls), "a value that is none"
-    yield all(0 < len(found) <= MAX_CALLS for found in log.calls.values()), "more calls than are kept"
+    yield all(0 < len(session) <= MAX_CALLS for session in log.calls.values()), "more calls than are kept"
 
 
 def _templates(templates: Any) -> Held:
@@ -595,10 +578,8 @@ def _voice(voice: Any) -> Held:
 
 
 def _key_history(history: Any) -> Held:
-    yield (
-        _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS),
-        "more results than calls",
-    )
+    bounded = _is_count(history.count) and len(history.results) <= min(history.count, MAX_RESULTS)
+    yield bounded, "more results than calls"
     yield 0 <= history.changes <= max(history.count - 1, 0), f"{history.changes:,} changes in {history.count:,} calls"
     yield len(history.words) % 4 == 0 and len(history.marks) % 4 == 0, "checksums that are cut off"
     yield len(history.marks) <= 4 * len(MARKS) and _is_count(history.size), "more of a text than is kept"
@@ -623,16 +604,13 @@ def _pool(pool: Any) -> Held:
 
 
 def _shape(shape: Any) -> Held:
-    waiting = sum(shape._to_count.values())
+    added_up, waiting = shape._added_up, sum(shape._to_count.values())
     yield all(_is_count(count, 1) for count in shape._to_count.values()), "a count that is none"
-    yield _is_count(shape._added_up), f"{shape._added_up:,} results"
-    yield (
-        shape._added_up + waiting == shape.count,
-        f"{shape.count:,} results, {shape._added_up:,} and {waiting:,} of them",
-    )
+    yield _is_count(added_up), f"{added_up:,} results"
+    yield added_up + waiting == shape.count, f"{shape.count:,} results, {added_up:,} and {waiting:,} of them"
     most = max(shape.facts.values(), default=1)
     yield all(_is_count(count, 1) for count in shape.facts.values()), "a count that is none"
-    yield not shape.facts or most <= shape._added_up, f"a trait of {most:,} results, of {shape._added_up:,}"
+    yield not shape.facts or most <= added_up, f"a trait of {most:,} results, of {added_up:,}"
     yield 0 <= shape._usual_at <= shape.count, f"a stock of {shape._usual_at:,} results, of {shape.count:,}"
     yield all(map(_is_fact, shape.facts)) and all(map(_is_fact, shape._usual)), "a trait that is none"
     yield shape._usual_within.keys() <= shape.keys.keys(), "objects that are not known"
@@ -642,8 +620,10 @@ def _shape(shape: Any) -> Held:
 
 
 def _is_fact(fact: Any) -> bool:
-    is_word = type(fact) is str
-    return is_word or (type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type))
+    """A word, or a path with a type."""
+    if type(fact) is str:
+        return True
+    return type(fact) is tuple and len(fact) == 2 and type(fact[0]) is str and isinstance(fact[1], type)
 
 
 def _tool_memory(memory: Any) -> Held:
@@ -723,14 +703,14 @@ def restore_incidents(incidents: Incidents, data: Any) -> None:
     """
     try:
         kept = decode(data)
-        found = [_incident(fields) for fields in kept["incidents"][-MAX_INCIDENTS:]]
-        by_id = {incident.id: incident for incident in found}
+        restored = [_incident(fields) for fields in kept["incidents"][-MAX_INCIDENTS:]]
+        by_id = {incident.id: incident for incident in restored}
         same = [_same(*fields, by_id=by_id) for fields in kept["same"][-MAX_SAME:]]
     except DataError:
         raise
     except Exception as error:
         raise DataError(f"its incidents cannot be read: {type(error).__name__}") from None
-    for incident in found:
+    for incident in restored:
         if incidents.find(incident.id) is None:
             incidents.remember(incident)
     for key, one in same:
@@ -793,6 +773,4 @@ def _same(
     sound = sound and 0.0 <= posterior <= 1.0 and 0 <= asked <= MAX_COUNT
     if not sound or verdict not in VERDICTS or not (session is None or type(session) is str):
         raise ValueError("a call is damaged")
-    one = _Same(verdict, posterior, by_id[id_], session)
-    one.asked = asked
-    return (key, digest), one
+    return (key, digest), _Same(verdict, posterior, by_id[id_], session, asked)

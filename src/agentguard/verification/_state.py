@@ -1,13 +1,13 @@
-"""What lies in a store of a tool, and how it is forgotten.
+"""State of tools in a store: documents, counts and events; and how it is forgotten.
 
-========== =============================================================== =========================
+========== =============================================================== ===========================
 what       named                                                           written by
-========== =============================================================== =========================
-documents  ``MODE:TOOL``; ``MODE`` for what all tools have in common;      ``persistence``
+========== =============================================================== ===========================
+documents  ``MODE:TOOL``; ``MODE`` for what all tools have in common;      ``_persistence``
            ``damaged:…`` for what could not be read
-counts     the tool                                                        ``census``
-events     ``feedback`` (labels, and resets of tools) and ``audit``        ``persistence``, ``audit``
-========== =============================================================== =========================
+counts     the tool                                                        ``_census``
+events     ``feedback`` (labels, and resets of tools) and ``audit``        ``_persistence``, ``_audit``
+========== =============================================================== ===========================
 
 Everything is read a few tools at a time: a store of any size is looked through in constant memory per tool.
 """
@@ -27,19 +27,19 @@ from agentguard.verification._persistence import FEEDBACK, document_name, sayabl
 MODES: Final = ("calibrated", "reference")
 DAMAGED: Final = "damaged:"
 AT_ONCE: Final = 20  # tools, of which documents or counts are held at one time
-NEAREST: Final = 3
+NEAREST: Final = 3  # names that are proposed for one that is unknown
 _CALLS, _ERRORS = field("calls"), field("errors")
 
 
 class Place(NamedTuple):
-    """What a document is of: a mode, and a tool as its name is written in the store; no tool: of all together."""
+    """The mode and the tool of a document, the tool's name as written in the store; no tool: of all together."""
 
     mode: str
     tool: str | None
 
 
 def place_of(name: str) -> Place | None:
-    """What the document of this name is of; None where it is none of a tool's or of all tools.
+    """The mode and the tool that a document's name stands for; None where it is none of a tool's or of all tools.
 
     >>> place_of("calibrated:search:web"), place_of("reference"), place_of("damaged:calibrated")
     (Place(mode='calibrated', tool='search:web'), Place(mode='reference', tool=None), None)
@@ -63,7 +63,7 @@ def batches(names: Iterable[str]) -> Iterator[list[str]]:
 
 
 class Calls(NamedTuple):
-    """What was counted of a tool: calls, and those with an error, in the hours since the epoch that the store keeps."""
+    """The calls counted of a tool and those with an error, in all and by hour since the epoch."""
 
     calls: int = 0
     errors: int = 0
@@ -84,28 +84,29 @@ def documents_of(store: Store, tool: str) -> dict[str, Document]:
 
 
 def counts_of(store: Store, tools: Iterable[str]) -> Iterator[tuple[str, dict[int, Mapping[str, int]]]]:
-    """What was counted of each tool that has counts, by hour: of these tools, then of all others met lately.
+    """The counts of each tool by hour: of these tools, then of all others met lately.
 
     A tool that nothing else is known of is met where it was counted in the latest hour of all.
     """
     latest, asked = 0, {sayable(tool) for tool in tools}
     for batch in batches(sorted(asked)):
-        found = _by_tool(store.counts(batch))
+        counts = _by_tool(store.counts(batch))
         for tool in batch:
-            if tool in found:
-                latest = max(latest, *found[tool])
-                yield tool, found[tool]
+            if tool in counts:
+                latest = max(latest, *counts[tool])
+                yield tool, counts[tool]
     others = {tool for hour in store.counts(since=latest).values() for tool in hour} - asked
     for batch in batches(sorted(others)):
         yield from _by_tool(store.counts(batch)).items()
 
 
 def _by_tool(hours: Mapping[int, Counts]) -> dict[str, dict[int, Mapping[str, int]]]:
-    found: dict[str, dict[int, Mapping[str, int]]] = {}
+    """Counts by tool, then hour, of those by hour and tool."""
+    by_tool: dict[str, dict[int, Mapping[str, int]]] = {}
     for hour, counts in hours.items():
         for tool, fields in counts.items():
-            found.setdefault(tool, {})[hour] = fields
-    return found
+            by_tool.setdefault(tool, {})[hour] = fields
+    return by_tool
 
 
 def calls_in(hours: Mapping[int, Mapping[str, int]]) -> Calls:
@@ -116,20 +117,20 @@ def calls_in(hours: Mapping[int, Mapping[str, int]]) -> Calls:
 
 def labels_in(store: Store) -> tuple[dict[str, LabelTally], int]:
     """The labels of each tool since they were last reset, and how many events are neither a label nor a reset."""
-    found: dict[str, LabelTally] = {}
+    tallies: dict[str, LabelTally] = {}
     unreadable = 0
     for record in store.events(FEEDBACK):
         event = record.event
-        tool, said = event.get("tool"), event.get("was_hallucination")
+        tool, label = event.get("tool"), event.get("was_hallucination")
         if isinstance(event.get("reset"), str):
             if event.get("labels"):
-                found.pop(sayable(event["reset"]), None)
-        elif isinstance(tool, str) and isinstance(said, bool):
-            before = found.get(sayable(tool), LabelTally())
-            found[sayable(tool)] = LabelTally(before.fabricated + said, before.genuine + (not said))
+                tallies.pop(sayable(event["reset"]), None)
+        elif isinstance(tool, str) and isinstance(label, bool):
+            before = tallies.get(sayable(tool), LabelTally())
+            tallies[sayable(tool)] = LabelTally(before.fabricated + label, before.genuine + (not label))
         else:
             unreadable += 1
-    return found, unreadable
+    return tallies, unreadable
 
 
 def labels_of(store: Store, tool: str) -> LabelTally:
@@ -138,22 +139,22 @@ def labels_of(store: Store, tool: str) -> LabelTally:
 
 
 def calls_of(store: Store, tool: str) -> Calls:
-    """What was counted of a tool."""
+    """The calls counted of a tool."""
     name = sayable(tool)
     return calls_in({hour: counts[name] for hour, counts in store.counts([name]).items()})
 
 
 def met_tools(store: Store) -> set[str]:
     """The names of all tools of which a store holds anything besides counts."""
-    places = map(place_of, store.names())
-    learned = {place.tool for place in places if place is not None and place.tool is not None}
+    documents = map(place_of, store.names())
+    learned = {document.tool for document in documents if document is not None and document.tool is not None}
     tools = (record.event.get("tool") for record in store.events(AUDIT))
     audited = {sayable(tool) for tool in tools if isinstance(tool, str)}
     return learned | labels_in(store)[0].keys() | audited
 
 
 def require(store: Store, tools: Sequence[str]) -> None:
-    """Nothing, where the store holds something of each of these tools.
+    """Check that the store holds something of each of these tools.
 
     Raises:
         DataError: for a tool of which there is nothing, with the names that are nearest to its.
@@ -172,7 +173,7 @@ def require(store: Store, tools: Sequence[str]) -> None:
 
 
 class Reset(NamedTuple):
-    """What was forgotten of a tool: documents, calls in its counts, and labels (0 where they were kept)."""
+    """The documents, the calls in counts and the labels that were forgotten of a tool (0 where they were kept)."""
 
     tool: str
     documents: int

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import sys
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
 
-SLOTS: Final = 1 << 12
+SLOTS: Final = 1 << 12  # grams that are told apart
 LONGEST: Final = 4  # characters of a gram
 SCORED: Final = 24  # characters of one result, evenly spaced
 LEARNED: Final = 192  # of one result
@@ -27,10 +27,10 @@ UNSEEN: Final = 1.0 / 200.0  # P(a character of which nothing is known)
 BACK_OFF: Final = 2.0  # characters that the shorter gram counts for
 OF_UNSEEN: Final = BACK_OFF * UNSEEN
 LEAST_SPREAD: Final = 0.3  # bits a character
-SPREAD_COUNT: Final = 2.0
+SPREAD_COUNT: Final = 2.0  # results that the least spread counts for
 MEMORY: Final = 40.0  # results
 FEWEST: Final = 2  # results scored before a new one is held against them
-MOST_COUNT: Final = 65_535
+MOST_COUNT: Final = 65_535  # of an unsigned 16-bit integer
 MASK: Final = SLOTS - 1
 PLACES: Final = 2 * MASK  # a slot's first byte
 # Odd; products are below 2^62.
@@ -61,7 +61,7 @@ class Voice:
         self.squares = 0.0
 
     def away(self, bits: float) -> float:
-        """How many spreads so many bits a character lie above the tool's mean; 0 where too little is known."""
+        """The distance of so many bits a character from the tool's mean, in spreads; 0 where too little is known."""
         if self.count < FEWEST:
             return 0.0
         variance = (self.squares + SPREAD_COUNT * LEAST_SPREAD**2) / (self.count + SPREAD_COUNT)
@@ -73,7 +73,7 @@ class Voice:
         if size <= 0 or not self.counts:
             return 0.0
         # Bytes, the lower one first: compiled code reads them in a sixth of the time that it takes with an array.
-        counts = _little(self.counts).tobytes()
+        counts = little_endian(self.counts)
         scored: i64 = min(size, SCORED)
         likelihood = 1.0
         for index in range(scored):
@@ -106,12 +106,12 @@ class Voice:
             self.squares += away * (bits - self.mean)
             if self.count >= MEMORY:
                 self.squares *= 1.0 - 1.0 / MEMORY
-        if self.characters >= FULL:
-            return
+        size: i64 = min(len(text), READ) - LONGEST + 1
+        if size <= 0 or self.characters >= FULL:
+            return  # shorter than a gram, or enough is known
         if not self.counts:
             self.counts.frombytes(bytes(2 * SLOTS))
         counts = self.counts
-        size: i64 = min(len(text), READ) - LONGEST + 1
         taken: i64 = min(size, LEARNED_FIRST if self.count < FIRST else LEARNED)
         for index in range(taken):
             at: i64 = (2 * index + 1) * size // (2 * taken)
@@ -126,12 +126,12 @@ class Voice:
                 count = counts[slot]
                 if count < MOST_COUNT:
                     counts[slot] = count + 1
-        self.characters += max(taken, 0)
+        self.characters += taken
 
 
-def _little(counts: array[int]) -> array[int]:
-    """The counts with the lower byte of each first."""
+def little_endian(numbers: array[Any]) -> bytes:
+    """The bytes of an array, the lowest of each number first on every machine."""
     if sys.byteorder == "big":
-        counts = counts[:]
-        counts.byteswap()
-    return counts
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()

@@ -20,10 +20,7 @@ Value = TypeVar("Value")
 
 
 class Remembered(Generic[Value]):
-    """Values by key. Thread-safe.
-
-    Args:
-        room: the weight that all values may have together; one that takes more than a hundredth is not remembered.
+    """A thread-safe cache; all values together may have the weight ``room``, and none more than a hundredth of it.
 
     >>> squares: Remembered[int] = Remembered(room=300)
     >>> for n in range(200):
@@ -63,15 +60,15 @@ class Remembered(Generic[Value]):
                 self._room += self._weights.pop(oldest)
 
 
-MAX_LEAVES: Final = 1_500
-MAX_KEYS: Final = 200
-MAX_KEY_LENGTH: Final = 80
+MAX_LEAVES: Final = 1_500  # values of one result; profiles set it as ``max_nodes``
+MAX_KEYS: Final = 200  # of one object
+MAX_KEY_LENGTH: Final = 80  # characters
 MAX_PATH_LENGTH: Final = 200  # beyond it a checksum stands for the beginning
 MAX_CHARACTERS: Final = 1_000_000  # of the keys and paths of all objects that are remembered
 HEAVY: Final = 1 << 26  # characters
 LONG: Final = 100  # rows of a list, from which on texts in them may be too many
-MAX_DEPTH: Final = 24
-HEAD: Final = 10
+MAX_DEPTH: Final = 24  # levels
+HEAD: Final = 10  # list elements looked at from the front,
 TAIL: Final = 2  # list elements looked at from the front and from the back
 MOST_REFERRED: Final = 1 << 18  # objects in what is left out of a walk, by all ways that lead to them
 _DIGITS = re.compile(r"\d+")
@@ -85,7 +82,7 @@ Typed = tuple[Any, ...]
 
 
 class Walk:
-    """One walk, and what it has found.
+    """One walk over a value, and the leaves and forms met.
 
     Objects that stand in one list are read column by column: rows of a table have the same keys, and the columns of
     such rows are taken apart and typed all at once.
@@ -95,8 +92,8 @@ class Walk:
         forms: the objects met, each path and order of keys once.
         typed: the paths with the types below them, as ``Typed``; integers count as floats.
         complete: False where something had to be left out.
-        is_heavy: more nodes than the budget, or a long list of long strings, or more than can be told in what was left
-            out: it may hold the same object many times over.
+        is_heavy: it may hold the same object many times over: more nodes than the budget, a long list of long strings,
+            or more than can be told in what was left out.
     """
 
     __slots__ = ("complete", "forms", "is_heavy", "leaves", "left", "typed")
@@ -227,7 +224,7 @@ class Walk:
 
 
 def _is_deep(items: Iterable[Any]) -> bool:
-    """What is left out of a walk holds more objects than can be told, counted by all ways that lead to them.
+    """Whether items left out of a walk hold more objects than can be told, counted by all ways that lead to them.
 
     The collector knows which objects hold others that do: not the rows of a table, of which there are most.
     """
@@ -329,11 +326,10 @@ class Layout:
         forms: each object's path and its keys in order.
         facts: each path with each type below it.
         is_plain: all values are of JSON's own types.
-        numbers: the paths with numbers.
-        strings: the paths with strings.
+        numbers, strings: the paths with numbers, and with strings.
         singles: the paths of numbers and strings outside of lists.
         named: the paths of the top two levels by the name they end in.
-        outermost: 64 bits of the first object's place and keys; None where it has fewer than two keys.
+        outermost: 64 bits of the first object's path and keys; None where it has fewer than two keys.
     """
 
     __slots__ = (
@@ -367,7 +363,7 @@ class Layout:
         self.named: dict[str, tuple[str, ...]] = {name: tuple(paths) for name, paths in named.items()}
 
     def __len__(self) -> int:
-        """How many paths, a path with two types counted twice: what the layout takes of memory."""
+        """The number of paths, a path with two types counted twice: what the layout takes of memory."""
         return self._paths
 
     def __hash__(self) -> int:

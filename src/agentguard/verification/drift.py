@@ -1,4 +1,4 @@
-"""What a tool's numbers do over time: clocks that go back, and slow drift.
+"""Changes of a tool's numbers over time: clocks that go back, and slow drift.
 
 The four Western Electric rules on limits estimated from the data itself alarm every few dozen points on counters,
 trends and caches. An EWMA chart (Roberts 1959; lambda .2, L 3.2) on the residuals of a first-order autoregression
@@ -22,10 +22,10 @@ __all__ = ["Clocks", "Drift", "NumberChart", "Stream", "Stuck", "clock_values"]
 # calls of the tool (the server's clock) and over the calls with the same arguments (a record's version). How often it
 # has gone back so far says how much a step back means.
 
-MAX_PATHS: Final = 32
-GIVEN_UP_AT: Final = 0.25
-CLOCK_WARM_UP: Final = 6
-LONGEST_TIME: Final = 35
+MAX_PATHS: Final = 32  # fields that are followed
+GIVEN_UP_AT: Final = 0.25  # share of steps back from which on a field is no clock
+CLOCK_WARM_UP: Final = 6  # steps
+LONGEST_TIME: Final = 35  # characters of a time in ISO 8601
 TIMES: Final = 0.05  # before anything is known: how often a field that is written as a time goes back
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$")
 
@@ -76,16 +76,16 @@ class Clocks:
         self.by_key: dict[str, Rate | None] = {}
 
     def back_rate(self, values: dict[str, ClockValue], last_of_key: dict[str, ClockValue]) -> tuple[float, str]:
-        """How often the steadiest field that went back has done so, and its path; (1, "") where none went back."""
-        least, where = 1.0, ""
+        """The rate at which the steadiest field that went back does so, and its path; (1, "") where none went back."""
+        least, steadiest = 1.0, ""
         for rates, last in ((self.overall, self.standing), (self.by_key, last_of_key)):
             for path, now in values.items():
                 rate = rates.get(path)
                 if rate is not None and rate.total >= CLOCK_WARM_UP and _went_back(now, last.get(path)):
                     usual = rate.mean(TIMES, 1.0) if isinstance(now, str) else rate.mean()
                     if usual < least:
-                        least, where = usual, path
-        return least, where
+                        least, steadiest = usual, path
+        return least, steadiest
 
     def learn(self, values: dict[str, ClockValue], last_of_key: dict[str, ClockValue]) -> None:
         for rates, last in ((self.overall, self.standing), (self.by_key, last_of_key)):
@@ -100,7 +100,7 @@ class Clocks:
                 self.standing[path] = now
 
     def kept(self, values: dict[str, ClockValue]) -> dict[str, ClockValue]:
-        """Those of the values that may still turn out to be a record's clock."""
+        """Keep the values that may still turn out to be a record's clock."""
         given_up = [path for path in values if self.by_key.get(path, self) is None]
         kept = {path: value for path, value in values.items() if path not in given_up} if given_up else values
         return kept or NO_CLOCKS
@@ -120,11 +120,11 @@ class Clocks:
 
 # --- Drift: an EWMA chart on what is left of latency and size when their own inertia is taken out ---
 
-LAMBDA: Final = 0.2
-LIMIT: Final = 3.2
-WARM_UP: Final = 30
+LAMBDA: Final = 0.2  # Roberts 1959; with the limit below some 1,000 points between false alarms
+LIMIT: Final = 3.2  # spreads of the EWMA
+WARM_UP: Final = 30  # points
 SIGMA: Final = math.sqrt(LAMBDA / (2.0 - LAMBDA))  # asymptotic spread of the EWMA of standard normal scores
-WINSOR: Final = 4.0
+WINSOR: Final = 4.0  # spreads, beyond which a point counts as this far
 ALARM: Final = math.log(1_000.0)  # nats: an e-value that a run without a change reaches once in 1,000 runs
 MOST: Final = ALARM + 1.0  # so that a change that ended is not told of for long
 BET: Final = 0.5  # kappa of the calibrator
@@ -136,10 +136,10 @@ RULE_3: Final = -math.log(0.0055)  # four of five beyond one: 2 x (5 x .1587^4 x
 RULE_4: Final = -math.log(0.0078)  # eight on one side: 2 x .5^8
 VARIED: Final = 8.0  # answers other than the one before, after which repetition is something
 LEAST_REPEATED: Final = 0.05  # a tool that never repeated itself may do so now and then all the same
-MOST_INERTIA: Final = 0.95
-LITTLE_INERTIA: Final = 0.3
-FADING: Final = 0.99
-CHART_WARM_UP: Final = 20.0
+MOST_INERTIA: Final = 0.95  # the slope of an autoregression stays below 1
+LITTLE_INERTIA: Final = 0.3  # a slope below it is taken as none
+FADING: Final = 0.99  # of the sums at each point: some 100 points
+CHART_WARM_UP: Final = 20.0  # values
 
 
 class Stream:
@@ -208,8 +208,8 @@ class NumberChart:
         if self.evidence > 0.0:
             z, p = self._place(x, level)
             evidence = self._grown(p)
-            found = evidence if evidence >= ALARM and p < USUAL_P else 0.0
-            return max(found, self._rules(z)), z > 0.0
+            alarm = evidence if evidence >= ALARM and p < USUAL_P else 0.0
+            return max(alarm, self._rules(z)), z > 0.0
         if self.lag >= LITTLE_INERTIA * self.power:
             return 0.0, True  # the rules are for independent points, and no single point is an alarm of the e-process
         z = (x - level.mean) / math.sqrt(level.variance)
@@ -218,7 +218,7 @@ class NumberChart:
         return self._rules(z), z > 0.0
 
     def _rules(self, z: float) -> float:
-        """``-ln p`` of the strongest Western Electric rule that a point completes (see ``charts.RUN_RULES``)."""
+        """``-ln p`` of the strongest Western Electric rule that a point completes (see ``statistics.RUN_RULES``)."""
         if z > 1.0 or z < -1.0:
             if z > 3.0 or z < -3.0:
                 return RULE_1
@@ -284,7 +284,7 @@ def _beyond(z: float) -> int:
 
 
 class Stuck:
-    """How long a tool has given one and the same result to calls with other arguments: a cache that is stuck.
+    """Runs of one and the same result to calls with other arguments: a cache that is stuck.
 
     With r the share of such repetitions among this tool's calls when the run began, a run of k has the likelihood ratio
     ``r^-k`` against a tool that repeats itself by chance: an e-process, as in ``NumberChart``.
@@ -312,7 +312,7 @@ class Stuck:
         self.rate, self.evidence = 1.0, 0.0
 
     def _usual(self) -> float:
-        """How often it repeats itself; always, as far as is known, until it has given other answers a few times."""
+        """The rate of repetitions; 1, as far as is known, until the tool has given other answers a few times."""
         return self.again.mean() if self.again.total - self.again.hits >= VARIED else 1.0
 
     def push(self, result: int, key: bytes) -> None:

@@ -7,9 +7,9 @@ signal that is silent (p = 1) is evidence too, for the call.
 
 **Combination.** The evidence of all signals adds up in log-odds. What one adds is a function of its ratio that never
 falls: ``ln LR`` times a weight for silence, another for what speaks against the call up to 2.5 nats, a third for what
-goes beyond. The weights are learned from faults of all kinds (``make weights``), together, so that signals that look at
-the same trait share what it is worth; a declared signal and a user's own count as they stand. Silence does not excuse a
-broken declaration.
+goes beyond. The weights are learned from faults of all kinds (``make weights``), together, so that signals of the same
+trait share what it is worth; a declared signal and a user's own count as they stand. Silence does not excuse a broken
+declaration.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .weights import KNOT, WEIGHTS
 
 __all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of", "weighed"]
 
-REFERENCE_P: Final = 0.0027
+REFERENCE_P: Final = 0.0027  # beyond three sigma, two-sided
 
 #: The likelihood ratio of each signal at p = .0027 (the document's for its eight; a judgement for the others).
 DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
@@ -110,7 +110,7 @@ def weighed(name: str, ratio: float) -> float:
 
 
 def combine(signals: dict[str, SignalResult]) -> dict[str, float]:
-    """What each signal adds to the log-odds, in nats; a signal left out adds nothing."""
+    """The nats that each signal adds to the log-odds; a signal left out adds nothing."""
     contributions: dict[str, float] = {}
     silence_counts = not breaks_a_declaration(signals)
     for name, signal in signals.items():

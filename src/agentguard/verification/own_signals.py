@@ -45,8 +45,8 @@ from .types import SignalResult, VerificationTier
 __all__ = ["MOST_RATIO", "OwnSignal", "own_signals", "with_own"]
 
 MOST_RATIO: Final = 20.0  # and 1/20 the other way: no check of a user's outweighs all that the engine knows
-MAX_DETAIL: Final = 1_000
-MAX_TRAITS: Final = 16
+MAX_DETAIL: Final = 1_000  # characters
+MAX_TRAITS: Final = 16  # of one signal
 
 
 class OwnSignal:
@@ -88,17 +88,13 @@ class OwnSignal:
 
 
 def own_signals(checks: Iterable[Check], taken: Iterable[str]) -> tuple[OwnSignal, ...]:
-    """The checks, ready to be run.
-
-    Args:
-        checks: the user's.
-        taken: names of signals that the engine has itself.
+    """The user's checks, ready to be run; none may have the name of a signal that is ``taken``.
 
     Raises:
         ConfigurationError: for a check that is none, or whose name another signal has.
     """
     known = set(taken)
-    found = []
+    signals = []
     for check in checks:
         name, tier = getattr(check, "name", None), getattr(check, "tier", None)
         if not isinstance(name, str) or not name or not name.isprintable():
@@ -110,8 +106,8 @@ def own_signals(checks: Iterable[Check], taken: Iterable[str]) -> tuple[OwnSigna
         if name in known:
             raise ConfigurationError(f"there is a signal {name!r} already; give yours another name")
         known.add(name)
-        found.append(OwnSignal(check))
-    return tuple(found)
+        signals.append(OwnSignal(check))
+    return tuple(signals)
 
 
 def with_own(

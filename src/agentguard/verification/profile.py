@@ -1,4 +1,4 @@
-"""What a user declares about a tool: a profile's fields, the paths in them, profiles from files, and whose they are.
+"""Tool profiles, which users declare: their fields, the paths in them, profiles from files, and finding a tool's.
 
 Unknown keys are refused; all problems of a profile, and of all files that are read at once, are reported in one error.
 """
@@ -54,10 +54,7 @@ _DOTS = re.compile(r"\s*\.(?:\s*\.)*\s*")
 
 
 class FieldPath(NamedTuple):
-    """A path taken apart; ``str`` puts it together again.
-
-    Attributes:
-        steps: keys, and ``"[]"`` for every element of a list.
+    """A path taken apart into keys, and ``"[]"`` for every element of a list; ``str`` puts it together again.
 
     >>> FieldPath.parse("orders[].customer.id").steps
     ('orders', '[]', 'customer', 'id')
@@ -86,7 +83,7 @@ class FieldPath(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The place as a walk over a value names it: digits in keys are ``#`` (see ``walk``).
+        """The place as a walk over a value names it: digits in keys are ``#`` (see ``_walk``).
 
         >>> FieldPath.parse("cards[].line_1").place
         'cards[].line_#'
@@ -99,11 +96,7 @@ class FieldPath(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def place_of(path: str) -> str:
-    """``FieldPath.parse(path).place``, remembered.
-
-    Raises:
-        ValueError: where it is no path.
-    """
+    """``FieldPath.parse(path).place``, remembered."""
     return FieldPath.parse(path).place
 
 
@@ -123,7 +116,7 @@ def _steps(text: str) -> tuple[str, ...] | None:
 
 
 def _fault(text: str) -> str:
-    """What is wrong with text that is no path, the first thing first."""
+    """Say what is wrong with text that is no path, the first thing first."""
     if not text.strip():
         return "is empty"
     if match := _POSITION.search(text.replace(EACH, "")) or _QUOTED_KEY.search(text):
@@ -351,8 +344,8 @@ class ToolProfile(BaseModel):
             compiled(value, info.data.get("regex_engine", "re2"))
         except (ValueError, TypeError, OverflowError) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            where = list(getattr(error, "instance_path", ()))
-            context = {"said": said, "where": where}
+            path = list(getattr(error, "instance_path", ()))
+            context = {"said": said, "where": path}
             raise PydanticCustomError("json_schema", "is not a valid JSON Schema: {said}", context) from None
         return value
 
@@ -369,8 +362,8 @@ def regex_problem(pattern: str, engine: str) -> str | None:
         re2.compile(pattern, options=options)
         return None
     except (re.error, re2.error, RecursionError, OverflowError, ValueError) as error:
-        said = error.args[0] if error.args else ""
-        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        message = error.args[0] if error.args else ""
+        reason = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
@@ -399,13 +392,16 @@ def parse_profile(
 
 def _problem(item: Any, source: str, lines: Mapping[tuple[str | int, ...], int]) -> Problem:
     of_key = item["loc"][-1:] == ("[key]",)  # pydantic's mark on a mapping's key
-    where = (*(item["loc"][:-1] if of_key else item["loc"]), *item.get("ctx", {}).get("where", ()))
-    line = next((lines[where[:k]] for k in range(len(where), -1, -1) if where[:k] in lines), None)
-    field = ".".join(map(str, where))
+    path = (*(item["loc"][:-1] if of_key else item["loc"]), *item.get("ctx", {}).get("where", ()))
+    message = item["msg"].removeprefix("Value error, ")
     if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = sorted(ToolProfile.model_fields) if len(where) == 1 else ["path", "rows"]
-        return Problem(source, line, field, f"unknown field; known are {', '.join(known)}")
-    return Problem(source, line, field, item["msg"].removeprefix("Value error, "))
+        known = sorted(ToolProfile.model_fields) if len(path) == 1 else ["path", "rows"]
+        message = f"unknown field; known are {', '.join(known)}"
+    return Problem(source, _nearest_line(lines, path), ".".join(map(str, path)), message)
+
+
+def _nearest_line(lines: Mapping[tuple[str | int, ...], int], path: tuple[str | int, ...]) -> int | None:
+    return next((lines[path[:k]] for k in range(len(path), -1, -1) if path[:k] in lines), None)
 
 
 # --- Profiles from files ---
@@ -432,12 +428,7 @@ def load_profiles(path: str | PathLike[str] | None = None) -> list[ToolProfile]:
 
 
 def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolProfile, RawFile]]:
-    """Profiles as ``load_profiles`` reads them, each with the file that it stands in and the lines of its fields.
-
-    Raises:
-        ConfigurationError: as ``load_profiles``.
-        ProfileError: as ``load_profiles``.
-    """
+    """Read profiles as ``load_profiles`` does, each with the file that it stands in and the lines of its fields."""
     from agentguard._yaml_files import read_profile_files  # with the YAML reader, which few imports need
 
     files, problems = read_profile_files(path)
@@ -449,8 +440,15 @@ def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolPro
         except ProfileError as error:
             problems += error.problems
             continue
-        problems += _claim(profile, file, claimed)
         profiles.append((profile, file))
+        for name, key in (
+            (profile.name, ("name",)),
+            *((name, ("aliases", k)) for k, name in enumerate(profile.aliases)),
+        ):
+            holder = claimed.setdefault(name, file.source)
+            if holder != file.source:
+                message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
+                problems.append(Problem(file.source, line_of(file, key), ".".join(map(str, key)), message))
     if problems:
         raise ProfileError(in_order(problems))
     return profiles
@@ -462,7 +460,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> list[ToolProfile]:
-    """The profiles that an engine is given: themselves, or the path where they lie.
+    """The profiles that an engine is given: themselves, or those at a path.
 
     Raises:
         ConfigurationError: for anything else, or a path with nothing to read.
@@ -481,26 +479,10 @@ def profiles_in(given: str | PathLike[str] | Iterable[ToolProfile] | None) -> li
 
 def line_of(file: RawFile, key: tuple[str | int, ...]) -> int | None:
     """The line of a key path, or of the nearest above it."""
-    return next((file.lines[key[:k]] for k in range(len(key), -1, -1) if key[:k] in file.lines), None)
+    return _nearest_line(file.lines, key)
 
 
-def _claim(profile: ToolProfile, file: RawFile, claimed: dict[str, str]) -> list[Problem]:
-    """Enter the profile's names as claimed, and report those that another file claimed before."""
-    problems = []
-    for name, key in _names(profile):
-        holder = claimed.setdefault(name, file.source)
-        if holder != file.source:
-            message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
-            problems.append(Problem(file.source, line_of(file, key), ".".join(map(str, key)), message))
-    return problems
-
-
-def _names(profile: ToolProfile) -> list[tuple[str, tuple[str | int, ...]]]:
-    """Each name that the profile claims, with the key path that it stands under."""
-    return [(profile.name, ("name",)), *((alias, ("aliases", k)) for k, alias in enumerate(profile.aliases))]
-
-
-MAX_CACHED = 10_000
+MAX_CACHED = 10_000  # names of tools
 MAX_CACHED_LENGTH = 256  # characters; a longer name is looked up afresh each time, so the cache stays small
 
 _Pattern = tuple[tuple[str, ...], ToolProfile]  # the text between the stars, and whose it is
@@ -542,8 +524,9 @@ class ProfileIndex:
                 self._aliases.update((alias, profile) for alias in profile.aliases if "*" not in alias)
                 names = [name for name in (profile.name, *profile.aliases) if "*" in name]
                 patterns = [(tuple(name.split("*")), profile) for name in names]
-                # Sorting is stable: of patterns equally long, the ones put in front stay in front.
-                self._patterns = tuple(sorted((*patterns, *self._patterns), key=_specificity))
+                # The most characters besides ``*`` first; of patterns equally long, the ones put in front stay there.
+                patterns += self._patterns
+                self._patterns = tuple(sorted(patterns, key=lambda pattern: -sum(map(len, pattern[0]))))
             # A new object, last of all: a lookup that began before this line writes into the old one.
             self._cache = {}
 
@@ -553,14 +536,14 @@ class ProfileIndex:
         try:
             return cache[tool]
         except KeyError:
-            found = self._profiles.get(tool) or self._aliases.get(tool)
-        if found is None:
-            found = next((profile for pieces, profile in self._patterns if _matches(tool, pieces)), None)
+            match = self._profiles.get(tool) or self._aliases.get(tool)
+        if match is None:
+            match = next((profile for pieces, profile in self._patterns if _matches(tool, pieces)), None)
         if len(tool) <= MAX_CACHED_LENGTH:
             if len(cache) >= MAX_CACHED:
                 cache.clear()
-            cache[tool] = found
-        return found
+            cache[tool] = match
+        return match
 
     def __iter__(self) -> Iterator[ToolProfile]:
         """The profiles, in the order of their addition."""
@@ -569,11 +552,6 @@ class ProfileIndex:
     def __len__(self) -> int:
         """The number of profiles."""
         return len(self._profiles)
-
-
-def _specificity(pattern: _Pattern) -> int:
-    """Minus the number of characters besides ``*``: the most specific pattern sorts first."""
-    return -sum(map(len, pattern[0]))
 
 
 def _matches(tool: str, pieces: tuple[str, ...]) -> bool:
@@ -589,8 +567,8 @@ def _matches(tool: str, pieces: tuple[str, ...]) -> bool:
         return False
     position, end = len(first), len(tool) - len(last)
     for piece in middle:
-        found = tool.find(piece, position, end)
-        if found < 0:
+        index = tool.find(piece, position, end)
+        if index < 0:
             return False
-        position = found + len(piece)
+        position = index + len(piece)
     return True

@@ -5,7 +5,7 @@ which tool messages are executed results: one without a receipt was never execut
 
 A receipt is text: ``v2.<payload>.<mac>``, the payload base64url JSON of the digests, the mac HMAC-SHA256 (RFC 2104)
 over it. It holds no content: arguments and result stand in it as SHA-256 digests only, of their one text (see
-``canonical form`` below). All of a value is signed, or none: what JSON cannot say in one way is refused.
+"The signed form" below). All of a value is signed, or none: what JSON cannot say in one way is refused.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ __all__ = ["CLOCK_SKEW", "Receipt", "ReceiptLedger", "ReceiptSigner", "ReceiptSt
 #: Seconds by which the clock of the machine that signed may be ahead of the one that checks.
 CLOCK_SKEW: Final = 60.0
 
-SHORTEST_KEY: Final = 16
-LONGEST_NAME: Final = 1_000
-LONGEST_TOKEN: Final = 16_384
-MOST_TOLD: Final = 1_000
+SHORTEST_KEY: Final = 16  # bytes: 128 bits
+LONGEST_NAME: Final = 1_000  # bytes; a longer one stands as its digest
+LONGEST_TOKEN: Final = 16_384  # characters
+MOST_TOLD: Final = 1_000  # tools of which a refusal is logged
 VERSION: Final = "v2"
 RECEIPTS: Final = "receipts"
 MAX_WAITING: Final = 10_000  # records
@@ -51,7 +51,7 @@ _log = logging.getLogger("agentguard")
 
 
 class ReceiptStatus(Enum):
-    """What a receipt says of the tool message that carries it (or does not)."""
+    """Standing of a tool message, by the receipt that it carries (or does not)."""
 
     EXECUTED = "executed"  # by a guard that holds the key, unaltered, for the first time
     MISSING = "never executed"
@@ -69,7 +69,7 @@ class ReceiptStatus(Enum):
 
 
 class Receipt(NamedTuple):
-    """What was signed. Digests are SHA-256 in hexadecimal; ``issued_at`` is seconds since the epoch.
+    """The signed content. Digests are SHA-256 in hexadecimal; ``issued_at`` is seconds since the epoch.
 
     A name (``tool``, ``call_id``, ``session_id``) of more than 1,000 bytes, and one with half a surrogate pair, which
     UTF-8 has no bytes for, stands as ``sha256:`` and the digest of its text.
@@ -248,10 +248,10 @@ def _is_sound(receipt: Receipt) -> bool:
     return all(type(text) is str for text in texts) and _seconds(receipt.issued_at) is not None
 
 
-def _is_signed(signed: str, written: Callable[[Any, str], str], found: Any) -> bool:
-    """What was found is written as it was signed; what cannot be written was not."""
+def _is_signed(signed: str, written: Callable[[Any, str], str], value: Any) -> bool:
+    """Whether a value is written as it was signed; what cannot be written was not signed."""
     try:
-        return written(found, "") == signed
+        return written(value, "") == signed
     except ReceiptError:
         return False
 
@@ -269,7 +269,7 @@ def _seconds(value: Any) -> float | None:
 
 
 def _wrong_time(issued_at: float, now: Any, max_age: Any) -> ReceiptStatus | None:
-    """What is wrong with the time of a receipt, if anything."""
+    """The status of a receipt with a wrong time; None where its time is right."""
     at, most = _seconds(now), _seconds(0.0 if max_age is None else max_age)
     if at is None or most is None:
         return ReceiptStatus.EXPIRED
@@ -330,7 +330,7 @@ class ReceiptLedger:
 
 # Decimal digits of longer integers take quadratic time, and Python refuses to make more than 4,300 of them.
 MOST_BITS: Final = 4_096
-LONGEST_PATH: Final = 200
+LONGEST_PATH: Final = 200  # characters of a path in an error
 ADVICE: Final = "hand over the text, or the JSON, that the model is shown"
 
 _NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -351,12 +351,12 @@ def signed_form(value: Any, part: str) -> bytes:
     >>> signed_form({"b": (1, 2.0), "a": None}, "shown")
     b'{"a":null,"b":[1,2.0]}'
     """
-    found: bytes | str | None = None
+    written: bytes | str | None = None
     with suppress(Exception):  # somebody else may be changing the value: then the walk says so
-        found = _short_way(value)
-    if type(found) is str:
-        raise ReceiptError(part, part, found)
-    return found if type(found) is bytes else _Walk(part).written(value)
+        written = _short_way(value)
+    if type(written) is str:
+        raise ReceiptError(part, part, written)
+    return written if type(written) is bytes else _Walk(part).written(value)
 
 
 def _short_way(value: Any) -> bytes | str | None:
@@ -389,12 +389,9 @@ def _short_way(value: Any) -> bytes | str | None:
 
 
 class _Open(NamedTuple):
-    """A container that is being written.
+    """A container that is being written; kept, so that no other object gets its id.
 
-    Attributes:
-        value: the container, kept so that no other object gets its id.
-        parts: what is left of it: for each part its place, what is written before it, and the part.
-        end: its closing bracket.
+    What is left of it: for each part its path, what is written before it, and the part; then the closing bracket.
     """
 
     value: Any
@@ -423,11 +420,14 @@ class _Walk:
             self._count(1)
             self._begin(value)
             while self._open:
-                found = next(self._open[-1].parts, None)
-                if found is None:
-                    self._close()
+                part = next(self._open[-1].parts, None)
+                if part is None:
+                    closed = self._open.pop()
+                    self._steps.pop()
+                    self._inside.discard(id(closed.value))
+                    self._put(closed.end)
                 else:
-                    self._steps[-1], before, item = found
+                    self._steps[-1], before, item = part
                     self._pieces.append(before)
                     self._begin(item)
         except ReceiptError:
@@ -446,7 +446,11 @@ class _Walk:
         elif issubclass(kind, str):
             self._put_text(str.__str__(value))
         elif issubclass(kind, int):
-            self._put_integer(int.__int__(value))
+            number = int.__int__(value)
+            bits = number.bit_length()
+            if bits // 4 > self._bytes:
+                self._too_long()
+            self._put((int.__repr__(number) if bits <= MOST_BITS else hex(number)).encode())
         elif issubclass(kind, float):
             self._put(_digits(value).encode())
         elif kind is UUID:
@@ -462,7 +466,7 @@ class _Walk:
             self._refuse(f"{_a(kind)} is no JSON value; {ADVICE}")
 
     def _without_wrapping(self, value: Any) -> tuple[Any, type]:
-        """What stands for a value, and its type: of a member of an enumeration its value, of a model its dump."""
+        """Unwrap a value, and give its type: of a member of an enumeration its value, of a model its dump."""
         kind = type(value)
         while kind not in _UNWRAPPED and issubclass(kind, (Enum, BaseModel)):
             self._count(1)
@@ -509,12 +513,6 @@ class _Walk:
         self._steps.append("")
         self._put(begin)
 
-    def _close(self) -> None:
-        closed = self._open.pop()
-        self._steps.pop()
-        self._inside.discard(id(closed.value))
-        self._put(closed.end)
-
     def _key(self, key: Any) -> str:
         """The text that a key is in JSON."""
         key, kind = self._without_wrapping(key)
@@ -531,15 +529,9 @@ class _Walk:
         self._refuse(f"{_a(kind)} as a key is no JSON; {ADVICE}")
 
     def _put_text(self, text: str) -> None:
-        if len(text) > self._bytes:
+        if len(text) > self._bytes:  # before it is copied
             self._too_long()
         self._put(_text(text))
-
-    def _put_integer(self, value: int) -> None:
-        bits = value.bit_length()
-        if bits // 4 > self._bytes:
-            self._too_long()
-        self._put((int.__repr__(value) if bits <= MOST_BITS else hex(value)).encode())
 
     def _put(self, text: bytes) -> None:
         self._spend(len(text))
@@ -598,7 +590,7 @@ def _joined(text: str) -> str:
 
 
 def _held_by(model: BaseModel, most: int) -> int:
-    """How many values a model holds, counted until there are too many: its dump would write all of them at once."""
+    """Count the values in a model, until there are too many: its dump would write all of them at once."""
     pending: list[Any] = [model]
     for item in pending:
         kind = type(item)

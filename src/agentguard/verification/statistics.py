@@ -1,4 +1,4 @@
-"""What is kept of a stream of numbers or events in constant memory, and the p-values read from it.
+"""Statistics of streams of numbers or events in constant memory, and the p-values read from them.
 
 Every p-value here is for a *new* observation under "the tool behaves as it did": small where the observation is
 unusual, never 0, and near 1 while little is known.
@@ -13,20 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 __all__ = [
-    "RUN_RULES",
-    "Categories",
-    "EwmaChart",
-    "Level",
-    "Rate",
-    "Ring",
-    "RunRule",
-    "RunningStats",
-    "Surprises",
-    "new_scores",
-    "signed_log",
-    "student_t4_tail",
-    "western_electric",
-]
+    "RUN_RULES", "Categories", "EwmaChart", "Level", "Rate", "Ring", "RunRule", "RunningStats", "Surprises", "log_odds",
+    "new_scores", "signed_log", "student_t4_tail", "western_electric",
+]  # fmt: skip
 
 #: A p-value above it is taken as 1: it cannot speak against a call, and most of what is looked at lies there.
 USUAL_P: Final = 0.3
@@ -40,6 +29,17 @@ def signed_log(value: float) -> float:
     -2.3026
     """
     return math.log(1.0 + value) if value >= 0.0 else -math.log(1.0 - value)
+
+
+def log_odds(probability: float) -> float:
+    """``ln(p / (1 - p))`` in nats; infinite at 0 and 1.
+
+    >>> round(log_odds(0.15), 4)
+    -1.7346
+    """
+    if probability <= 0.0:
+        return -math.inf
+    return math.inf if probability >= 1.0 else math.log(probability) - math.log1p(-probability)
 
 
 def student_t4_tail(t: float) -> float:
@@ -56,7 +56,7 @@ def student_t4_tail(t: float) -> float:
 
 
 class Rate:
-    """How often something happened: ``hits`` of ``total``, halved together so that old calls fade."""
+    """The rate of an event: ``hits`` of ``total``, halved together so that old calls fade."""
 
     __slots__ = ("hits", "total")
 
@@ -157,12 +157,12 @@ class Surprises:
     def push(self, surprise: float, weight: float = 1.0) -> None:
         self.total += weight
         if surprise > 0.0:  # a surprise of nothing is in no tail
-            place = min(int(surprise / self.WIDTH), self.BINS - 1)
+            index = min(int(surprise / self.WIDTH), self.BINS - 1)
             if self.bins is None:
                 self.bins = array("d")
-            if place >= len(self.bins):
-                self.bins.frombytes(bytes(8 * (place + 1 - len(self.bins))))
-            self.bins[place] += weight
+            if index >= len(self.bins):
+                self.bins.frombytes(bytes(8 * (index + 1 - len(self.bins))))
+            self.bins[index] += weight
         if self.total > self.MEMORY:
             self.total *= 0.5
             if self.bins is not None:
@@ -185,7 +185,7 @@ class Ring:
 
     @property
     def arrived(self) -> array[float]:
-        """What is kept, in the order in which it came."""
+        """The observations in the order in which they came."""
         return self._arrived[self._oldest :] + self._arrived[: self._oldest]
 
     def is_usual(self, value: float) -> bool:
@@ -305,7 +305,7 @@ class Level:
         self.variance = (self.squares + _PRIOR_SQUARES) / (count - 1.0 + Level.PRIOR_COUNT)
 
 
-SIGNED: Final = 50.0
+SIGNED: Final = 50.0  # values, before which a first one below 0 says nothing
 _PRIOR_SQUARES: Final = Level.PRIOR_SD**2 * Level.PRIOR_COUNT
 _WINSOR_SQUARED: Final = Level.WINSOR**2
 
@@ -328,13 +328,9 @@ class RunningStats:
     """Welford's running mean and variance over all values, with a circular buffer of the last ``keep`` of them.
 
     ``mean_n = mean_(n-1) + (x - mean_(n-1)) / n`` and ``m2_n = m2_(n-1) + (x - mean_(n-1)) * (x - mean_n)``; the
-    variance is the sample variance ``m2 / (n - 1)``.
-
-    Values must be finite; up to 1e150 in magnitude their squares are finite too. Any value is accepted, and none
-    makes ``push`` raise, but a NaN or an infinity would stay in the mean for good.
-
-    Source: B. P. Welford, "Note on a method for calculating corrected sums of squares and products",
-    Technometrics 4 (1962).
+    variance is the sample variance ``m2 / (n - 1)`` (B. P. Welford, "Note on a method for calculating corrected sums of
+    squares and products", Technometrics 4, 1962). Values must be finite, and up to 1e150 in magnitude: none makes
+    ``push`` raise, but a NaN or an infinity would stay in the mean for good.
 
     >>> stats = RunningStats()
     >>> for x in (2, 4, 4, 4, 5, 5, 7, 9):
@@ -359,7 +355,11 @@ class RunningStats:
         before = x - self.mean
         self.mean += before / self.n
         self._m2 += before * (x - self.mean)
-        self._keep(x)
+        if len(self._kept) < self.keep:
+            self._kept.append(x)
+        elif self.keep:
+            self._kept[self._next] = x
+            self._next = (self._next + 1) % self.keep
 
     @property
     def variance(self) -> float:
@@ -378,7 +378,7 @@ class RunningStats:
         return std if std > ROUNDING * abs(self.mean) else 0.0
 
     def z(self, x: float) -> float | None:
-        """How many standard deviations a value lies above the mean; None where the values have no spread.
+        """The standard deviations by which a value lies above the mean; None where the values have no spread.
 
         >>> constant = RunningStats()
         >>> for _ in range(8):
@@ -391,18 +391,9 @@ class RunningStats:
 
     def recent(self, count: int | None = None) -> tuple[float, ...]:
         """The last ``count`` values, oldest first; all that are kept where no count is given."""
-        if count is None:
-            count = self.keep
         size = len(self._kept)
-        start = max(size - count, 0)
-        return tuple(self._kept[(self._next + place) % size] for place in range(start, size))
-
-    def _keep(self, x: float) -> None:
-        if len(self._kept) < self.keep:
-            self._kept.append(x)
-        elif self.keep:
-            self._kept[self._next] = x
-            self._next = (self._next + 1) % self.keep
+        start = 0 if count is None else max(size - count, 0)
+        return tuple(self._kept[(self._next + index) % size] for index in range(start, size))
 
     def __repr__(self) -> str:
         return f"RunningStats(n={self.n}, mean={self.mean:g}, std={self.std:g})"
@@ -430,21 +421,18 @@ RUN_RULES = (
 
 
 def western_electric(recent: Sequence[float], mean: float, std: float) -> tuple[RunRule, ...]:
-    """The Western Electric rules that hold of a series' newest values.
+    """The Western Electric rules that hold of a series' newest values ("Statistical Quality Control Handbook", 1956).
 
     Only the last eight values are looked at. The odd point of rules 2 and 3 may lie anywhere, also at the end. A
     point exactly on a line is not beyond it. A rule that needs more points than there are does not hold, and without
-    spread (``std`` of 0) there are no zones and no rule holds.
-
-    For independent N(mean, std) values an alarm of any rule comes on average every 91.75 points (C. W. Champ,
-    W. H. Woodall, "Exact results for Shewhart control charts with supplementary runs rules", Technometrics 29, 1987).
+    spread (``std`` of 0) there are no zones and no rule holds. For independent N(mean, std) values an alarm of any rule
+    comes on average every 91.75 points (C. W. Champ, W. H. Woodall, "Exact results for Shewhart control charts with
+    supplementary runs rules", Technometrics 29, 1987).
 
     Args:
         recent: the values, oldest first, in any unit.
         mean: the mean of the process, in the same unit.
         std: its standard deviation, in the same unit, at least 0.
-
-    Source: Western Electric Company, "Statistical Quality Control Handbook" (1956), tests for instability.
 
     >>> [rule.number for rule in western_electric([0.3, -0.2, 2.2, 0.1, 2.4], mean=0.0, std=1.0)]
     [2]
@@ -452,12 +440,12 @@ def western_electric(recent: Sequence[float], mean: float, std: float) -> tuple[
     if not std > 0.0:
         return ()
     deviations = [(x - mean) / std for x in recent[-8:]]
-    return tuple(rule for rule in RUN_RULES if _holds(rule, deviations))
+    return tuple(rule for rule in RUN_RULES if _holds(rule, deviations[-rule.of :]))
 
 
 def _holds(rule: RunRule, deviations: Sequence[float]) -> bool:
     above = below = 0
-    for deviation in deviations[-rule.of :]:
+    for deviation in deviations:
         if deviation > rule.beyond:
             above += 1
         elif deviation < -rule.beyond:
@@ -507,7 +495,7 @@ class EwmaChart:
 
     @property
     def statistic(self) -> float:
-        """How many of its own standard deviations the average lies above the mean; 0.0 without values or spread."""
+        """The average's distance from the mean in its own standard deviations; 0.0 without values or spread."""
         if self.n == 0 or not self.std > 0.0:
             return 0.0
         variance = self.weight / (2.0 - self.weight) * (1.0 - self._fade)

@@ -67,7 +67,7 @@ class ToolCall(NamedTuple):
 
 
 class SignalResult(NamedTuple):
-    """What one check says of one call.
+    """The finding of one check on one call.
 
     Attributes:
         name: the signal's name, for instance ``"schema_mismatch"``.
@@ -147,7 +147,7 @@ class VerificationResult(NamedTuple):
 
     @property
     def hazard(self) -> str:
-        """What speaks against the result, in words, the strongest first; "" where nothing does.
+        """The reasons against the result, the strongest first; "" where there are none.
 
         That what is declared could not be looked at speaks against it too.
         """
@@ -159,9 +159,9 @@ class VerificationResult(NamedTuple):
     def explanation(self) -> str:
         """A summary in words, naming the two signals that moved the odds most."""
         moved = sorted(self.contributions.items(), key=lambda item: -abs(item[1]))[:2]
-        said = [f"{name} {nats:+.2f} ({self.signals[name].detail})" for name, nats in moved if nats]
+        reasons = [f"{name} {nats:+.2f} ({self.signals[name].detail})" for name, nats in moved if nats]
         summary = f"{self.verdict}: P(fabricated) {self.posterior:.3f}, prior {self.prior:.3f}"
-        return ". ".join(part for part in (summary, "; ".join(said), self.note) if part)
+        return ". ".join(part for part in (summary, "; ".join(reasons), self.note) if part)
 
     @property
     def confidence(self) -> float:
@@ -175,7 +175,7 @@ class VerificationResult(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """What became of a label; see ``VerificationEngine.record_feedback``.
+    """The outcome of a label; see ``VerificationEngine.record_feedback``.
 
     Attributes:
         counted: it changed something. False for a label that says again what was said of the same call.
@@ -193,7 +193,7 @@ SEVERITY: Final[Mapping[Verdict, int]] = {verdict: place for place, verdict in e
 
 
 class VerdictCounts(NamedTuple):
-    """How many calls got which verdict.
+    """Counts of calls by verdict.
 
     >>> counts = VerdictCounts(accept=90, flag=4)
     >>> counts.calls, counts.suspects, counts.worst
@@ -222,7 +222,7 @@ class VerdictCounts(NamedTuple):
 
 #: The trait of a signal of what could not be looked at: a result too large or too deep for it, a search without an end.
 #: The signal does not apply then, for it is no evidence that the result is fabricated, and says what was not looked at.
-#: What becomes of the verdict is for ``verdict.least_verdict`` to say.
+#: What becomes of the verdict is for ``_decision.least_verdict`` to say.
 UNREAD: Final = "not looked at"
 
 
@@ -268,8 +268,8 @@ class Settings:
         if "likelihood_ratios" in changes:
             for signal, ratio in changes["likelihood_ratios"].items():
                 if not is_ratio(ratio):
-                    said = f"likelihood_ratios[{as_written(signal)}] must be a positive number, not {as_written(ratio)}"
-                    raise ConfigurationError(said)
+                    setting = f"likelihood_ratios[{as_written(signal)}]"
+                    raise ConfigurationError(f"{setting} must be a positive number, not {as_written(ratio)}")
             changes["likelihood_ratios"] = {**self.likelihood_ratios, **changes["likelihood_ratios"]}
         settings = replace(self, **changes)
         if settings.accept_below > settings.block_at:

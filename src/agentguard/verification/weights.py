@@ -1,4 +1,4 @@
-"""What each signal counts for, learned by ``make weights`` (benchmarks/weights); not edited by hand."""
+"""Weights of the signals, learned by ``make weights`` (benchmarks/weights); not edited by hand."""
 
 from __future__ import annotations
 

@@ -15,17 +15,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from agentguard.cli._files import write_file
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import SHOWN, console, print_more, printable, show, table, timestamp, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import CONFIG_NAME, GateConfig, load_config
-from agentguard.gate._history import Comparison, Regression, Trend, regression, trend
+from agentguard.gate._history import Comparison, LabelChange, Regression, Trend, regression, trend
 from agentguard.gate._history import compare as compare_runs
 from agentguard.gate._run import GateRun, read_run
 from agentguard.gate._types import Decision, Label
 from agentguard.gate.records import open_records
 from agentguard.gate.records._base import RunRecords, RunSummary, mark_interrupted
 from agentguard.gate.reports import Explanation, Marked, RecordedClaim, recorded_claims, summary_as_dict
+from agentguard.gate.reports import dashboard as dashboard_page
 from agentguard.gate.reports import explain as explain_claim
 
 LATEST = "latest"
@@ -57,12 +59,16 @@ def history(
     configured = load_config(config)
     with _opened_records(configured) as records:
         before = records.runs(max(limit, RUNS_COMPARED), use_case=configured.use_case)
-    runs = before[:limit]
-    latest = next((run for run in runs if run.status == "finished"), None)
-    course = trend(runs)
-    beside = None if latest is None else regression(latest, before)
+        runs = before[:limit]
+        latest = next((run for run in runs if run.status == "finished"), None)
+        course = trend(runs)
+        beside = None if latest is None else regression(latest, before)
+        worse: tuple[LabelChange, ...] = ()
+        if beside is not None and beside.against is not None:
+            pair = (read_run(run_id, records) for run_id in (beside.against, beside.run_id))
+            worse = compare_runs(*pair, allow_different_prompts=True).worse
     if not as_json:
-        _report_history(console(), runs, course, beside)
+        _report_history(console(), runs, course, beside, worse)
         return
     write_json(
         {
@@ -70,8 +76,25 @@ def history(
             "runs": [summary_as_dict(run) for run in runs],
             "trend": asdict(course),
             "regression": None if beside is None else asdict(beside),
+            "worse": [asdict(change) for change in worse],
         }
     )
+
+
+def dashboard(
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")] = "gate.html",
+    config: ConfigOption = CONFIG_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a page of all runs of this use case: trend, alerts, the claims that fail most often, what changed last."""
+    configured = load_config(config)
+    with _opened_records(configured) as records:
+        runs = records.runs(RUNS_COMPARED, use_case=configured.use_case)
+        write_file(output, dashboard_page(configured.use_case, runs, records))
+    if as_json:
+        write_json({"written": output, "runs": len(runs)})
+    else:
+        console().print(show(f"{printable(output)} is written: {len(runs)} runs", limit=2_000), soft_wrap=True)
 
 
 def claims(
@@ -150,10 +173,25 @@ def explain(
         _report_explanation(console(), explanation)
 
 
+def last_finished(records: RunRecords, use_case: str) -> str | None:
+    """The id of the latest run that was finished; None if there is none."""
+    runs = records.runs(RUNS_SEARCHED, use_case=use_case)
+    return next((run.run_id for run in runs if run.status == "finished"), None)
+
+
 def last_unfinished(records: RunRecords, use_case: str) -> RunSummary | None:
     """The latest run, where it failed or was interrupted."""
     run = next(iter(records.runs(1, use_case=use_case)), None)
     return run if run is not None and run.status in ("failed", "interrupted") else None
+
+
+def compared_with_last(records: RunRecords, run: GateRun) -> Comparison | None:
+    """A finished run beside the last of its use case that was finished before it; None if it is the first."""
+    earlier = records.runs(RUNS_SEARCHED, use_case=run.summary.use_case)
+    last = next((each for each in earlier if each.status == "finished" and each.run_id < run.run_id), None)
+    if last is None:
+        return None
+    return compare_runs(read_run(last.run_id, records), run, allow_different_prompts=True)
 
 
 def passage_title(document: str, heading: str) -> str:
@@ -197,10 +235,10 @@ def _finished_runs(config: str, *wanted: str) -> list[GateRun]:
 def _run_id(records: RunRecords, wanted: str, use_case: str) -> str:
     runs = records.runs(RUNS_SEARCHED, use_case=use_case)
     if wanted == LATEST:
-        finished = next((run for run in runs if run.status == "finished"), None)
+        finished = last_finished(records, use_case)
         if finished is None:
             raise DataError("no run of this use case is finished yet; 'agentguard gate run' makes one")
-        return finished.run_id
+        return finished
     if records.summary(wanted) is None:
         latest = ", ".join(run.run_id for run in runs[:RUNS_NAMED])
         known = f"the latest are {latest}" if latest else "there is none of this use case yet"
@@ -238,7 +276,13 @@ def _claim_as_dict(claim: RecordedClaim) -> dict[str, Any]:
     }
 
 
-def _report_history(out: Console, runs: Sequence[RunSummary], course: Trend, beside: Regression | None) -> None:
+def _report_history(
+    out: Console,
+    runs: Sequence[RunSummary],
+    course: Trend,
+    beside: Regression | None,
+    worse: Sequence[LabelChange],
+) -> None:
     """Print a line a run, the newest first, and what they show together."""
     if not runs:
         out.print("no run of this use case is on record yet")
@@ -256,6 +300,11 @@ def _report_history(out: Console, runs: Sequence[RunSummary], course: Trend, bes
     out.print(show(course.explanation, limit=_EXPLANATION), soft_wrap=True)
     if beside is not None:
         out.print(show(beside.explanation, "bold red" * beside.is_regression, _EXPLANATION), soft_wrap=True)
+    if worse and beside is not None:
+        out.print(show(f"claims that got worse since run {beside.against}:"), soft_wrap=True)
+        for change in worse[:SHOWN]:
+            out.print(show(f"  {change}", limit=_EXPLANATION), soft_wrap=True)
+        print_more(out, worse, SHOWN, "  and {:,} more; --json lists all")
 
 
 def _report_claims(out: Console, runs: int, counts: Counter[str], listed: Sequence[RecordedClaim], more: int) -> None:
@@ -290,10 +339,10 @@ def _report_comparison(out: Console, comparison: Comparison) -> None:
     print_more(out, comparison.prompts, SHOWN, "and {:,} more; --json lists all")
     if comparison.changes:
         out.print()
-        out.print("claims that both make and that were judged differently, a and b:")
+        out.print("claims that were judged differently, or that one of both makes without support, a and b:")
     for change in comparison.changes[:SHOWN]:
         a, b = _label(change.label_a), _label(change.label_b)
-        out.print(" ", show(change.prompt_id, "bold"), a, "→", b, show(change.claim), soft_wrap=True)
+        out.print(" ", show(change.prompt_id, "bold"), a, "→", b, show(change.claim_b or change.claim), soft_wrap=True)
     print_more(out, comparison.changes, SHOWN, "  and {:,} more; --json lists all")
 
 
@@ -332,8 +381,8 @@ def _minute(run: RunSummary) -> str:
     return timestamp(run.started, "%Y-%m-%d %H:%M")
 
 
-def _label(label: Label) -> Text:
-    return Text(label.replace("_", " "), LABEL_STYLES[label])
+def _label(label: Label | None) -> Text:
+    return Text("not said", "dim") if label is None else Text(label.replace("_", " "), LABEL_STYLES[label])
 
 
 def _around(text: Marked) -> Marked:

@@ -23,19 +23,31 @@ from agentguard.cli._gate.records import (
     LABEL_STYLES,
     LATEST,
     ConfigOption,
+    compared_with_last,
+    last_finished,
     last_unfinished,
     passage_title,
 )
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import SHOWN, console, json_text, print_more, printable, progress, show, table, write_json
-from agentguard.errors import ConfigurationError, DataError, GateError
+from agentguard.errors import ConfigurationError, DataError
 from agentguard.gate._config import CONFIG_NAME, GateConfig, load_config
-from agentguard.gate._run import STAGES, GateRun, Services, evaluate, open_library, open_services
+from agentguard.gate._history import Comparison
+from agentguard.gate._run import STAGES, GateRun, Services, evaluate, open_library, open_services, resuming
 from agentguard.gate._types import Decision, Label, Score
 from agentguard.gate.documents._ingest import IngestReport, IngestServices, IngestStep
 from agentguard.gate.documents._ingest import ingest as ingest_documents
 from agentguard.gate.records._base import mark_interrupted
-from agentguard.gate.reports import Finding, evaluation, findings, junit_xml, markdown_summary
+from agentguard.gate.reports import (
+    COUNTS,
+    Finding,
+    evaluation,
+    findings,
+    html_page,
+    junit_xml,
+    markdown_summary,
+    quarantined,
+)
 
 DECISION_EXITS: Mapping[Decision, Exit] = {"deploy": Exit.ACCEPT, "warn": Exit.ACCEPT, "block": Exit.FLAG}
 GITHUB_COMMANDS: Mapping[Decision, str] = {"warn": "warning", "block": "error"}
@@ -94,7 +106,11 @@ def ingest(config: ConfigOption = CONFIG_NAME, root: RootOption = None, as_json:
         return
     documents = {
         name: [{"document": uri, "reason": reason} for uri, reason in pairs]
-        for name, pairs in (("problems", report.problems), ("skipped", report.skipped))
+        for name, pairs in (
+            ("problems", report.problems),
+            ("skipped", report.skipped),
+            ("quarantined", report.quarantined),
+        )
     }
     counts = {name: getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "chunks")}
     write_json({**counts, **documents})
@@ -119,6 +135,10 @@ def run(
             help=f"Go on with a run that did not end: by its id, or the '{LATEST}' one. Stages that are done are kept.",
         ),
     ] = None,
+    incremental: Annotated[
+        bool,
+        typer.Option("--incremental", help="Take over answers of the last run wherever the same is asked again."),
+    ] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the run to a file, as --json tells it.")
     ] = None,
@@ -126,8 +146,10 @@ def run(
         str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, one test case a claim.")
     ] = None,
     markdown: Annotated[
-        str | None, typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown.")
+        str | None,
+        typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown, for a job or a pull request."),
     ] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page of the run.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask the model, or take recorded answers; hold every claim against the documents; decide.
@@ -143,18 +165,23 @@ def run(
                 raise DataError("the latest run of this use case needs no resuming: it ended, or still goes on")
             resume = unfinished.run_id
         _prepare(configured, services, ingest_first, root, hidden=as_json)
-        done = _evaluate(configured, services, resume, hidden=as_json)
+        last = last_finished(services.records, configured.use_case) if incremental else None
+        done = _evaluate(configured, services, resume, last, hidden=as_json)
+        since = compared_with_last(services.records, done)
+    changes, before = (None, "") if since is None else (since.changes, since.run_a.run_id)
     if output is not None:
         write_file(output, json_text(evaluation(done)) + "\n")
     if junit is not None:
         write_file(junit, junit_xml(done))
     if markdown is not None:
-        write_file(markdown, markdown_summary(done))
+        write_file(markdown, markdown_summary(done, changes, before))
+    if html is not None:
+        write_file(html, html_page(done, changes, before))
     _annotate(done.score)
     if as_json:
         write_json(evaluation(done))
     else:
-        _report_run(console(), done)
+        _report_run(console(), done, since)
     raise typer.Exit(DECISION_EXITS[done.decision])
 
 
@@ -175,6 +202,11 @@ def _report_ingest(out: Console, report: IngestReport) -> None:
     for uri, problem in report.problems[:PROBLEMS_SHOWN]:
         out.print(show(f"  {uri}: {problem}", "yellow"), soft_wrap=True)
     print_more(out, report.problems, PROBLEMS_SHOWN, "  and {:,} more; 'agentguard gate ingest --json' lists all")
+    if report.quarantined:
+        text = f"{len(report.quarantined)} in quarantine, no evidence: they hold instructions to a model"
+        out.print(show(text, "bold yellow"), soft_wrap=True)
+    for uri, detail in report.quarantined[:PROBLEMS_SHOWN]:
+        out.print(show(f"  {uri}: {detail}", "yellow"), soft_wrap=True)
 
 
 def _prepare(
@@ -193,7 +225,9 @@ def _prepare(
         )
 
 
-def _evaluate(config: GateConfig, services: Services, resume: str | None, *, hidden: bool) -> GateRun:
+def _evaluate(
+    config: GateConfig, services: Services, resume: str | None, reuse: str | None, *, hidden: bool
+) -> GateRun:
     """Run the stages; of a run that does not end, tell how it is resumed."""
     names = [stage.__name__ for stage in STAGES]
     try:
@@ -207,12 +241,12 @@ def _evaluate(config: GateConfig, services: Services, resume: str | None, *, hid
                 # A stage may hold the interpreter for long: what is shown must not wait for the next turn of the clock.
                 bar.update(task, completed=done, description=printable(name).replace("_", " "), refresh=True)
 
-            return evaluate(config, services, resume=resume, on_stage=begun)
-    except (KeyboardInterrupt, GateError) as error:
+            return evaluate(config, services, resume=resume, reuse=reuse, on_stage=begun)
+    except KeyboardInterrupt:
         unfinished = last_unfinished(services.records, config.use_case)
-        if unfinished is not None and (isinstance(error, KeyboardInterrupt) or error.stage):
-            how = f"'agentguard gate run --resume {LATEST}' goes on with it"
-            message = show(f"run {unfinished.run_id} is on record as {unfinished.status}: {how}")
+        if unfinished is not None:
+            recorded = f"run {unfinished.run_id} is on record as {unfinished.status}"
+            message = show(f"{recorded}: {resuming(unfinished.run_id)}")
             console(stderr=True).print(message, soft_wrap=True)
         raise
 
@@ -227,7 +261,7 @@ def _annotate(score: Score) -> None:
     print(f"::{command} title=Reliability gate::{message}", file=sys.stderr)
 
 
-def _report_run(out: Console, run: GateRun) -> None:
+def _report_run(out: Console, run: GateRun, since: Comparison | None) -> None:
     """Print the decision, how many claims there are of each kind, and those that are not supported."""
     score = run.state.score
     out.print(Text(score.decision, DECISION_STYLES[score.decision]), show(f": {score.reason}"), sep="", soft_wrap=True)
@@ -236,10 +270,21 @@ def _report_run(out: Console, run: GateRun) -> None:
     counts = table("#claims", "#supported", "#weakly supported", "#unsupported")
     counts.add_row(*map(str, (score.total_claims, score.supported, score.weakly_supported, score.unsupported)))
     out.print(counts)
+    told = [f"{getattr(score, name)} {meaning}" for name, meaning in COUNTS.items() if getattr(score, name)]
+    if told:
+        out.print(show(", ".join(told), limit=2_000), soft_wrap=True)
+    for held in quarantined(run)[:PROBLEMS_SHOWN]:
+        out.print(show(f"  no evidence: {held.document}: {held.detail}", "yellow"), soft_wrap=True)
     listed = findings(run.state)
     labels: tuple[Label, ...] = ("unsupported", "weakly_supported")
     for label in labels:
         _report_claims(out, label, [finding for finding in listed if finding.verdict.label == label])
+    if since is not None and since.worse:
+        out.print()
+        out.print(show(f"worse than in run {since.run_a.run_id}", "bold"), soft_wrap=True)
+        for change in since.worse[:SHOWN]:
+            out.print(show(f"  {change}", limit=2_000), soft_wrap=True)
+        print_more(out, since.worse, SHOWN, "  and {:,} more; 'agentguard gate compare' lists all")
     out.print()
     more = "; 'agentguard gate explain CLAIM' tells more of a claim" if listed else ""
     out.print(show(f"run {run.run_id}{more}", "dim"), soft_wrap=True)
@@ -252,6 +297,7 @@ def _report_claims(out: Console, label: Label, listed: Sequence[Finding]) -> Non
     out.print(Text(label.replace("_", " "), LABEL_STYLES[label]))
     for finding in listed[:SHOWN]:
         out.print(show(f"  {finding.claim.id}", "bold"), show(finding.claim.text), soft_wrap=True)
+        out.print("     ", show(f"kind: {finding.kind}"), soft_wrap=True)
         for reason in finding.verdict.reasons[:REASONS_SHOWN]:
             out.print("     ", show(f"{reason.kind}: {reason.detail}"), soft_wrap=True)
         if finding.passage is not None:

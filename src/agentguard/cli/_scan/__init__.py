@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +17,7 @@ from rich.console import Console
 from rich.progress import DownloadColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from agentguard._version import installed_version
 from agentguard.cli._exits import VERDICT_EXITS, Exit
 from agentguard.cli._files import STDIO, write_file, write_lines
 from agentguard.cli._options import JsonOption
@@ -26,6 +26,7 @@ from agentguard.cli._scan.reading import find_scanned, read_pieces
 from agentguard.cli._terminal import (
     VERDICT_STYLES,
     WIDTH_WITHOUT_TERMINAL,
+    Interruption,
     console,
     counted,
     json_text,
@@ -138,21 +139,19 @@ def scan(
     looker = Looker(wanted, fields or (), redacted)
     size = None if STDIO in paths else sum(Path(path).stat().st_size for path in paths if Path(path).is_file())
     columns = (DownloadColumn(), TextColumn("{task.fields[findings]:,} findings"), TimeRemainingColumn())
-    interrupted = False
-    with progress("scan", *columns, hidden=form is not Format.table, total=size or None, findings=0) as (bar, task):
+    scanning = progress("scan", *columns, hidden=form is not Format.table, total=size or None, findings=0)
+    with scanning as (bar, task), Interruption() as interruption:
 
         def advance(read: int) -> None:
             bar.update(task, advance=read, findings=findings.total)
 
         pieces = _look(paths, looker, findings, lines=bool(fields), on_read=advance)
-        try:
-            if redact:
-                write_lines(output or STDIO, pieces)
-            else:
-                for _ in pieces:
-                    pass
-        except KeyboardInterrupt:
-            interrupted = True
+        if redact:
+            write_lines(output or STDIO, pieces)
+        else:
+            for _ in pieces:
+                pass
+    interrupted = interruption.happened
     if fields and not findings.texts and not findings.broken and not interrupted:
         raise DataError(f"no line has a field {' or '.join(printable(repr(field)) for field in fields)}")
     _report(findings, form, None if redact else output, stderr=redact and output is None, interrupted=interrupted)
@@ -190,20 +189,13 @@ def _exit_code(findings: Findings, fail_on: FailOn) -> Exit:
 
 
 class Findings:
-    """Everything found so far. The first ``KEPT`` findings are kept, all are counted.
-
-    Attributes:
-        kept: the findings, in the order of the files.
-        counts: how many there are of each kind, name and verdict.
-        files, texts: how many files, and texts in them, were looked through.
-        broken: how many lines were none, or not what they were meant to be.
-        unread: how many of these were not looked through.
-    """
+    """Everything found so far. The first ``KEPT`` findings are kept, all are counted."""
 
     def __init__(self) -> None:
-        self.kept: list[Sighting] = []
-        self.counts: Counter[tuple[str, str, Verdict]] = Counter()
-        self.files = self.texts = self.broken = self.unread = 0
+        self.kept: list[Sighting] = []  # in the order of the files
+        self.counts: Counter[tuple[str, str, Verdict]] = Counter()  # by kind, name and verdict
+        self.files = self.texts = 0  # that were looked through
+        self.broken = self.unread = 0  # lines that were none, or not what they ought to be; those not looked through
         self._problems: list[tuple[int, BrokenLine]] = []
         self._unread: list[tuple[int, BrokenLine]] = []
 
@@ -300,8 +292,7 @@ def _print_findings(out: Console, findings: Findings, *, interrupted: bool) -> N
         rows = table("kind", "name", "verdict", "#findings")
         for (kind, name, verdict), number in sorted(findings.counts.items()):
             rows.add(kind, name, Text(verdict, VERDICT_STYLES[verdict]), number)
-        out.print(rows)
-        out.print()
+        out.print(rows, "")
     if findings.broken:
         heading = f"broken lines: {findings.broken:,}, of which {findings.unread:,} not looked through"
         print_broken(out, heading, findings.broken, findings.first_broken)
@@ -327,12 +318,9 @@ def _sarif(findings: Findings, interrupted: bool) -> dict[str, Any]:
     if findings.total > len(findings.kept):
         notes.append(_note(f"{findings.total - len(findings.kept):,} more findings are left out"))
     successful = not interrupted and not findings.unread
-    try:
-        number = version("agentguard")
-    except PackageNotFoundError:
-        number = "0"
+    driver = {"name": "agentguard", "version": installed_version(), "rules": [_rule(*rule) for rule in rules]}
     run = {
-        "tool": {"driver": {"name": "agentguard", "version": number, "rules": [_rule(*rule) for rule in rules]}},
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [{"executionSuccessful": successful, "toolExecutionNotifications": notes}],
         "results": [_result(sighting, numbers[sighting.kind, sighting.name]) for sighting in findings.kept],
@@ -356,13 +344,8 @@ def _rule_id(kind: str, name: str) -> str:
 
 
 def _result(sighting: Sighting, rule: int) -> dict[str, Any]:
-    region = {
-        "startLine": sighting.line,
-        "startColumn": sighting.column,
-        "endLine": sighting.end_line,
-        "endColumn": sighting.end_column,
-    }
-    location = _location(sighting.source, region)
+    names = ("startLine", "startColumn", "endLine", "endColumn")
+    location = _location(sighting.source, dict(zip(names, sighting[1:5], strict=True)))
     if sighting.path:
         location["logicalLocations"] = [{"fullyQualifiedName": sighting.path}]
     decoded = f" (decoded: {sighting.decoded})" if sighting.decoded else ""

@@ -16,6 +16,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from agentguard.errors import DataError
@@ -52,24 +53,15 @@ CALL_PARTS = frozenset({"args", "result"})
 
 
 class Outline(NamedTuple):
-    """The top of a JSON text.
+    """The top of a JSON text."""
 
-    Attributes:
-        kind: of the value.
-        is_call: an object with the fields ``tool`` and ``result``.
-        tool: the value of its field ``tool``, where that is a string.
-    """
-
-    kind: Literal["object", "array", "scalar"]
-    is_call: bool = False
-    tool: str | None = None
+    kind: Literal["object", "array", "scalar"]  # of the value
+    is_call: bool = False  # an object with the fields ``tool`` and ``result``
+    tool: str | None = None  # the value of its field ``tool``, where that is a string
 
 
 def outline_of(text: str) -> Outline:
-    """The outline of a JSON text.
-
-    Raises:
-        DataError: where it is none, or nested too deeply.
+    """The outline of a JSON text; raises ``DataError`` where it is none, or nested too deeply.
 
     >>> outline_of('{"tool": "add", "result": [3]}')
     Outline(kind='object', is_call=True, tool='add')
@@ -169,7 +161,7 @@ class _Following:
         at_top = len(self._open) == 1
         # Many plain fields in one step, unless a name among them is one to note.
         match = (_FIRST_FIELDS if at_top else _FIELDS).match(self._text, self._index)
-        if match is not None and not (at_top and self._matters(self._index, match.end())):
+        if match is not None and not (at_top and ('"tool"' in match[0] or '"result"' in match[0])):
             self._index = match.end()
             return "key"
         start = self._index
@@ -184,9 +176,6 @@ class _Following:
         if name:
             self._note(json.loads(name))
         return "value"
-
-    def _matters(self, start: int, end: int) -> bool:
-        return any(self._text.find(name, start, end) >= 0 for name in ('"tool"', '"result"'))
 
     def _note(self, name: str) -> None:
         if name in ("tool", "result"):
@@ -221,40 +210,19 @@ Node: TypeAlias = "tuple[Node | None, str | int]"
 """A position in a value: the container's, and the key or the number in it. A chain, since depth has no bound."""
 
 
+@dataclass(slots=True, eq=False)
 class Leaf:
-    """A string, a whole number or the name of a field.
+    """A string, a whole number or the name of a field."""
 
-    Attributes:
-        text: what it says.
-        raw, start, end: what it was read from, and where in that it stands, without quotation marks.
-        outer: the string that ``raw`` is; None where it is the piece of the file itself.
-        node: where it stands in the value; None for a value that is a text itself.
-        is_key: it is the name of a field.
-        is_number: it is a whole number.
-    """
-
-    __slots__ = ("_shifts", "end", "is_key", "is_number", "node", "outer", "raw", "start", "text")
-
-    def __init__(
-        self,
-        text: str,
-        raw: str,
-        start: int,
-        end: int,
-        outer: Leaf | None = None,
-        node: Node | None = None,
-        is_key: bool = False,
-        is_number: bool = False,
-    ) -> None:
-        self.text = text
-        self.raw = raw
-        self.start = start
-        self.end = end
-        self.outer = outer
-        self.node = node
-        self.is_key = is_key
-        self.is_number = is_number
-        self._shifts: tuple[array[int], array[int]] | None = None
+    text: str
+    raw: str  # what it was read from, and where in that it begins and ends, without quotation marks
+    start: int
+    end: int
+    outer: Leaf | None = None  # the string that ``raw`` is; None where it is the piece of the file itself
+    node: Node | None = None  # its position in the value; None for a value that is a text itself
+    is_key: bool = False
+    is_number: bool = False
+    _shifts: tuple[array[int], array[int]] | None = None
 
     def origin(self, offset: int) -> int:
         """The offset of its character in the piece of the file; of the one after the last, that of its end."""
@@ -298,14 +266,7 @@ def _beyond(raw: str, end: int, offset: int, known: int, origin: int) -> int:
 
 
 class Part(NamedTuple):
-    """Leaves joined to one text, which is scanned as a whole.
-
-    Attributes:
-        text: the text.
-        leaves: its parts.
-        starts: where each leaf begins in it, ascending.
-        is_result: it is the result of a tool.
-    """
+    """Leaves joined to one text, which is scanned as a whole."""
 
     text: str
     leaves: list[Leaf]
@@ -329,27 +290,18 @@ def plain_part(text: str) -> Part:
 
 
 class Window(NamedTuple):
-    """Parts that are scanned together.
+    """Parts that are scanned together."""
 
-    Attributes:
-        parts: each by itself.
-        last: the leaf that is last in the piece of the file; None where the piece ends with it.
-    """
-
-    parts: list[Part]
-    last: Leaf | None = None
+    parts: list[Part]  # each by itself
+    last: Leaf | None = None  # the leaf that is last in the piece of the file; None where the piece ends with it
 
 
 def json_windows(raw: str, outline: Outline, fields: Collection[str] = ()) -> Iterator[Window]:
     r"""The parts of a JSON value that are scanned by themselves, a few thousand leaves at a time.
 
     Of a call with ``tool`` and ``result``: its arguments, its result, and the rest; of an array: each element, numbers
-    together; of the object where fields are named: each of these, and nothing else. Any other value is one.
-
-    Args:
-        raw: the JSON as it was written.
-        outline: its own.
-        fields: names of fields at the top.
+    together; of the object where ``fields`` at its top are named: each of these, and nothing else. Any other value is
+    one.
 
     >>> raw = r'{"tool": "mail", "result": "{\"to\": \"\\u0061da\"}"}'
     >>> [[part.text for part in window.parts] for window in json_windows(raw, outline_of(raw))]
@@ -397,17 +349,15 @@ def keys_above(node: Node | None, most: int) -> list[str | int]:
     return keys[::-1]
 
 
+@dataclass(slots=True, eq=False)
 class _Level:
     """A container that is being traversed."""
 
-    __slots__ = ("is_object", "key", "label", "node", "number")
-
-    def __init__(self, node: Node | None, is_object: bool, label: str) -> None:
-        self.node = node
-        self.is_object = is_object
-        self.label = label  # before a value: the name of the field that it, or its array, is in
-        self.key: str | None = None  # None where an object's next string is a key
-        self.number = 0
+    node: Node | None
+    is_object: bool
+    label: str  # before a value: the name of the field that it, or its array, is in
+    key: str | None = None  # None where an object's next string is a key
+    number: int = 0
 
 
 def _leaves(

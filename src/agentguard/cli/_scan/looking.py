@@ -37,11 +37,6 @@ PRIVATE: tuple[Kind, ...] = ("pii", "secrets")
 class Places:
     r"""Lines and columns of offsets in a piece of a file, counted from the offset asked for last.
 
-    Args:
-        text: the piece.
-        source: the file.
-        line: the number of its first line.
-
     >>> places = Places("one\ntwo", "a.txt", 7)
     >>> places.at(5), places.at(1)
     ((8, 2), (7, 2))
@@ -77,10 +72,8 @@ class Replaced:
     def upto(self, end: int, changes: Iterable[tuple[int, int, str]]) -> str:
         """The text from the last call's end up to an offset, or to the end of the replacement there.
 
-        Args:
-            end: the offset.
-            changes: begin, end and new words of the replacements, in any order. One that overlaps another is left out:
-                of a number that held more than one finding, and of one that was seen twice.
+        ``changes`` are begin, end and new words of the replacements, in any order. One that overlaps another is left
+        out: of a number that held more than one finding, and of one that was seen twice.
         """
         pieces: list[str] = []
         for start, stop, new in sorted(changes):
@@ -112,49 +105,36 @@ class Sighting(NamedTuple):
     """A finding in a file.
 
     Attributes:
-        source: the file.
         line, column: where it begins, from 1, in characters.
         end_line, end_column: where it ends; the column is that of the character after it.
         path: where in its JSON it stands (``$.result.rows[3].mail``), with ``*`` for a name that might tell too much;
             "" in other text.
-        kind: ``"injection"``, ``"pii"`` or ``"secrets"``.
-        name: what it is, by the detector's own names.
-        verdict: ``"block"`` for secrets and where the text is an injection, else ``"flag"``.
-        detail: why it counts.
-        decoded: what an injection says in code; None where it does not, and for every other kind.
     """
 
-    source: str
+    source: str  # the file
     line: int
     column: int
     end_line: int
     end_column: int
     path: str
-    kind: Kind
-    name: str
-    verdict: Literal["flag", "block"]
-    detail: str
-    decoded: str | None
+    kind: Kind  # ``"injection"``, ``"pii"`` or ``"secrets"``
+    name: str  # what it is, by the detector's own names
+    verdict: Literal["flag", "block"]  # ``"block"`` for secrets and where the text is an injection, else ``"flag"``
+    detail: str  # why it counts
+    decoded: str | None  # what an injection says in code; None where it does not, and for every other kind
 
 
 class Looked(NamedTuple):
-    """The findings in a piece, or in a part of it.
+    """The findings in a piece, or in a part of it."""
 
-    Attributes:
-        sightings: in the order of the piece.
-        raw: the part with placeholders for the kinds to redact; empty where there are none.
-        problem: why it is not of the form it was meant to be, in which case it was searched as text; or None.
-        texts: how many texts were looked through.
-    """
-
-    sightings: list[Sighting]
-    raw: bytes
-    problem: str | None
-    texts: int
+    sightings: list[Sighting]  # in the order of the piece
+    raw: bytes  # the part with placeholders for the kinds to redact; empty where there are none
+    problem: str | None  # why it is not of the form it was meant to be, in which case it was searched as text; or None
+    texts: int  # how many texts were looked through
 
 
 class Looker:
-    """Searches pieces of files.
+    """Searches pieces of files for findings of these kinds.
 
     Args:
         kinds: what to look for.
@@ -185,10 +165,11 @@ class Looker:
         problem, fields = piece.problem, self._fields
         if piece.form is Form.json:
             try:
-                text = _decoded(piece.raw)
+                text = piece.raw.decode()
                 outline = outline_of(text)
-            except DataError as error:
-                problem = f"{error}: looked through as text" if piece.certain else None
+            except (DataError, UnicodeDecodeError) as error:
+                reason = f"not UTF-8 text (byte {error.start + 1})" if isinstance(error, UnicodeDecodeError) else error
+                problem = f"{reason}: looked through as text" if piece.certain else None
             else:
                 if fields and outline.kind != "object":
                     fields, problem = frozenset(), "no JSON object: looked through as a whole"
@@ -209,7 +190,8 @@ class Looker:
                 for start, results in self._scanned(part):
                     redacted: list[Finding] = []
                     for kind in self._kinds:
-                        verdict: Literal["flag", "block"] = "block" if _blocks(kind, results[kind]) else "flag"
+                        blocks = kind == "secrets" or (kind == "injection" and results[kind].label == "injection")
+                        verdict: Literal["flag", "block"] = "block" if blocks else "flag"
                         for finding in results[kind].findings:
                             within = list(part.within(start + finding.start, start + finding.end))
                             if within:  # else it is in the name before a value, and found in the name itself
@@ -245,7 +227,13 @@ class Looker:
                 )
             most = max(len(results[kind].findings) for kind in self._kinds)
             if stop < len(text):
-                results = {kind: _beginning(results[kind], stop - begin) for kind in self._kinds}
+                # What begins behind the span is found again, whole, in the next one.
+                results = {
+                    kind: results[kind]._replace(
+                        findings=tuple(one for one in results[kind].findings if one.start < stop - begin)
+                    )
+                    for kind in self._kinds
+                }
             yield begin, results
             if most * 4 < LIMITS.findings:
                 self._span = min(2 * self._span, SPAN)
@@ -325,15 +313,6 @@ class Looker:
         return merged([finding for kind in PRIVATE for finding in results[kind].findings])
 
 
-def _blocks(kind: Kind, result: Any) -> bool:
-    return kind == "secrets" or (kind == "injection" and bool(result.label == "injection"))
-
-
-def _beginning(result: Any, stop: int) -> Any:
-    """A result with only those findings that begin before an offset."""
-    return result._replace(findings=tuple(finding for finding in result.findings if finding.start < stop))
-
-
 def _stop(text: str, begin: int, span: int) -> int:
     """The end of a span: between two words if there are any near by, else between two groups of encoded characters."""
     stop = begin + span
@@ -346,10 +325,3 @@ def _stop(text: str, begin: int, span: int) -> int:
     word = max(text.rfind(sign, begin, stop) for sign in AROUND_CODE)  # -1: it began with the span or before
     between = stop - (stop - max(word + 1, begin)) % GROUPS
     return between if between > begin else stop
-
-
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text (byte {error.start + 1})") from None

@@ -26,11 +26,18 @@ from agentguard._line_files import (
     blank_blocks,
     unpacked,
 )
-from agentguard.cli._files import reason_of
 from agentguard.cli._scan.json_texts import outline_of
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine
-from agentguard.traces._read import MAX_LINE_BYTES, STDIN, find_files, is_parquet, parquet_lines
+from agentguard.traces._read import (
+    MAX_LINE_BYTES,
+    STDIN,
+    CountedStream,
+    find_files,
+    is_parquet,
+    parquet_lines,
+    reason_of,
+)
 
 BLOCK_BYTES = 16 * 2**20
 SUFFIXES = (".csv", ".json", ".jsonl", ".log", ".md", ".ndjson", ".parquet", ".txt", ".xml", ".yaml", ".yml")
@@ -45,23 +52,14 @@ class Form(Enum):
 
 
 class Piece(NamedTuple):
-    """A part of a file, to be scanned by itself.
+    """A part of a file, to be scanned by itself."""
 
-    Attributes:
-        source: the file.
-        line: the number of its first line, from 1.
-        raw: its bytes, with whatever ends it.
-        form: the form that it is meant to have.
-        certain: whether the file's name or its first lines say so; else it may be text after all.
-        problem: why it does not have that form; or None.
-    """
-
-    source: str
-    line: int
-    raw: bytes
-    form: Form
-    certain: bool = True
-    problem: str | None = None
+    source: str  # the file
+    line: int  # the number of its first line, from 1
+    raw: bytes  # its bytes, with whatever ends it
+    form: Form  # the form that it is meant to have
+    certain: bool = True  # whether the file's name or its first lines say so; else it may be text after all
+    problem: str | None = None  # why it does not have that form; or None
 
 
 def find_scanned(source: str) -> tuple[Path, ...]:
@@ -92,27 +90,26 @@ def read_pieces(
     Raises:
         DataError: where the file cannot be read.
     """
-    tell = on_read or (lambda read: None)
     if source == STDIN:
-        yield from _of_stream(sys.stdin.buffer, "stdin", "", lines, tell)
+        yield from _of_stream(sys.stdin.buffer, "stdin", "", lines, on_read)
         return
     path = Path(source)
     if is_parquet(path):
-        for name, number, raw in parquet_lines(path, tell):
+        for name, number, raw in parquet_lines(path, on_read):
             whole = len(raw) <= MAX_LINE_BYTES
             yield Piece(name, number, raw + b"\n", Form.json) if whole else BrokenLine(name, number, _too_long())
         return
     try:
         with path.open("rb") as stream:
-            yield from _of_stream(stream, str(path), path.name.lower().removesuffix(".gz"), lines, tell)
+            yield from _of_stream(stream, str(path), path.name.lower().removesuffix(".gz"), lines, on_read)
     except OSError as error:
         raise DataError(f"cannot read {path}: {reason_of(error)}") from None
 
 
 def _of_stream(
-    stream: IO[bytes], source: str, name: str, lines: bool, tell: Callable[[int], None]
+    stream: IO[bytes], source: str, name: str, lines: bool, on_read: Callable[[int], None] | None
 ) -> Iterator[Piece | BrokenLine]:
-    reading = _Reading(unpacked(io.BufferedReader(_Counted(stream, tell), PIECE)), source)
+    reading = _Reading(unpacked(io.BufferedReader(CountedStream(stream, on_read), PIECE)), source)
     try:
         yield from reading.pieces(name, lines)
     except DAMAGED:
@@ -221,25 +218,6 @@ class _Recoded(io.RawIOBase):
         taken, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
         buffer[: len(taken)] = taken
         return len(taken)
-
-
-class _Counted(io.RawIOBase):
-    """A raw stream that reports how many bytes were read from it."""
-
-    def __init__(self, stream: IO[bytes], tell: Callable[[int], None]) -> None:
-        # ``read`` of a buffered pipe waits until all it was asked for is there; ``read1`` hands over what has come.
-        self._read: Callable[[int], bytes | None] = getattr(stream, "read1", stream.read)
-        self._tell = tell
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        data = self._read(len(buffer)) or b""
-        buffer[: len(data)] = data
-        if data:
-            self._tell(len(data))
-        return len(data)
 
 
 def _too_long() -> str:

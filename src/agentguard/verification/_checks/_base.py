@@ -1,4 +1,4 @@
-"""What the checks of the calibrated method have in common: how a finding becomes a signal."""
+"""Base of the checks of the calibrated method: how a finding becomes a signal."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import ClassVar, Final
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._calibration import DECLARED
 from agentguard.verification._case import Case
+from agentguard.verification._document import Document
 from agentguard.verification._shape import Shape
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
-FIRES_AT: Final = 0.05
-MOST_SURPRISE: Final = 11.9
-MOST_DIRECT: Final = 20.0
-CONTRACT_STRENGTH: Final = 10.0
+FIRES_AT: Final = 0.05  # p-value
+MOST_SURPRISE: Final = 11.9  # nats: the last bin of the histogram of surprises, see ``Surprises``
+MOST_DIRECT: Final = 20.0  # ratio that is known from a rate
+CONTRACT_STRENGTH: Final = 10.0  # labelled calls that the documented ratio counts for
 BREAK_A_FORM: Final = 0.3  # of all faults; what the silence of structure_mismatch was learned to say, see ``weights``
 LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not switch it off
 
-AS_USUAL_SAID: Final = "as usual"
+AS_USUAL_DETAIL: Final = "as usual"
 
 _RATIOS: Final = dict(DEFAULT_RATIOS)  # faster to look up in than what the proxy stands before
 _new: Final = tuple.__new__
@@ -30,7 +31,7 @@ abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few:
 
 
 class Finding:
-    """What a check found.
+    """A check's finding.
 
     Attributes:
         surprise: ``-ln p`` under this tool's past, in nats, before recalibration.
@@ -59,7 +60,7 @@ class Finding:
 
 
 #: The finding of a check that looked and saw nothing.
-AS_USUAL: Final = Finding(0.0, AS_USUAL_SAID)
+AS_USUAL: Final = Finding(0.0, AS_USUAL_DETAIL)
 
 
 def _labelled(ratio: float, factor: float, most: float = math.inf) -> float:
@@ -67,14 +68,18 @@ def _labelled(ratio: float, factor: float, most: float = math.inf) -> float:
     return min(1.0 + (ratio - 1.0) * factor, most)
 
 
-def learned_shape(case: Case, warm_up: int) -> Shape | str:
-    """The shape that a new result of its kind is held to, or the reason why it is held to none."""
-    document = case.document
-    memory: ToolMemory = case.memory
+def nothing_new(document: Document, memory: ToolMemory) -> str:
+    """Why there is nothing in a result to hold against earlier ones: an error, empty, known; "" where there is."""
     if document.is_error or document.kind == "empty":
         return "an error or an empty result"
-    if memory.is_known(document):
-        return "this very result is known"
+    return "this very result is known" if memory.is_known(document) else ""
+
+
+def learned_shape(document: Document, memory: ToolMemory, warm_up: int) -> Shape | str:
+    """The shape that a new result of its kind is held to, or the reason why it is held to none."""
+    reason = nothing_new(document, memory)
+    if reason:
+        return reason
     shape = memory.shapes.get(document.kind)
     if shape is None or shape.count < warm_up:
         return f"{0 if shape is None else shape.count} of {warm_up} results of this kind"
@@ -87,9 +92,7 @@ class DeclaredCheck:
     The likelihood ratio is P(so | fabricated) / P(so | genuine). The latter starts at what the documented ratio implies
     and is moved by trusted and labelled calls alone, so that repetition does not unlearn a declaration. What a kept one
     says for the call is bounded by how many faults break a form at all. Such a signal carries no p-value.
-
-    Attributes:
-        fabricated: P(the contract is broken | the result is fabricated).
+    ``fabricated`` is P(the contract is broken | the result is fabricated).
     """
 
     name: ClassVar[str]
@@ -98,7 +101,7 @@ class DeclaredCheck:
     fabricated: ClassVar[float] = 0.5
 
     def abstain(self, detail: str) -> SignalResult:
-        """A signal that says nothing, and why."""
+        """The signal of a check that has nothing to go by, and why."""
         return abstain(self.name, self.tier, detail, self.group)
 
     def broken(self, case: Case, score: float, detail: str, *traits: str) -> SignalResult:
@@ -116,6 +119,11 @@ class DeclaredCheck:
         """A broken declaration beside what was learned of the same: it stands, and counts the larger of both."""
         ratio = max(broken.likelihood_ratio, math.exp(weighed(learned.name, learned.likelihood_ratio)))
         return broken._replace(likelihood_ratio=ratio, traits=broken.traits + learned.traits)
+
+    @staticmethod
+    def louder(learned: SignalResult, kept: SignalResult) -> SignalResult:
+        """The signal that speaks more against the call: what was learned, or a declaration of the same that holds."""
+        return learned if learned.applicable and learned.likelihood_ratio > kept.likelihood_ratio else kept
 
     def kept(self, case: Case, detail: str) -> SignalResult:
         """The signal of a declaration that holds."""
@@ -150,8 +158,8 @@ class DeclaredCheck:
 class LearnedCheck(DeclaredCheck, ABC):
     """A check whose evidence is how unusual a call is for its tool.
 
-    A subclass gives ``examine``; what it finds is recalibrated on how often this tool's genuine calls looked as
-    unusual, and weighed. In the signal, ``score`` is 1 - p before the recalibration and ``p_value`` is p after it.
+    A subclass gives ``examine``; its finding is recalibrated on how often this tool's genuine calls looked as unusual,
+    and weighed. In the signal, ``score`` is 1 - p before the recalibration and ``p_value`` is p after it.
 
     Attributes:
         floor: the p-value that a surprise without precedent is trusted to, as a conformal prior,
@@ -168,26 +176,29 @@ class LearnedCheck(DeclaredCheck, ABC):
     borne_out: ClassVar[float] = 0.15
 
     @abstractmethod
-    def examine(self, case: Case) -> Finding | str:
-        """The finding, or the reason to abstain."""
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        """The finding in a case, given its document and the tool's memory; or the reason to abstain."""
 
     def __call__(self, case: Case, /) -> SignalResult:
-        found = self.examine(case)
-        return self.abstain(found) if isinstance(found, str) else self.weigh(case, found)
+        finding = self.examine(case, case.document, case.memory)
+        return self.abstain(finding) if isinstance(finding, str) else self.weigh(case, finding)
 
-    def weigh(self, case: Case, found: Finding) -> SignalResult:
-        """The finding as a signal."""
+    def weigh(self, case: Case, finding: Finding) -> SignalResult:
+        """The finding as a signal: from the surprise to a p-value, and from that to a likelihood ratio."""
         ratio = self.ratio(case)
-        surprise, direct = found.surprise, found.direct
+        surprise, direct = finding.surprise, finding.direct
         if surprise <= 0.0:
-            return self._as_usual(ratio, found.detail)
+            return self._as_usual(ratio, finding.detail)
         if surprise > MOST_SURPRISE:
             surprise = MOST_SURPRISE
+        # Recalibrate on how often this tool's genuine calls looked as unusual.
         memory: ToolMemory = case.memory
         past = memory.surprises.get(self.name)
         overall = memory.pool.surprises.get(self.name)
         expected = None if overall is None else overall.p(surprise)
         p = (Surprises(self.floor, self.prior) if past is None else past).p(surprise, expected)
+        # The ratio of the p-value, up to the check's cap; a larger one that is known from a rate; what labels make of
+        # it; and no more than the finding itself may weigh.
         likelihood = ratio_of(p, ratio, self.share)
         if likelihood > self.cap:
             likelihood = self.cap
@@ -195,17 +206,17 @@ class LearnedCheck(DeclaredCheck, ABC):
             likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
         if likelihood > 1.0 and case.factors:
             likelihood = _labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
-        if likelihood > 1.0 and math.log(likelihood) > found.most:
-            likelihood = math.exp(found.most)
+        if likelihood > 1.0 and math.log(likelihood) > finding.most:
+            likelihood = math.exp(finding.most)
         fired = p <= FIRES_AT
-        said = found.detail if fired else AS_USUAL_SAID
+        detail = finding.detail if fired else AS_USUAL_DETAIL
         score = 1.0 - math.exp(-surprise)
         # What ``SignalResult(...)`` does, in a third of the time: most signals of a call are made here.
-        traits = found.traits if likelihood > 1.0 else ()
-        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, said, self.group, traits))
+        traits = finding.traits if likelihood > 1.0 else ()
+        return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, detail, self.group, traits))
 
     @classmethod
     @lru_cache(maxsize=512)
     def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
         likelihood = ratio_of(1.0, ratio, cls.share)
-        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL_SAID, cls.group)
+        return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL_DETAIL, cls.group)

@@ -66,16 +66,16 @@ class ContentFound:
 
 
 def look_through(contract: Contract, document: Document) -> dict[Kind, Found] | Exception:
-    """What the result holds of all that the profile asks for, in one pass; what a detector that fails has raised."""
+    """Search a result for all content that its profile names, in one pass; returns what a failing detector raises."""
     asked = [check.kind for check in CONTENT if check.kind in contract.profile.content]
     large = document.kind == "large"  # it was not parsed, and is looked through as the text that it is
     try:
-        found = found_in(document.text.decode("utf-8", "replace") if large else document.value, asked)
+        results = found_in(document.text.decode("utf-8", "replace") if large else document.value, asked)
     except Exception as error:
         return error
     if document.unread and not large:
-        return {kind: each._replace(unread=each.unread or document.unread) for kind, each in found.items()}
-    return found
+        return {kind: each._replace(unread=each.unread or document.unread) for kind, each in results.items()}
+    return results
 
 
 CONTENT: Final = (

@@ -14,13 +14,11 @@ from agentguard.verification.types import NotLookedAt, SignalResult, Verificatio
 
 
 class SchemaMismatch(DeclaredCheck):
-    """Holds the result against the profile's fields and ``output_schema``.
+    """Holds the result against the profile's fields and ``output_schema``: P(broken | fabricated) = .72.
 
-    A contract: P(broken | fabricated) = .72 against a share of genuine calls that only trusted and labelled calls
-    move. What reads like an error report is held to it all the same: anything can be written so. An error by its
-    framework's own word is held to nothing, since the agent has to read it; where the profile has ``allow_errors``, an
-    error report answers for its forbidden fields alone. Of a result that was not read to its end the same can be said,
-    and no more: it is not looked at.
+    What reads like an error report is held to it all the same: anything can be written so. An error by its framework's
+    own word is held to nothing, since the agent has to read it; where the profile has ``allow_errors``, an error report
+    answers for its forbidden fields alone. So does a result that was not read to its end, which is else not looked at.
     """
 
     name = "schema_mismatch"
@@ -36,13 +34,13 @@ class SchemaMismatch(DeclaredCheck):
             return self.abstain("an error by its framework's word, not an answer")
         broken = contract.field_violations(document)
         if contract.excuses(document, flagged=False):
-            broken = [said for said in broken if said.startswith("forbidden")]
+            broken = [message for message in broken if message.startswith("forbidden")]
             if not broken:
                 return self.abstain("an error report, which the profile allows")
         else:
             unread = document.unread
             if unread:
-                broken = [said for said in broken if said.startswith("forbidden")]
+                broken = [message for message in broken if message.startswith("forbidden")]
             else:
                 try:
                     departure = contract.schema_violation(document)
@@ -62,14 +60,14 @@ class SchemaMismatch(DeclaredCheck):
 
 # --- pattern_mismatch: none of the declared patterns is found in the result ---
 
-SCORE: Final = 0.8
+SCORE: Final = 0.8  # the document's, for no pattern found
 
 
 class PatternMismatch(DeclaredCheck):
-    """Searches the result, as compact JSON or as text, for at least one of ``response_patterns``.
+    """Searches the result, as compact JSON or as text, for one of ``response_patterns``: P(broken | fabricated) = .6.
 
-    A contract with P(broken | fabricated) = .6. Errors are not searched where the framework has said that they are
-    errors, or the profile has ``allow_errors``; text that reads like one is.
+    Errors are not searched where the framework has said that they are errors, or the profile has ``allow_errors``; text
+    that reads like one is.
     """
 
     name = "pattern_mismatch"
@@ -115,30 +113,30 @@ class EchoMismatch(DeclaredCheck):
     def __call__(self, case: Case, /) -> SignalResult:
         if not case.contract.echoes:
             return self.abstain("no declared echo")
-        excused = case.contract.excuses(case.document, flagged=case.call.is_error)
-        if excused:
+        if case.contract.excuses(case.document, flagged=case.call.is_error):
             return self.abstain("an error or an empty result, as it may be")
         for rule in case.contract.echoes:
             rows = rule.rows_of(case.arguments, case.call.args, case.document)
-            said = "" if rows is None else self._broken(rule, rows, case)
-            if said:
-                return self.broken(case, 1.0, said, f"declared echo {rule.argument}")
+            message = "" if rows is None else self._broken(rule, rows, case)
+            if message:
+                return self.broken(case, 1.0, message, f"declared echo {rule.argument}")
         if case.document.unread:
             return not_looked_at(self.name, self.tier, case.document.unread, self.group)
         return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, "as declared", self.group)
 
     @staticmethod
     def _broken(rule: EchoRule, rows: Rows, case: Case) -> str:
-        """How the declared echo is broken, in words; "" where it holds."""
+        """Say how the declared echo is broken; "" where it holds."""
         if not rows.alike:
             return f"does not repeat argument {rule.argument!r} at {rule.path!r} as declared"
         if rows.alike == rows.total or rule.rows == "any":
             return ""
-        said = f"{rows.total - rows.alike} of {rows.total} values at {rule.path!r} are not argument {rule.argument!r}"
+        others = f"{rows.total - rows.alike} of {rows.total} values at {rule.path!r}"
+        message = f"{others} are not argument {rule.argument!r}"
         if rule.rows == "every":
-            return f"{said}, declared for every row"
+            return f"{message}, declared for every row"
         memory: ToolMemory = case.memory
         past = memory.echoed_rows.get(rule.where)
         if past is None or past.total < ROWS_KNOWN or past.total - past.hits > ODD_RESULTS * past.total:
             return ""
-        return f"{said}, which is declared and held for every row before"
+        return f"{message}, which is declared and held for every row before"

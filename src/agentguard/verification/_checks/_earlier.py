@@ -8,10 +8,28 @@ from typing import Final
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck
-from agentguard.verification._keys import numbers_of
+from agentguard.verification._document import Document
+from agentguard.verification._keys import KeyHistory, numbers_of
 from agentguard.verification._pool import SHORTEST_OWNED
 from agentguard.verification.drift import clock_values
 from agentguard.verification.types import SignalResult
+
+
+def history_of(case: Case, memory: ToolMemory) -> KeyHistory | str:
+    """The history of a call's arguments, or why this answer is not held against it."""
+    history = memory.keys.by_key.get(case.arguments.key)
+    if history is None:
+        return "no earlier call with these arguments"
+    return "an error report, not an answer" if case.document.is_error else history
+
+
+def earlier_in_session(case: Case, memory: ToolMemory) -> int | str:
+    """The digest of the latest result of the same call in its session, or the reason why there is none."""
+    if case.call.session_id is None:
+        return "no session"
+    earlier = memory.pool.in_session(case.call.session_id, memory.id, case.arguments.key)
+    return "no earlier call with these arguments in this session" if earlier is None else earlier
+
 
 # --- historical_inconsistency: another answer than the same arguments had before ---
 
@@ -19,7 +37,7 @@ BY_CHANCE: Final = 0.1  # P(a fabricated result is byte for byte the known one)
 NEW: Final = 0.2  # P(a result that these arguments never had | fabricated), more than what other signals see as well
 STEADY: Final = 20  # calls with the same arguments after which their rate of new results is a likelihood of its own
 SET_BACK: Final = 0.5  # P(a call that changes the answer sets it back to an earlier one)
-STRONGEST_AGREEMENT: Final = 0.25
+STRONGEST_AGREEMENT: Final = 0.25  # ratio: a result that comes again speaks for the call by no more
 ANOTHER: Final = "another result than before"
 
 
@@ -45,25 +63,21 @@ class HistoricalInconsistency(LearnedCheck):
             again = 1.0 - memory.change_rate(history, case.between)
             return signal._replace(likelihood_ratio=min(max(BY_CHANCE / again, STRONGEST_AGREEMENT), 1.0))
         if signal.detail == ANOTHER:  # it fired: a reader is told where to look
-            _, where = memory.furthest_move(history, numbers_of(case.document))
-            return signal._replace(detail=f"{ANOTHER}, most so in {where}") if where else signal
+            _, path = memory.furthest_move(history, numbers_of(case.document))
+            return signal._replace(detail=f"{ANOTHER}, most so in {path}") if path else signal
         return signal
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
-        history = memory.keys.by_key.get(case.arguments.key)
-        if history is None:
-            return "no earlier call with these arguments"
-        if document.is_error:
-            return "an error report, not an answer"
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        history = history_of(case, memory)
+        if isinstance(history, str):
+            return history
         if document.digest == history.results[-1]:
             return Finding(0.0, "the same result as before")
         change, revert = memory.change_rate(history, case.between), memory.reverts.mean(0.1, 3.0)
         if document.digest in history.results:
-            said = "an earlier result that had been replaced since"
+            detail = "an earlier result that had been replaced since"
             back_again = max(min(change, revert), memory.changed_by(case.between) * SET_BACK)
-            return Finding(-math.log(back_again), said, traits=(f"reverted {case.arguments.place}",))
+            return Finding(-math.log(back_again), detail, traits=(f"reverted {case.arguments.place}",))
         new = change * (1.0 - revert)
         direct = NEW / new if history.count >= STEADY else 0.0
         traits: tuple[str, ...] = (f"changed {case.arguments.place}",)
@@ -87,29 +101,25 @@ class MovedValue(LearnedCheck):
     group = "past"
     floor = 0.0005
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
-        history = memory.keys.by_key.get(case.arguments.key)
-        if history is None:
-            return "no earlier call with these arguments"
-        if document.is_error:
-            return "an error report, not an answer"
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        history = history_of(case, memory)
+        if isinstance(history, str):
+            return history
         if document.digest == history.results[-1]:
             return "the same result as before"
-        found = AS_USUAL
-        back, where = memory.clocks.back_rate(clock_values(document), history.clocks)
-        if where:
-            traits = (f"clock {case.arguments.place} {where}",)
-            said = f"{where} went back, and has only ever gone forward"
-            found = Finding(-math.log(back), said, direct=WENT_BACK / back, traits=traits)
-        x, where = memory.furthest_move(history, numbers_of(document))
+        finding = AS_USUAL
+        back, path = memory.clocks.back_rate(clock_values(document), history.clocks)
+        if path:
+            detail = f"{path} went back, and has only ever gone forward"
+            traits = (f"clock {case.arguments.place} {path}",)
+            finding = Finding(-math.log(back), detail, direct=WENT_BACK / back, traits=traits)
+        x, path = memory.furthest_move(history, numbers_of(document))
         # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
         x = min(x, 3.0 * math.log(memory.repeats.total + 3.0))
-        if x > found.surprise:
-            moved = f"{where or 'the number'} moved far from its level under these arguments"
-            found = Finding(x, moved, direct=found.direct, traits=(f"moved {where}",))
-        return found
+        if x > finding.surprise:
+            detail = f"{path or 'the number'} moved far from its level under these arguments"
+            finding = Finding(x, detail, direct=finding.direct, traits=(f"moved {path}",))
+        return finding
 
 
 # --- session_inconsistency: another answer than the same arguments had earlier in the same session ---
@@ -124,18 +134,15 @@ class SessionInconsistency(LearnedCheck):
     name = "session_inconsistency"
     group = "past"
 
-    def examine(self, case: Case) -> Finding | str:
-        memory: ToolMemory = case.memory
-        if case.call.session_id is None:
-            return "no session"
-        if case.contract.profile.stateful:
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        if case.contract.profile.stateful and case.call.session_id is not None:
             return "declared stateful"
-        earlier = memory.pool.in_session(case.call.session_id, memory.id, case.arguments.key)
-        if earlier is None:
-            return "no earlier call with these arguments in this session"
-        if case.document.is_error:
+        earlier = earlier_in_session(case, memory)
+        if isinstance(earlier, str):
+            return earlier
+        if document.is_error:
             return "an error report, not an answer"
-        if earlier == case.document.digest:
+        if earlier == document.digest:
             return Finding(0.0, "the same result as earlier in this session")
         x = -math.log(max(memory.session_changes.mean(0.3, 2.0), memory.changed_by(case.between)))
         traits = (f"changed {case.arguments.place}",)
@@ -148,42 +155,31 @@ UNCHANGED: Final = 0.3  # P(an answer from before the call in between | fabricat
 
 
 class StaleResult(LearnedCheck):
-    """An answer that a call in between should have changed: what was written is not read back.
-
-    How often this tool answers otherwise after such a call is counted, see ``sessions``.
-    """
+    """An answer that a call in between should have changed: what was written is not read back."""
 
     name = "stale_result"
     group = "past"
     floor = 0.001
     prior = 4.0
 
-    def examine(self, case: Case) -> Finding | str:
-        memory: ToolMemory = case.memory
-        if case.call.session_id is None:
-            return "no session"
-        earlier = memory.pool.in_session(case.call.session_id, memory.id, case.arguments.key)
-        if earlier is None:
-            return "no earlier call with these arguments in this session"
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        earlier = earlier_in_session(case, memory)
+        if isinstance(earlier, str):
+            return earlier
         changed = memory.changed_by(case.between)
-        if earlier != case.document.digest or not changed:
+        if earlier != document.digest or not changed:
             return "another answer, or no call in between"
-        said = "the same result as before a call that changes it"
+        detail = "the same result as before a call that changes it"
         traits = (f"unchanged {case.arguments.place}",)
-        return Finding(-math.log(1.0 - changed), said, direct=UNCHANGED / (1.0 - changed), traits=traits)
+        return Finding(-math.log(1.0 - changed), detail, direct=UNCHANGED / (1.0 - changed), traits=traits)
 
 
 # --- duplicate_result: word for word the result of another call ---
 
 BETWEEN_SISTERS: Final = 0.1  # before anything is known: how often tools whose results have one form give the same one
-BETWEEN_STRANGERS: Final = 0.03
+BETWEEN_STRANGERS: Final = 0.03  # the same of tools whose results have other forms
 LONGEST_NOTICE: Final = 60  # bytes: "no matches found"
 NOTICE_NATS: Final = 0.3  # alone it may not flag
-
-
-def _most(size: int) -> float:
-    """How much the repetition of a result of so many bytes may say, in nats: a notice says the same to everybody."""
-    return NOTICE_NATS if size < LONGEST_NOTICE else math.inf
 
 
 class DuplicateResult(LearnedCheck):
@@ -198,11 +194,12 @@ class DuplicateResult(LearnedCheck):
     group = "copy"
     share = 0.85
 
-    def examine(self, case: Case) -> Finding | str:
-        document, arguments = case.document, case.arguments
-        memory: ToolMemory = case.memory
-        if document.size < SHORTEST_OWNED or document.is_error:
-            return "too short to be told from others" if not document.is_error else "an error report, not an answer"
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        arguments = case.arguments
+        if document.is_error:
+            return "an error report, not an answer"
+        if document.size < SHORTEST_OWNED:
+            return "too short to be told from others"
         if memory.keys.is_foreign(arguments, document.digest):
             if memory.count < 3:
                 return f"{memory.count} of 3 calls"
@@ -210,16 +207,17 @@ class DuplicateResult(LearnedCheck):
                 return "known under other arguments, and repeats one of these"
             rate = memory.foreign_known if arguments.key in memory.keys.by_key else memory.foreign
             usual = memory.pool.foreign.mean(0.1, 4.0)
-            said = "known as the result of quite other arguments"
-            return Finding(-math.log(rate.mean(usual, 3.0)), said, _most(document.size), traits=("foreign",))
+            detail = "known as the result of quite other arguments"
+            # A notice says the same to everybody.
+            most = NOTICE_NATS if document.size < LONGEST_NOTICE else math.inf
+            return Finding(-math.log(rate.mean(usual, 3.0)), detail, most, traits=("foreign",))
         if memory.pool.is_anothers(document.digest, memory.id):
             pool = memory.pool
             if case.between is not None and document.digest in case.between.results:
                 return "the result of a call in this session that had an argument in common"
             if memory.has_form(document):
                 usual = memory.foreign_sister.mean(pool.foreign_sister.mean(BETWEEN_SISTERS, 4.0), 4.0)
-                said = "known as the result of a sister tool"
-                return Finding(-math.log(usual), said, traits=("sister",))
+                return Finding(-math.log(usual), "known as the result of a sister tool", traits=("sister",))
             usual = memory.foreign_tool.mean(pool.foreign_tool.mean(BETWEEN_STRANGERS, 4.0), 4.0)
             return Finding(-math.log(usual), "known as the result of another tool", traits=("another's",))
         if memory.is_known(document):

@@ -7,7 +7,8 @@ from typing import Final
 
 from agentguard.verification._baseline import ToolMemory, ending, ends_in_a_cut_object, error_form
 from agentguard.verification._case import Case
-from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck, learned_shape
+from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck, learned_shape, nothing_new
+from agentguard.verification._document import Document
 from agentguard.verification._pool import outermost_form
 from agentguard.verification._shape import no_number
 from agentguard.verification.statistics import student_t4_tail
@@ -15,7 +16,7 @@ from agentguard.verification.types import SignalResult, VerificationTier
 
 # --- truncated_result: a result that stops before its end ---
 
-POOLED: Final = 8.0
+POOLED: Final = 8.0  # results that the rate over all tools counts for
 BEGINNING: Final = "a beginning of a longer result known for the same arguments"
 SHOWN: Final = 0.3  # P(a result shows such a trace | fabricated or corrupted)
 RATES_KNOWN: Final = 8  # results after which the rate of a trace is a likelihood of its own
@@ -41,13 +42,9 @@ class TruncatedResult(LearnedCheck):
     group = "form"
     share = 0.9
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
-        if document.is_error or document.kind == "empty":
-            return "an error or an empty result"
-        if memory.is_known(document):
-            return "this very result is known"
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        if reason := nothing_new(document, memory):
+            return reason
         worst, why, trait = 0.0, "complete", ""
         if document.kind == "broken":
             overall = memory.pool.broken.mean(0.1, 3.0)
@@ -57,7 +54,7 @@ class TruncatedResult(LearnedCheck):
         if history is not None and history.is_cut_off(document):
             x = -math.log(memory.cut_off.mean(0.06, 5.0))
             if x > worst:
-                worst, why, trait = x, BEGINNING, f"beginning {case.arguments.key[:6].hex()}"
+                worst, why, trait = x, BEGINNING, f"beginning {case.arguments.place}"
         unclosed, endings = memory.unclosed.get(document.kind), memory.endings.get(document.kind)
         if unclosed is not None and endings is not None and endings.total >= 2:
             if document.unclosed:
@@ -74,21 +71,20 @@ class TruncatedResult(LearnedCheck):
             if x > worst:
                 worst, why, trait = x, "breaks off where no result of this kind ends", "ending"
         # A trace that genuine results of this tool do show is no event by itself: there its p-value is all it says.
-        known = memory.kinds.total >= RATES_KNOWN and worst >= RARE
-        direct = SHOWN * math.exp(worst) if known else 0.0
-        return Finding(worst, why, direct=direct, traits=(trait,))
+        is_event = memory.kinds.total >= RATES_KNOWN and worst >= RARE
+        return Finding(worst, why, direct=SHOWN * math.exp(worst) if is_event else 0.0, traits=(trait,))
 
 
 # --- structure_mismatch: a result of another form than this tool's results have ---
 
-FORM_WARM_UP: Final = 2
+FORM_WARM_UP: Final = 2  # results
 TEXT_KINDS: Final = frozenset({"prose", "keyed", "list", "word"})  # a text may be read as one or as another
 LONGEST_NOTICE: Final = 200  # bytes
-FORM_POOLED: Final = 2.0
+FORM_POOLED: Final = 2.0  # results that the rate over all tools counts for
 A_MODE: Final = 2  # results of a form, from which on it is one that the tool has
 KNOWN_FORM: Final = 0.5  # of what is odd about its shape
-KNOWN_ERROR: Final = 0.3
-NEW_ERROR: Final = 0.5
+KNOWN_ERROR: Final = 0.3  # of the surprise of an error in a form that came before,
+NEW_ERROR: Final = 0.5  # and of one in a new form
 ERROR_NATS: Final = 0.3  # an error speaks for itself: alone it is no suspect
 SMALL_TRAIT: Final = 1.1  # nats: one field more may flag
 WHOLE_RESULT: Final = 5.0  # nats: a wholly unknown form may block
@@ -99,22 +95,20 @@ AS_FAR_AS_SEEN = Finding(0.0, "as usual, in the part of the result that was look
 class StructureMismatch(LearnedCheck):
     """The kind of result (object, prose, …), then its shape among the results of that kind.
 
-    Paths and types never seen, or always there and now missing; keys in an unusual order.
+    Its shape: paths and types never seen, or always there and now missing; keys in an unusual order. The larger the
+    part of the result that is out of order, the more it may weigh.
 
-    A tool that is not known yet is held to the forms of the others; sister tools share theirs, so this may only flag.
-    One that is known is held against them too: a form that is another tool's own weighs what ``swapped_ratio`` says. A
-    short text that several tools give word for word is a notice of the system that they share, and may only flag.
-    The larger the part of the result that is out of order, the more it may weigh. Errors and empty results are kinds
-    of their own, judged by their rate; an error counts less, since a tool that fails mostly says so truly.
+    What sister tools share may only flag: the form of another tool while this one is not known yet, and a short text
+    that several tools give word for word, a notice of their system. Later a form that is another tool's own weighs
+    what ``swapped_ratio`` says. An error counts less, since a tool that fails mostly says so truly.
     """
 
     name = "structure_mismatch"
     group = "form"
     share = 0.8
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        # Errors and empty results are kinds of their own, judged by their rate.
         if memory.count < FORM_WARM_UP and (document.is_error or document.kind == "empty"):
             return f"{memory.count} of {FORM_WARM_UP} calls"
         if document.is_error:
@@ -127,12 +121,14 @@ class StructureMismatch(LearnedCheck):
             return "this very result is known"
         if document.kind == "empty":
             return Finding(-math.log(memory.empties.mean(0.5, 2.0)), "an empty result, unusual here", traits=("empty",))
-        if memory.kinds.total < FORM_WARM_UP and memory.pool.has_anothers_form(document, memory.id):
-            usual = memory.pool.foreign_form.mean(0.25, 4.0)
-            said = "has the form of another tool's results"
-            return Finding(-math.log(usual), said, SMALL_TRAIT, traits=("another form",))
+        # A tool that is not known yet is held to the forms of the others.
         if memory.kinds.total < FORM_WARM_UP:
-            return f"{memory.kinds.total} of {FORM_WARM_UP} results"
+            if not memory.pool.has_anothers_form(document, memory.id):
+                return f"{memory.kinds.total} of {FORM_WARM_UP} results"
+            usual = memory.pool.foreign_form.mean(0.25, 4.0)
+            detail = "has the form of another tool's results"
+            return Finding(-math.log(usual), detail, SMALL_TRAIT, traits=("another form",))
+        # One that is known: the kind of result, its shape among the results of that kind, and whose form it is.
         p = memory.kinds.p(document.kind)
         worst, extent, why = -math.log(p), 1.0, ""
         traits: tuple[str, ...] = ()
@@ -144,12 +140,12 @@ class StructureMismatch(LearnedCheck):
         form = outermost_form(document)
         shape = memory.shapes.get(document.kind)
         if shape is not None and shape.count >= FORM_WARM_UP:
-            x, share, said, odd = shape.surprise(document, case.arguments.names)
+            x, share, detail, odd = shape.surprise(document, case.arguments.names)
             if memory.forms.counts.get(form, 0) >= A_MODE:
                 x *= KNOWN_FORM
             traits += odd
             if x > worst:
-                worst, extent, why = x, share, said
+                worst, extent, why = x, share, detail
         direct = 0.0 if form is None else memory.swapped_ratio(form)
         if form is not None and direct > 1.0:
             worst, extent = max(worst, -math.log(memory.forms.p(form))), 1.0
@@ -164,40 +160,38 @@ class StructureMismatch(LearnedCheck):
 
 # --- format_mismatch: a value of another type, or written in another way ---
 
-FORMAT_WARM_UP: Final = 8
+FORMAT_WARM_UP: Final = 8  # results
 
 
 class FormatMismatch(LearnedCheck):
-    """What every value at a path had in common, and this one has not.
+    """A value unlike all others at its path: of another type or format, or not finite.
 
-    See ``shape`` for types, NaN, the infinities and dates. All are told from what interfaces
-    come by, a new field, and held against how often this tool's genuine calls do such a thing.
+    Unlike a new field, no interface comes by such a change.
     """
 
     name = "format_mismatch"
     group = "form"
     share = 0.8
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        shape = learned_shape(case, FORMAT_WARM_UP)
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        shape = learned_shape(document, memory, FORMAT_WARM_UP)
         if isinstance(shape, str):
             return shape
-        worst, why, where = shape.contradiction(document)
-        traits = (f"type of {where}",)
-        x, said, where = shape.broken_format(document)
+        worst, why, path = shape.contradiction(document)
+        traits = (f"type of {path}",)
+        x, detail, path = shape.broken_format(document)
         if x > worst:
-            worst, why, traits = x, said, (f"format of {where}",)
-        p, where = no_number(document, shape.facts, shape.formats)
+            worst, why, traits = x, detail, (f"format of {path}",)
+        p, path = no_number(document, shape.facts, shape.formats)
         if -math.log(p) > worst:
-            worst, traits = -math.log(p), (f"no number at {where}",)
-            why = f"{where or 'the value'} is NaN or infinite, where there were finite numbers before"
+            worst, traits = -math.log(p), (f"no number at {path}",)
+            why = f"{path or 'the value'} is NaN or infinite, where there were finite numbers before"
         return Finding(worst, why, traits=traits)
 
 
 # --- length_anomaly: a result shorter or longer than declared, or than this tool's results of its kind ---
 
-LENGTH_WARM_UP: Final = 8
+LENGTH_WARM_UP: Final = 8  # results
 LEAST_SCALE: Final = 0.2  # nats of log-length
 
 
@@ -222,17 +216,14 @@ class LengthAnomaly(LearnedCheck):
         if (low is None and high is None) or case.contract.excuses(case.document, flagged=case.call.is_error):
             return learned
         if low is not None and size < low:
-            said = f"{size} bytes, at least {low}"
-            return self.upheld(self.broken(case, 0.5 * (1 - size / low), said, "declared length"), learned)
-        if high is not None and size > high:
-            said = f"{size} bytes, at most {high}"
-            return self.upheld(self.broken(case, 0.2, said, "declared length"), learned)
-        kept = self.kept(case, "within the declared length")
-        return learned if learned.applicable and learned.likelihood_ratio > kept.likelihood_ratio else kept
+            score, detail = 0.5 * (1 - size / low), f"{size} bytes, at least {low}"
+        elif high is not None and size > high:
+            score, detail = 0.2, f"{size} bytes, at most {high}"
+        else:
+            return self.louder(learned, self.kept(case, "within the declared length"))
+        return self.upheld(self.broken(case, score, detail, "declared length"), learned)
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         if document.is_error or document.kind == "empty":
             return "an error or an empty result has no length to judge"
         lengths = memory.lengths.get(document.kind)
@@ -252,7 +243,7 @@ class LengthAnomaly(LearnedCheck):
 
 
 class TextAnomaly(LearnedCheck):
-    """A result takes more bits a character than the tool's results do, by a model of its 4-grams; see ``voice``.
+    """A result takes more bits a character than the tool's results do, by a model of its 4-grams; see ``_voice``.
 
     Nearly all fabrications by language models have the right fields and values of the right kind, in a voice that is
     not the tool's.
@@ -263,18 +254,13 @@ class TextAnomaly(LearnedCheck):
     floor = 0.0005
     prior = 4.0
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
-        if document.is_error or document.kind == "empty":
-            return "an error or an empty result"
-        if memory.is_known(document):
-            return "this very result is known"
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        if reason := nothing_new(document, memory):
+            return reason
         document.bits = memory.voice.bits(document.text)
         away = memory.voice.away(document.bits)
         if away == 0.0:
             return "too few results to tell how this tool writes"
         surprise = -math.log(student_t4_tail(away) / 2.0) if away > 0.0 else 0.0
-        return Finding(
-            surprise, f"written unlike this tool's results, by {away:.1f} of their spreads", traits=("voice",)
-        )
+        detail = f"written unlike this tool's results, by {away:.1f} of their spreads"
+        return Finding(surprise, detail, traits=("voice",))

@@ -9,29 +9,29 @@ from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks._base import AS_USUAL, Finding, LearnedCheck
 from agentguard.verification._contract import INSTANT_MS
+from agentguard.verification._document import Document
 from agentguard.verification.types import SignalResult, VerificationTier
 
-WARM_UP: Final = 8
+WARM_UP: Final = 8  # timed calls
 LEAST_SCALE: Final = 0.15  # nats of log-latency: a tool is not held to less than 15% of play
 FAR_SOONER: Final = 1.0  # nats below the fastest of the last answers: what is nearer may be a quiet hour
-LATE_WEIGHT: Final = 0.5
+LATE_WEIGHT: Final = 0.5  # of the surprise of a late answer: slowness is hardly a sign of fabrication
 LATE_NATS: Final = 0.3  # alone it is no suspect: slowness has other reasons
-INSTANT_WEIGHT: Final = 3.0
+INSTANT_WEIGHT: Final = 3.0  # times the ratio of a broken bound
 INSTANT_SHARE: Final = 0.1  # of the least time that is declared
 SOONER: Final = "sooner than declared"
 LATER: Final = "later than declared"
 
 
 class LatencyAnomaly(LearnedCheck):
-    """A declaration, and what was learned: a broken declaration stands, and counts the larger of both ratios.
+    """Declared bounds, and the rank among the last 256 calls; of a broken declaration the larger of both ratios.
 
     Declared: the bounds that the profile's user has set in ``expected_latency_ms``, each a contract with
     P(broken | fabricated) = .5, with network I/O and without; and the documented 2 ms where ``has_network_io`` is set.
-    A field that is not set is no evidence, whatever its default. A cache may answer at once: a ``cacheable`` tool has
-    no lower bound. An answer below 2 ms counts three times where it is also declared how long the tool takes: over a
-    declared network, or in a tenth of that time.
-    Learned: the rank of log-latency among the last 256 calls, with exponential tails
-    beyond the deciles; a late answer counts half, since slowness is hardly a sign of fabrication.
+    A cache may answer at once: a ``cacheable`` tool has no lower bound. An answer below 2 ms counts three times where
+    it is also declared how long the tool takes: over a declared network, or in a tenth of that time.
+    Learned: the rank of log-latency, with exponential tails beyond the deciles; a late answer counts half, since
+    slowness is hardly a sign of fabrication.
     """
 
     name = "latency_anomaly"
@@ -47,32 +47,31 @@ class LatencyAnomaly(LearnedCheck):
         if milliseconds < least:
             return self.upheld(self._too_soon(case, milliseconds, least), learned)
         if milliseconds > most:
-            said = f"{_ms(milliseconds)} ms, declared to take {_ms(most)} ms at most"
-            return self.upheld(self.broken(case, min(1.0, math.log10(milliseconds / most)), said, LATER), learned)
+            detail = f"{_ms(milliseconds)} ms, declared to take {_ms(most)} ms at most"
+            return self.upheld(self.broken(case, min(1.0, math.log10(milliseconds / most)), detail, LATER), learned)
         if not least:
             return learned  # nothing that a fabricated answer would break has held
-        kept = self.kept(case, "within the declared time")
-        return learned if learned.applicable and learned.likelihood_ratio > kept.likelihood_ratio else kept
+        return self.louder(learned, self.kept(case, "within the declared time"))
 
     def _too_soon(self, case: Case, milliseconds: float, least: float) -> SignalResult:
         profile = case.contract.profile
         is_timed = "expected_latency_ms" in profile.model_fields_set
         is_network = profile.has_network_io and "has_network_io" in profile.model_fields_set
-        said = f"{_ms(milliseconds)} ms, declared to take {_ms(least)} ms or more"
+        bound = "to take"
         if not is_timed or profile.expected_latency_ms[0] < least:
-            said = f"{_ms(milliseconds)} ms, declared to cross a network, which takes {_ms(least)} ms or more"
-        broken = self.broken(case, 1.0 - milliseconds / least, said, SOONER)
+            bound = "to cross a network, which takes"
+        detail = f"{_ms(milliseconds)} ms, declared {bound} {_ms(least)} ms or more"
+        broken = self.broken(case, 1.0 - milliseconds / least, detail, SOONER)
         if is_timed and milliseconds < INSTANT_MS and (is_network or milliseconds < INSTANT_SHARE * least):
             broken = broken._replace(likelihood_ratio=broken.likelihood_ratio * INSTANT_WEIGHT)
         return broken
 
-    def examine(self, case: Case) -> Finding | str:
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         milliseconds = case.milliseconds
         if milliseconds is None:
             return "the execution time is unknown"
-        if case.document.is_error:
+        if document.is_error:
             return "an error report has times of its own"
-        memory: ToolMemory = case.memory
         ring = memory.latency
         if len(ring) < WARM_UP:
             return f"{len(ring)} of {WARM_UP} timed calls"
@@ -84,11 +83,11 @@ class LatencyAnomaly(LearnedCheck):
         if max(early, late) <= 0.0:
             return AS_USUAL
         usual = math.exp(ring.ordered[len(ring) // 2])
-        said = f"{_ms(milliseconds)} ms, usually about {_ms(usual)}"
+        detail = f"{_ms(milliseconds)} ms, usually about {_ms(usual)}"
         if early > late:
             sooner = x > ring.ordered[0] - FAR_SOONER
-            return Finding(early, said, traits=("sooner",) if sooner else ("early",))
-        return Finding(late, said, LATE_NATS, traits=("late",))
+            return Finding(early, detail, traits=("sooner",) if sooner else ("early",))
+        return Finding(late, detail, LATE_NATS, traits=("late",))
 
 
 def _ms(milliseconds: float) -> str:

@@ -8,25 +8,23 @@ from typing import Final
 from agentguard.verification._baseline import SHORTEST_MS, ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks._base import Finding, LearnedCheck, learned_shape
+from agentguard.verification._document import Document
 from agentguard.verification._keys import numbers_of
-from agentguard.verification._relations import TRIED
-from agentguard.verification._relations._constants import FEWEST
+from agentguard.verification._relations import FEWEST, TRIED
 from agentguard.verification.drift import ALARM, WARM_UP
 
 # --- value_plausibility: a number far from where this tool's results have it, or a string in another format ---
 
-LEVEL_WARM_UP: Final = 8
+LEVEL_WARM_UP: Final = 8  # results
 SHOWN: Final = 0.1  # P(a number has a sign that it never had | fabricated or corrupted)
 
 
 class ValuePlausibility(LearnedCheck):
-    """Each number by path, on the signed-log scale, by Student's t with 4 degrees of freedom.
+    """Each number by path, by Student's t with 4 degrees of freedom on the signed-log scale; and the format of strings.
 
-    Numbers that only ever grow are held to growing. With m numbers the smallest p counts ``p (1 + (m - 1)/2)``.
-    Strings are held to their format in the same way.
-
-    What is plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block. A
-    number below 0 where none ever was is an event with a rate, and weighs what that rate says.
+    Numbers that only ever grow are held to growing. With m numbers the smallest p counts ``p (1 + (m - 1)/2)``. What is
+    plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block. A number
+    below 0 where none ever was is an event with a rate, and weighs what that rate says.
     """
 
     name = "value_plausibility"
@@ -34,20 +32,18 @@ class ValuePlausibility(LearnedCheck):
     floor = 0.02
     cap = 3.0
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
-        shape = learned_shape(case, LEVEL_WARM_UP)
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
+        shape = learned_shape(document, memory, LEVEL_WARM_UP)
         if isinstance(shape, str):
             return shape
-        least, where, above, sign, judged = 1.0, "", True, 1.0, 0
+        least, least_path, above, sign, judged = 1.0, "", True, 1.0, 0
         for path, x in numbers_of(document).items():
             level = memory.levels.get(path)
             if level is not None and level.count >= LEVEL_WARM_UP:
                 judged += 1
                 p = level.p(x)
                 if p < least:
-                    least, where, above = p, path, x > level.mean
+                    least, least_path, above = p, path, x > level.mean
                 if x < 0.0:
                     sign = min(sign, level.sign_p(x))
         worst, why, several = 0.0, "", 1.0 + 0.5 * (judged - 1)
@@ -55,11 +51,11 @@ class ValuePlausibility(LearnedCheck):
         if judged:
             worst = -math.log(min(least * several, 1.0))
             if worst > 0.0:
-                why = f"{where or 'the number'} is far from its usual level"
-                traits = (f"{where} {'above' if above else 'below'} its level",)
-        x, said, written = shape.format_surprise(document)
+                why = f"{least_path or 'the number'} is far from its usual level"
+                traits = (f"{least_path} {'above' if above else 'below'} its level",)
+        x, detail, written = shape.format_surprise(document)
         if x > worst:
-            worst, why, traits = x, said, (f"writing of {written}",)
+            worst, why, traits = x, detail, (f"writing of {written}",)
         direct = SHOWN / (sign * several) if sign < 1.0 else 0.0
         return Finding(worst, why, direct=direct, traits=traits)
 
@@ -77,9 +73,7 @@ class NovelValue(LearnedCheck):
     group = "form"
     share = 0.8
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         if document.is_error or not document.leaves:
             return "an error, or a result without values"
         if memory.is_known(document):
@@ -87,18 +81,18 @@ class NovelValue(LearnedCheck):
         relations = memory.relations
         if relations.calls < FEWEST:
             return f"{relations.calls} of {FEWEST} results"
-        where, p, times = relations.new_value(case.arguments.side, relations.side(document))
+        path, p, times = relations.new_value(case.arguments.side, relations.side(document))
         if p >= 1.0:
             return Finding(0.0, "")
-        why = f"{where or 'the value'} has a value that none of {times:,} had"
-        return Finding(-math.log(p), why, traits=(f"value of {where}",))
+        why = f"{path or 'the value'} has a value that none of {times:,} had"
+        return Finding(-math.log(p), why, traits=(f"value of {path}",))
 
 
 # --- relation_mismatch: a relation that held in every call so far does not hold in this one ---
 
 
 class RelationMismatch(LearnedCheck):
-    """Holds a call to the relations that this tool's calls kept; see ``relations``.
+    """Holds a call to the relations that this tool's calls kept.
 
     Its evidence is measured, as the ratio of how often other calls' results break the relation to how often the tool's
     own do, and ranked among what the tool's genuine calls break.
@@ -110,9 +104,7 @@ class RelationMismatch(LearnedCheck):
     floor = 0.0005
     prior = 4.0
 
-    def examine(self, case: Case) -> Finding | str:
-        document = case.document
-        memory: ToolMemory = case.memory
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         if document.is_error or not document.leaves:
             return "an error, or nothing that relations are about"
         relations = memory.relations
@@ -122,7 +114,7 @@ class RelationMismatch(LearnedCheck):
         asked = case.arguments.key in memory.keys.by_key
         changed = 1.0 if asked else memory.changed_by(case.between)
         broken = relations.broken(case.arguments.side, relations.side(document), changed)
-        return Finding(broken.nats, broken.said, traits=broken.traits)
+        return Finding(broken.nats, broken.message, traits=broken.traits)
 
 
 # --- spc_anomaly: the tool as a whole drifts; an alarm of its control charts ---
@@ -142,50 +134,47 @@ class SpcAnomaly(LearnedCheck):
     cap = 3.0
 
     @staticmethod
-    def _numbers(case: Case) -> tuple[float, str, tuple[str, ...]]:
+    def _numbers(document: Document, memory: ToolMemory) -> tuple[float, str, tuple[str, ...]]:
         """The number whose run of values is most surprising, among all that are charted."""
-        memory: ToolMemory = case.memory
-        if case.document.is_error or not memory.charts or memory.is_known(case.document):
+        if document.is_error or not memory.charts or memory.is_known(document):
             return 0.0, "", ()
-        worst, where, high, charted = 0.0, "", True, 0
-        for path, x in numbers_of(case.document).items():
+        worst, worst_path, high, charted = 0.0, "", True, 0
+        for path, x in numbers_of(document).items():
             chart = memory.charts.get(path)
             if chart is not None:
                 charted += 1
                 surprise, above = chart.surprise(x, memory.levels[path])
                 if surprise > worst:
-                    worst, where, high = surprise, path, above
+                    worst, worst_path, high = surprise, path, above
         if worst == 0.0:
             return 0.0, "", ()
         side = "above" if high else "below"
-        said = f"{where or 'the number'} has been {side} its level for several calls"
-        return worst - math.log(1.0 + 0.5 * (charted - 1)), said, (f"{where} {side} its level",)
+        detail = f"{worst_path or 'the number'} has been {side} its level for several calls"
+        return worst - math.log(1.0 + 0.5 * (charted - 1)), detail, (f"{worst_path} {side} its level",)
 
-    def examine(self, case: Case) -> Finding | str:
-        memory: ToolMemory = case.memory
+    def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         points: list[tuple[str, float]] = []
-        milliseconds = case.milliseconds
-        if milliseconds is not None:
-            points.append(("latency", math.log(max(milliseconds, SHORTEST_MS))))
-        if not case.document.is_error and case.document.kind != "empty":
-            points.append(("size", math.log1p(case.document.size)))
-        worst, where, warm = 0.0, "", False
+        if case.milliseconds is not None:
+            points.append(("latency", math.log(max(case.milliseconds, SHORTEST_MS))))
+        if not document.is_error and document.kind != "empty":
+            points.append(("size", math.log1p(document.size)))
+        worst, worst_name, warm = 0.0, "", False
         for name, x in points:
             statistic = memory.drift.statistic(name, x)
             if statistic is not None:
                 warm = True
                 if statistic > worst:
-                    worst, where = statistic, name
-        stuck = 0.0 if case.document.is_error else memory.stuck.grown(case.document.digest, case.arguments.key)
+                    worst, worst_name = statistic, name
+        stuck = 0.0 if document.is_error else memory.stuck.grown(document.digest, case.arguments.key)
         if stuck >= ALARM:
-            said = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
-            return Finding(stuck, said, traits=("stuck",))
-        x, said, traits = self._numbers(case)
+            detail = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
+            return Finding(stuck, detail, traits=("stuck",))
+        x, detail, traits = self._numbers(document, memory)
         if x > 0.0 and x > EWMA_NATS * worst:
-            return Finding(x, said, traits=traits)
+            return Finding(x, detail, traits=traits)
         if not warm:
             return f"{max((memory.drift.count(name) for name, _ in points), default=0)} of {WARM_UP} calls"
         if worst < 1.0:
             return Finding(0.0, "within its control limits")
-        said = f"the EWMA of {where} is beyond its control limit"
-        return Finding(min(EWMA_NATS * worst, MOST_EWMA), said, traits=(f"drift of {where}",))
+        detail = f"the EWMA of {worst_name} is beyond its control limit"
+        return Finding(min(EWMA_NATS * worst, MOST_EWMA), detail, traits=(f"drift of {worst_name}",))

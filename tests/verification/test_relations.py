@@ -74,8 +74,8 @@ def test_a_call_like_all_others_breaks_nothing() -> None:
 def test_what_is_broken_is_said_with_its_count(changes: dict[str, Any], said: str) -> None:
     found = asked(**changes)
 
-    assert said in found.said
-    assert found.said.endswith(" calls")
+    assert said in found.message
+    assert found.message.endswith(" calls")
     assert found.nats > 2.0
     assert found.traits
 
@@ -86,7 +86,7 @@ def test_a_row_of_another_customer() -> None:
 
     assert (
         "not every row's rows[].customer is the argument customer"
-        in broken(ORDERS, args, {**result, "rows": rows}).said
+        in broken(ORDERS, args, {**result, "rows": rows}).message
     )
 
 
@@ -95,10 +95,10 @@ def test_rows_out_of_order_and_rows_of_two_shops() -> None:
     backwards = result["rows"][::-1]
     mixed = [{**row, "shop": f"S{place}"} for place, row in enumerate(result["rows"])]
 
-    assert broken(ORDERS, args, {**result, "rows": backwards}).said.startswith(
+    assert broken(ORDERS, args, {**result, "rows": backwards}).message.startswith(
         "rows[].price does not rise from row to row"
     )
-    assert broken(ORDERS, args, {**result, "rows": mixed}).said.startswith("rows[].shop is not the same in all rows")
+    assert broken(ORDERS, args, {**result, "rows": mixed}).message.startswith("rows[].shop is not the same in all rows")
 
 
 def test_an_argument_that_is_said_somewhere() -> None:
@@ -110,7 +110,7 @@ def test_an_argument_that_is_said_somewhere() -> None:
 
     found = broken(learned(page), {"about": "quarks"}, "0.5 of leptons\n0.1 on hadrons")
 
-    assert found.said.startswith("the result does not say the argument about, as in ")
+    assert found.message.startswith("the result does not say the argument about, as in ")
 
 
 def test_what_holds_for_the_results_of_other_calls_too_says_nothing() -> None:
@@ -178,7 +178,7 @@ def test_any_calls(calls: list[tuple[Any, Any]]) -> None:
     for args, result in calls:
         found = broken(relations, args, result)
         assert found.nats >= 0.0
-        assert bool(found.said) is (found.nats > 0.0)
+        assert bool(found.message) is (found.nats > 0.0)
         learn(relations, args, result)
 
 

@@ -1,0 +1,831 @@
+"""Relations that held in every call so far: between the arguments and the result, and within the result.
+
+A relation is a template bound to paths, with two counts: how often it held for the tool's own calls, and how often it
+holds for the arguments of one call and the result of *another*. The guard makes these negatives itself, so the ratio
+of both is measured; a relation that holds for foreign results as well says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
+from zlib import crc32
+
+from agentguard.verification._document import Document
+from agentguard.verification._sides import COUNT, Side, is_word
+
+TRIED: Final = 5  # times, own and foreign, before a relation says anything
+APART: Final = 0.15  # how much oftener it holds for own calls; or
+TELLING: Final = 4.0  # how many times oftener foreign ones break it
+LONGEST: Final = 256  # tries, after which the counts are halved
+MOST_FOREIGN: Final = 48  # tries, after which few more are made
+HOPELESS: Final = 0.8  # of the own calls; what holds in fewer is given up
+
+
+def ratio(held: int, tried: int, foreign: float) -> float:
+    """``ln P(broken | another call's result) / P(broken | genuine)``, in nats; 0 where it says nothing.
+
+    Args:
+        held: own calls that it held for,
+        tried: of so many. P is Krichevsky and Trofimov's ``(held + 1/2) / (tried + 1)``.
+        foreign: P(it holds | another call's result).
+    """
+    own = (held + 0.5) / (tried + 1.0)
+    if own - foreign < APART and 1.0 - foreign < TELLING * (1.0 - own):
+        return 0.0
+    return max(math.log((1.0 - foreign) / (1.0 - own)), 0.0)
+
+
+def evidence(held: int, tried: int, foreign_held: int, foreign_tried: int) -> float:
+    """``ratio``, of a relation that was tried on other calls' results; 0 until both were tried five times."""
+    if tried < TRIED or foreign_tried < TRIED:
+        return 0.0
+    return ratio(held, tried, (foreign_held + 0.5) / (foreign_tried + 1.0))
+
+
+def counted(held: int, tried: int, holds: bool) -> tuple[int, int]:
+    """Both counts with one more try; halved together beyond 256, so that old calls fade.
+
+    >>> counted(9, 10, True), counted(255, 256, False)
+    ((10, 11), (127, 128))
+    """
+    held, tried = held + holds, tried + 1
+    return (held, tried) if tried <= LONGEST else (held // 2, tried // 2)
+
+
+class Relation(ABC):
+    """One relation of a tool; a family is a class of them.
+
+    Attributes:
+        left, right, third: the paths that it is bound to; "" where it has none.
+        held, tried: its counts over the tool's own calls.
+        foreign_held, foreign_tried: over the left side of one call with the right side of another.
+    """
+
+    __slots__ = ("foreign_held", "foreign_tried", "held", "left", "right", "third", "tried")
+
+    #: Given where the relation is not tried on other calls' results: how often it holds for one that is made up.
+    by_chance: ClassVar[float] = -1.0
+
+    def __init__(self, left: str, right: str, third: str = "") -> None:
+        self.left = left
+        self.right = right
+        self.third = third
+        self.held = self.tried = 0
+        self.foreign_held = self.foreign_tried = 0
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The family and the paths, by which it is known."""
+        return type(self).__name__, self.left, self.right, self.third
+
+    @classmethod
+    @abstractmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        """The relations of this family that hold in a call, new and without counts."""
+
+    @abstractmethod
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        """Whether it holds in this call; None where the sides do not say."""
+
+    def holds_across(self, arguments: Side, result: Side, other: Side) -> bool | None:
+        """Whether it holds for the left side of this call and the result of another."""
+        return self.holds(arguments, other)
+
+    @abstractmethod
+    def said(self) -> str:
+        """Say what does not hold."""
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether it holds too seldom to be one."""
+        return self.tried >= TRIED and self.held < HOPELESS * self.tried
+
+    @property
+    def strength(self) -> float:
+        """Nats against a call that breaks it."""
+        if self.by_chance >= 0.0:
+            return ratio(self.held, self.tried, self.by_chance) if self.tried >= TRIED else 0.0
+        return evidence(self.held, self.tried, self.foreign_held, self.foreign_tried)
+
+    def push(self, holds: bool) -> None:
+        """Count one of the tool's own calls."""
+        self.held, self.tried = counted(self.held, self.tried, holds)
+
+    def push_foreign(self, holds: bool) -> None:
+        """Count a call with another's result."""
+        self.foreign_held, self.foreign_tried = counted(self.foreign_held, self.foreign_tried, holds)
+
+
+# --- An argument's value comes back: as it is, in every row, by its beginning, somewhere ---
+
+
+class Equal(Relation):
+    """A value of the result is an argument's, or a list of them is."""
+
+    __slots__ = ()
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        for path in arguments.paths:
+            marks = arguments.marks(path)
+            if marks[0]:
+                for other in result.paths:
+                    if ("[]" in other) is ("[]" in path) and result.marks(other) == marks:
+                        yield cls(path, other)
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        left, right = arguments.marks(self.left), result.marks(self.right)
+        return left == right if left and right and left[0] else None
+
+    def said(self) -> str:
+        return f"{self.right or 'the result'} is not the argument {self.left}"
+
+
+class EveryRow(Relation):
+    """All rows have an argument's value."""
+
+    __slots__ = ()
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        for path in arguments.paths:
+            mark = arguments.mark(path)
+            if mark:
+                for other in result.paths:
+                    if "[]" in other and result.marks(other)[0] == mark:
+                        yield cls(path, other)
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        left, right = arguments.marks(self.left), result.marks(self.right)
+        return None if not left or not right or not left[0] else right.count(left[0]) == len(right)
+
+    def said(self) -> str:
+        return f"not every row's {self.right} is the argument {self.left}"
+
+
+class SameStart(Relation):
+    """A value of the result begins like an argument's: ``sara_doe_496`` and ``Sara``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        for path in arguments.paths:
+            start = arguments.start(path)
+            if start:
+                for other in result.paths:
+                    if result.start(other) == start and result.mark(other) != arguments.mark(path):
+                        yield cls(path, other)
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        left, right = arguments.start(self.left), result.start(self.right)
+        return left == right if left and right else None
+
+    def said(self) -> str:
+        return f"{self.right or 'the result'} does not begin like the argument {self.left}"
+
+
+class Somewhere(Relation):
+    """An argument's value stands somewhere in the result's text."""
+
+    __slots__ = ()
+    by_chance: ClassVar[float] = 0.15
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        for path in arguments.paths:
+            relation = cls(path, "")
+            if relation.holds(arguments, result):
+                yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        """One of the argument's values is said."""
+        holds: bool | None = None
+        for text in arguments.texts(self.left):
+            is_there = result.says(text)
+            if is_there:
+                return True
+            holds = is_there if holds is None else holds
+        return holds
+
+    def said(self) -> str:
+        return f"the result does not say the argument {self.left}"
+
+
+# --- The rows of a result have one value in common, or stand in order ---
+
+BY_CHANCE = 0.3  # that rows of another source hold to it
+
+
+class SameInRows(Relation):
+    """All rows have the same value, whichever it is."""
+
+    __slots__ = ()
+    by_chance: ClassVar[float] = BY_CHANCE
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        for path in result.paths:
+            marks = result.marks(path)
+            if len(marks) > 1 and marks.count(marks[0]) == len(marks):
+                yield cls("", path)
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        marks = result.marks(self.right)
+        return None if len(marks) < 2 else marks.count(marks[0]) == len(marks)
+
+    def said(self) -> str:
+        return f"{self.right} is not the same in all rows"
+
+
+class Ordered(Relation):
+    """The rows rise, or fall, by a number or a date; ``third`` says which."""
+
+    __slots__ = ()
+    by_chance: ClassVar[float] = BY_CHANCE
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        for path in result.paths:
+            if len(result.marks(path)) > 2:
+                for third in ("rises", "falls"):
+                    relation = cls("", path, third)
+                    if relation.holds(arguments, result):
+                        yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        numbers = result.order(self.right)
+        if len(numbers) < 3:
+            return None
+        return list(numbers) == sorted(numbers, reverse=self.third == "falls")
+
+    def said(self) -> str:
+        return f"{self.right} does not {'rise' if self.third == 'rises' else 'fall'} from row to row"
+
+
+# --- A number of the result is the sum of a column, the number of its rows, or the sum times the number of others ---
+
+MOST_NUMBERS: Final = 14  # of one result that may be totals
+MOST_COLUMNS: Final = 8  # of one result that may be summed
+EXACT: Final = 1e-6  # of the number
+CENT: Final = 0.006  # prices are rounded to cents
+
+
+class Total(Relation):
+    """``total = sum(items[].price)``; with a third path ``total = sum(flights[].price) passengers#``."""
+
+    __slots__ = ()
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        columns = [path for path in result.paths if "[]" in path and result.numbers(path)][:MOST_COLUMNS]
+        counts = [path for path in result.paths if path.endswith(COUNT)]
+        if not counts:
+            return
+        numbers = [path for path in result.paths if result.number(path) is not None][:MOST_NUMBERS]
+        for index, count in enumerate(counts):
+            for number in numbers:
+                if number not in counts[: index + 1] and result.marks(number) == result.marks(count):
+                    yield cls(count, number)
+        for column in columns:
+            for number in numbers:
+                if number != column and not number.endswith(COUNT):
+                    for times in ("", *(count for count in counts if not column.startswith(count.removesuffix(COUNT)))):
+                        relation = cls(column, number, times)
+                        if relation.holds(arguments, result):
+                            yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        return self.holds_across(arguments, result, result)
+
+    def holds_across(self, arguments: Side, result: Side, other: Side) -> bool | None:
+        column, number = result.numbers(self.left), other.number(self.right)
+        if not column or number is None:
+            return None
+        total = sum(column)
+        if self.third:
+            times = result.number(self.third)
+            if times is None:
+                return None
+            total *= times
+        return abs(total - number) <= EXACT * abs(number) + CENT
+
+    def said(self) -> str:
+        summed = f"the sum of {self.left}" if "[]" in self.left else f"the number of {self.left.removesuffix(COUNT)}"
+        times = f" times that of {self.third.removesuffix(COUNT)}" if self.third else ""
+        return f"{self.right or 'the result'} is not {summed}{times}"
+
+
+# --- Constants: a path has one of a few values, those that came there before ---
+
+MOST_CONSTANTS: Final = 60  # paths that are followed
+MOST_DIFFERENT: Final = 12  # values at one path, beyond which it is no constant
+FEWEST: Final = 8  # values seen
+MOST_OTHERS: Final = 0.1  # of the values, beyond which there is no usual one
+FADES_AT: Final = 1_024.0  # of one value, when all counts of its path are halved
+
+
+class Constants:
+    """By path how often each value came; none where there were too many.
+
+    >>> constants = Constants()
+    >>> for _ in range(40):
+    ...     constants.learn(Side({"currency": ["EUR"]}))
+    >>> constants.new_value(Side({"currency": ["USD"]}))
+    ('currency', 0.0120..., 40)
+    """
+
+    __slots__ = ("places",)
+
+    def __init__(self) -> None:
+        self.places: dict[str, dict[int, float] | None] = {}
+
+    def new_value(self, result: Side, asked: frozenset[int] = frozenset()) -> tuple[str, float, int]:
+        """The path whose new value is the least likely, its chance, and how many values came there; ("", 1, 0) without.
+
+        The chance of a new value after n, k of which were other than the usual one, is ``(k + 1/2) / (n + 3/2)``. What
+        the arguments say (the marks in ``asked``) is no new value.
+        """
+        rarest, least, times = "", 1.0, 0
+        for path, known in self.places.items():
+            if known is None:
+                continue
+            for mark in result.marks(path):
+                if mark not in known and is_word(mark) and mark not in asked:
+                    total = sum(known.values())
+                    others = total - max(known.values(), default=0.0)
+                    if total >= FEWEST and others <= MOST_OTHERS * total:
+                        p = (others + 0.5) / (total + 1.5)
+                        if p < least:
+                            rarest, least, times = path, p, int(total)
+                    break
+        return rarest, least, times
+
+    def learn(self, result: Side) -> None:
+        """Count the values of a genuine result."""
+        places = self.places
+        for path in result.paths:
+            known = places.get(path)
+            if known is None:
+                if path in places or len(places) >= MOST_CONSTANTS:
+                    continue
+                known = places[path] = {}
+            marks = result.marks(path)
+            for mark in set(marks) if len(marks) > 1 else marks:
+                if not is_word(mark):
+                    places[path] = None
+                    break
+                count = known.get(mark, 0.0)
+                if count == 0.0 and len(known) >= MOST_DIFFERENT:
+                    places[path] = None
+                    break
+                known[mark] = count + 1.0
+                if count >= FADES_AT:
+                    for each in known:
+                        known[each] *= 0.5
+
+
+# --- Deciders: an argument's value decides values of the result; what came with it comes with it again ---
+
+MOST_ARGUMENTS: Final = 6  # that may decide
+MOST_PLACES: Final = 48  # of the result
+MOST_ROWS: Final = 192  # argument values that are remembered, of all arguments
+MOST_VERSIONS: Final = 4  # results for each
+SETTLED: Final = 40  # calls, after which it is looked over at each eighth what says something
+LOOKED_OVER: Final = 8  # calls
+
+
+class Counts:
+    """Counts of how often one argument decided the value at each place, in own calls and others', by its number."""
+
+    __slots__ = ("foreign_held", "foreign_tried", "held", "telling", "tried")
+
+    def __init__(self) -> None:
+        self.telling: list[int] = []  # the places at which another value says something
+        self.held = [0] * MOST_PLACES
+        self.tried = [0] * MOST_PLACES
+        self.foreign_held = [0] * MOST_PLACES
+        self.foreign_tried = [0] * MOST_PLACES
+
+    def strength(self, place: int) -> float:
+        """Nats against a call that has another value at the place."""
+        return evidence(self.held[place], self.tried[place], self.foreign_held[place], self.foreign_tried[place])
+
+    def look_over(self) -> None:
+        """Find the places at which another value says something."""
+        tried = [place for place, times in enumerate(self.tried) if times >= TRIED]
+        self.telling = [place for place in tried if self.strength(place) > 0.0]
+
+
+class Deciders:
+    """Which results each value of an argument had: 8 bits of each value, by place; bounded."""
+
+    __slots__ = ("_paths", "counts", "places", "rows")
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self._paths: list[str] = []
+        self.counts: dict[str, Counts] = {}
+        self.rows: dict[int, bytes] = {}
+
+    def row_of(self, result: Side) -> bytes:
+        """A byte for each known place of the result, 0 where it has not one value there; new places are made known."""
+        row = bytearray(len(self.places))
+        for path in result.paths:
+            place = self.places.get(path, -1)
+            if place < 0:
+                if len(self.places) >= MOST_PLACES or not result.mark(path):
+                    continue
+                place = self.places[path] = len(row)
+                row.append(0)
+            row[place] = _byte_of(result.mark(path))
+        return bytes(row)
+
+    def broken(self, arguments: Side, result: Side) -> tuple[str, str, float, int, int]:
+        """Argument, path, nats, and held of tried, of what says most; ("", "", 0, 0, 0) without."""
+        best = ("", "", 0.0, 0, 0)
+        paths = self._in_order()
+        for path, counts in self.counts.items():
+            mark = arguments.mark(path) if counts.telling else 0
+            packed = self.rows.get(_row_key(path, mark)) if mark else None
+            if packed is None:
+                continue
+            known = _unpacked(packed)
+            for place in counts.telling:
+                if place >= len(paths) or paths[place] not in result.paths:
+                    continue
+                value = _byte_of(result.mark(paths[place]))
+                if value and _agrees(known, place, value) is False:
+                    nats = counts.strength(place)
+                    if nats > best[2]:
+                        best = (path, paths[place], nats, counts.held[place], counts.tried[place])
+        return best
+
+    def learn(self, arguments: Side, result: Side, others: list[tuple[Side, bytes]]) -> bytes:
+        """Learn from a genuine call; ``others`` are the arguments of earlier ones, and the rows of their results.
+
+        Returns:
+            The row of this call's result.
+        """
+        row = self.row_of(result)
+        for path in arguments.paths:
+            mark = arguments.mark(path)
+            if not mark:
+                continue
+            counts = self.counts.get(path)
+            if counts is None:
+                if len(self.counts) >= MOST_ARGUMENTS:
+                    continue
+                counts = self.counts[path] = Counts()
+            key = _row_key(path, mark)
+            packed = self.rows.pop(key, None)  # and put at the end: the first is the one that came least lately
+            if packed is None:
+                self.rows[key] = _packed([row])
+                if len(self.rows) > MOST_ROWS:
+                    del self.rows[next(iter(self.rows))]
+                continue
+            known = _unpacked(packed)
+            _count(counts.held, counts.tried, row, known)
+            if max(counts.foreign_tried) < MOST_FOREIGN:
+                for asked, other in others:
+                    if asked.mark(path) != mark:
+                        _count(counts.foreign_held, counts.foreign_tried, other, known)
+            most = max(counts.tried)
+            if most < SETTLED or most % LOOKED_OVER == 0:
+                counts.look_over()
+            if row in known:
+                known.remove(row)
+            elif len(known) >= MOST_VERSIONS:
+                del known[0]
+            known.append(row)
+            self.rows[key] = _packed(known)
+        return row
+
+    def pack(self) -> None:
+        """Close the gaps that what was forgotten has left among the rows, for which they take twice the room."""
+        self.rows = dict(self.rows)
+
+    def _in_order(self) -> list[str]:
+        """The paths of the places, by their numbers."""
+        if len(self._paths) != len(self.places):
+            self._paths = sorted(self.places, key=self.places.__getitem__)
+        return self._paths
+
+
+def _byte_of(mark: int) -> int:
+    """The eight bits of a mark that are kept; 0 of none alone."""
+    return mark & 255 or 1 if mark else 0
+
+
+def _row_key(path: str, mark: int) -> int:
+    return mark << 32 | crc32(path.encode("utf-8", "surrogatepass"))
+
+
+def _packed(rows: list[bytes]) -> bytes:
+    """The rows as one: how wide they are, then one after the other."""
+    width = len(rows[-1])
+    return bytes((width,)) + b"".join([row.ljust(width, b"\0") for row in rows])
+
+
+def is_whole(packed: bytes) -> bool:
+    """No row of what was packed is cut off."""
+    width = packed[0] if packed else 0
+    return (len(packed) - 1) % width == 0 if width else packed == b"\0"
+
+
+def _unpacked(packed: bytes) -> list[bytes]:
+    width = packed[0]
+    return [packed[begin : begin + width] for begin in range(1, len(packed), width)] if width else [b""]
+
+
+def _agrees(known: list[bytes], place: int, value: int) -> bool | None:
+    """A known row has this value there; None where none has any."""
+    agrees: bool | None = None
+    for row in known:
+        if place < len(row):
+            if row[place] == value:
+                return True
+            if row[place]:
+                agrees = False
+    return agrees
+
+
+def _count(held: list[int], tried: list[int], row: bytes, known: list[bytes]) -> None:
+    latest = known[-1]
+    for place, value in enumerate(row):
+        if value:
+            agrees = True if place < len(latest) and latest[place] == value else _agrees(known, place, value)
+            if agrees is not None:
+                held[place], tried[place] = counted(held[place], tried[place], agrees)
+
+
+# --- Templates: text of one form is a template with slots, and a slot is a field (after Drain: He et al. 2017) ---
+
+MOST_TEMPLATES: Final = 12  # of one tool
+MOST_TOKENS: Final = 60  # of one text
+FEWEST_TOKENS: Final = 3  # of a text that is a template
+ALIKE: Final = 0.5  # share of a template's tokens that a text of its length must have, to be one of it
+SLOT: Final = 0  # in the place of a token that changes
+_TOKEN = re.compile(r"[\w@.\-#:/]+|[^\w\s]")
+
+
+class Templates:
+    """The templates of one tool's texts: marks of their tokens, no text.
+
+    >>> templates = Templates()
+    >>> for number in (1, 2):
+    ...     templates.learn(f"Ticket {number} has been resolved.")
+    >>> templates.slots("Ticket 7 has been resolved.")
+    {'~0.1': '7'}
+    """
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: list[list[int]] = []
+
+    def slots(self, text: str) -> dict[str, str]:
+        """The tokens in the slots of the text's template, and wherever it departs from it; none without one."""
+        tokens = _tokens(text)
+        marks = [_token_mark(token) for token in tokens]
+        number = self._nearest(marks)
+        if number is None:
+            return {}
+        slots: dict[str, str] = {}
+        for index, kept in enumerate(self.known[number]):
+            if kept == SLOT or kept != marks[index]:
+                slots[f"~{number}.{index}"] = tokens[index].rstrip(".:")
+        return slots
+
+    def learn(self, text: str) -> None:
+        """Take a genuine text into account."""
+        marks = [_token_mark(token) for token in _tokens(text)]
+        number = self._nearest(marks)
+        if number is not None:
+            template = self.known[number]
+            for index, mark in enumerate(marks):
+                if template[index] != mark:
+                    template[index] = SLOT
+        elif len(marks) >= FEWEST_TOKENS and len(self.known) < MOST_TEMPLATES:
+            self.known.append(marks)
+
+    def _nearest(self, marks: list[int]) -> int | None:
+        """The number of the template that most of these tokens are of."""
+        best, number = int(ALIKE * len(marks) + 0.5), None
+        for index, template in enumerate(self.known):
+            if len(template) == len(marks):
+                alike = 0
+                for position, mark in enumerate(template):
+                    if mark == marks[position]:
+                        alike += 1
+                if alike >= best and alike:
+                    best, number = alike, index
+        return number
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text[: MOST_TOKENS * 40])[:MOST_TOKENS]
+
+
+def _token_mark(token: str) -> int:
+    """The mark of a token; one with digits is a slot from the first."""
+    if not token.isalpha() and any(map(str.isdigit, token)):
+        return SLOT
+    return crc32(token.encode("utf-8", "surrogatepass")) or 1
+
+
+# --- The relations of one tool: what was proposed, how often each held, and what a call breaks ---
+
+#: The families whose relations are bound to paths, and counted one by one.
+FAMILIES: Final[tuple[type[Relation], ...]] = (Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total)
+_BY_NAME: Final = {family.__name__: family for family in FAMILIES}
+MOST_OF_A_FAMILY: Final = 40  # relations of one tool
+PROPOSING: Final = 24  # calls, all of whose relations are taken up; later those of one call in sixteen
+LATER: Final = 16  # calls, of which one proposes relations
+YOUNG: Final = 30  # tries, before which a relation is counted in all calls
+OTHERS: Final = 2  # earlier calls, on which each relation is tried with this one
+SHORTEST_TEXT: Final = 8  # characters of a text that may be of a template
+LONGEST_TEXT: Final = 2_000  # characters, the same
+SHARES: Final = (1.0, 0.5, 0.3, 0.2)  # of the strongest broken relation of each family, the strongest first
+MOST_PLANS: Final = 32  # pairs of forms whose relations are remembered
+
+
+class Broken(NamedTuple):
+    """The relations that a call breaks.
+
+    Attributes:
+        nats: against the call: the strongest broken relation of each family in full, by half, .3 and .2.
+        message: the strongest, in words and with its count; "" where nothing is broken.
+        traits: the broken relations for programs, the strongest of each family.
+    """
+
+    nats: float
+    message: str
+    traits: tuple[str, ...]
+
+
+NOTHING: Final = Broken(0.0, "", ())
+
+
+class Relations:
+    """The relations of one tool. Bounded; learned from genuine calls alone."""
+
+    __slots__ = ("_plans", "calls", "constant_arguments", "constants", "deciders", "known", "recent", "templates")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.known: dict[tuple[str, str, str, str], Relation] = {}
+        self.constants = Constants()
+        self.constant_arguments = Constants()
+        self.deciders = Deciders()
+        self.templates = Templates()
+        self.recent: deque[tuple[Side, Side, bytes]] = deque(maxlen=OTHERS)
+        self._plans: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Relation]] = {}
+
+    def side(self, document: Document, *, learn: bool = False) -> Side:
+        """A result's scalars and, of its texts, the slots of their templates; ``learn`` takes the texts in first."""
+        if not learn and document.slotted is not None:
+            return document.slotted
+        leaves = document.leaves
+        fields: dict[str, Sequence[Any]] | None = None
+        for path in leaves if document.layout is None else document.layout.strings:
+            values = leaves[path]
+            if len(values) == 1 and type(values[0]) is str:
+                text = values[0]
+                if SHORTEST_TEXT <= len(text) <= LONGEST_TEXT and " " in text and "[]" not in path:
+                    if learn:
+                        self.templates.learn(text)
+                    for slot, token in self.templates.slots(text).items():
+                        if fields is None:
+                            fields = dict(leaves)
+                        fields[path + slot] = (token,)
+        side = document.side if fields is None else Side(fields, document.text)
+        document.slotted = side
+        return side
+
+    def broken(self, arguments: Side, result: Side, changed: float = 0.0) -> Broken:
+        """Find what held before and does not now; ``changed`` is P(what the arguments decide has changed)."""
+        strongest: dict[str, tuple[float, str, str]] = {}
+        for relation in self._plan(arguments, result):
+            if relation.holds(arguments, result) is False:
+                nats = relation.strength
+                family = relation.key[0]
+                if nats > 0.0 and (family not in strongest or nats > strongest[family][0]):
+                    message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} calls"
+                    strongest[family] = nats, message, " ".join(filter(None, relation.key))
+        if changed < 1.0:
+            asked, path, nats, held, tried = self.deciders.broken(arguments, result)
+            if changed > 0.0:
+                nats = min(nats, -math.log(changed))
+            if nats > 0.0:
+                other = f"{path or 'the result'} is another than it was for this {asked}"
+                message = f"{other}, as in {held:,} of {tried:,} calls"
+                strongest["Decides"] = nats, message, f"decided {asked} {path} {arguments.mark(asked):x}"
+        if not strongest:
+            return NOTHING
+        broken = sorted(strongest.values(), reverse=True)
+        nats = sum(share * one[0] for share, one in zip(SHARES, broken))
+        return Broken(nats, broken[0][1], tuple([trait for _, _, trait in broken]))
+
+    def new_value(self, arguments: Side, result: Side) -> tuple[str, float, int]:
+        """The path whose value hardly ever changes and is new, its chance, and how many came; ("", 1, 0) without.
+
+        A constant may follow what was asked: what the arguments say is none, nor is any where an argument that hardly
+        ever changes has changed.
+        """
+        if self.constant_arguments.new_value(arguments)[0]:
+            return "", 1.0, 0
+        asked = frozenset([mark for path in arguments.paths for mark in arguments.marks(path)])
+        return self.constants.new_value(result, asked)
+
+    def outcomes(self, arguments: Side, result: Side) -> Iterator[tuple[Relation, bool]]:
+        """The relations that a call holds to (True), or breaks (False)."""
+        for relation in self._plan(arguments, result):
+            holds = relation.holds(arguments, result)
+            if holds is not None:
+                yield relation, holds
+
+    def absorb(self, key: tuple[str, str, str, str], holds: bool, times: int) -> None:
+        """Count what other workers saw of a relation; one of an unknown family, of a newer version, is passed over."""
+        family = _BY_NAME.get(key[0])
+        relation = self.known.get(key)
+        if relation is None:
+            if family is None or self._room(key[0]) <= 0:
+                return
+            relation = self.known[key] = family(*key[1:])
+            self._plans.clear()
+        for _ in range(min(times, LONGEST)):
+            relation.push(holds)
+
+    def note(self, arguments: Side, result: Side) -> None:
+        """Count a call, whatever is believed of it, for the relations that are still young.
+
+        Were only those counted that are believed, a chance match could never be found out: what breaks it is doubted.
+        """
+        for relation in self._plan(arguments, result):
+            if relation.tried < YOUNG:
+                holds = relation.holds(arguments, result)
+                if holds is not None:
+                    relation.push(holds)
+
+    def learn(self, arguments: Side, result: Side) -> None:
+        """Take one call as genuine."""
+        self.calls += 1
+        if self.calls <= PROPOSING or self.calls % LATER == 0:
+            self._propose(arguments, result)
+            self.deciders.pack()
+        others = [recent for recent in self.recent if recent[0].differs(arguments)]
+        hopeless = False
+        for relation in self._plan(arguments, result):
+            holds = relation.holds(arguments, result) if relation.tried >= YOUNG else None
+            if holds is not None:
+                relation.push(holds)
+            hopeless = hopeless or relation.is_hopeless
+            if relation.by_chance < 0.0 and (relation.foreign_tried < MOST_FOREIGN or self.calls % LATER == 0):
+                for _, other, _ in others:
+                    across = relation.holds_across(arguments, result, other)
+                    if across is not None:
+                        relation.push_foreign(across)
+        if hopeless:
+            self.known = {key: relation for key, relation in self.known.items() if not relation.is_hopeless}
+            self._plans.clear()
+        self.constants.learn(result)
+        self.constant_arguments.learn(arguments)
+        row = self.deciders.learn(arguments, result, [(asked, decided) for asked, _, decided in others])
+        arguments.settle()
+        result.settle()
+        self.recent.append((arguments, result, row))
+
+    def _propose(self, arguments: Side, result: Side) -> None:
+        """Take up the relations that hold in this call, as far as there is room."""
+        for family in FAMILIES:
+            room = self._room(family.__name__)
+            for relation in family.proposed(arguments, result):
+                if room > 0 and relation.key not in self.known:
+                    self.known[relation.key] = relation
+                    room -= 1
+                    self._plans.clear()
+
+    def _room(self, family: str) -> int:
+        """The number of relations of a family that may still be taken up."""
+        return MOST_OF_A_FAMILY - sum(key[0] == family for key in self.known)
+
+    def _plan(self, arguments: Side, result: Side) -> list[Relation]:
+        """The relations whose paths these two have."""
+        key = arguments.paths, result.paths
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = [
+                relation
+                for relation in self.known.values()
+                if (not relation.right or relation.right in result.paths)
+                and (not relation.left or relation.left in arguments.paths or relation.left in result.paths)
+            ]
+        return plan
