@@ -44,6 +44,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their argument: a compressed text's are others in each second, and processes must agree."""
+    return argname if isinstance(val, bytes) else None
+
+
 # Not of the session: as long as its driver runs, an event loop is set in this thread, and asynchronous tests cannot.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
