@@ -130,7 +130,11 @@ def opened(where: str | None, *, create: bool = False) -> Iterator[Store]:
 
 
 def holds_store(folder: str) -> bool:
-    """Whether a folder holds a store; raises what looking there raises."""
+    """Tell whether a folder holds a store.
+
+    Raises:
+        OSError, ValueError, RuntimeError: for a path that cannot be looked at.
+    """
     from agentguard.stores._disk import DATABASE
 
     return (Path(folder).expanduser() / DATABASE).exists()

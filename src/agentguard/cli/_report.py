@@ -111,12 +111,14 @@ def report(
 
         with reading_bar(address, lambda: builder.calls, hidden=as_json) as advance, interruption:
             replay_rows(read_traces(address, on_read=advance), engine, add, limit=limit, tally=tally)
+        summary = tally.summary()
+        _refuse_empty(address, summary)
         engine.flush()
         data = builder.data(
             source="standard input" if address == STDIO else printable(address),
             mode=mode.value,
             learned=lambda tool: kept_of(store, tool).learned,
-            notes=_notes(address, tally.summary(), interrupted=interruption.happened),
+            notes=tuple(_notes(summary, interrupted=interruption.happened)),
             **{"title": "What the guard made of these calls", **page},
         )
     interrupted = interruption.happened
@@ -150,14 +152,22 @@ def _of_store(address: str, worst: int, page: dict[str, Any]) -> ReportData:
         return report_of_store(store, reviewed, source=shown(address), worst=worst, **page)
 
 
-def _notes(address: str, summary: ReplaySummary, *, interrupted: bool) -> tuple[str, ...]:
-    """What the page says of lines that hold no call; raises ``DataError`` if that is all of them."""
-    first = printable(str(summary.first_broken[0])) if summary.broken else ""
+def _refuse_empty(address: str, summary: ReplaySummary) -> None:
+    """Raise ``DataError`` where no line of a log held a call."""
     if not summary.counts.calls:
-        why = f" (the first line: {first})" if first else ""
-        raise DataError(f"no line of {printable(address)} holds a call{why}")
-    broken = f"Lines that hold no call were left out: {summary.broken:,}, the first {first}." if first else ""
-    return tuple(note for note in (broken, "Interrupted: later calls are not in it." * interrupted) if note)
+        first = f" (the first line: {printable(str(summary.first_broken[0]))})" if summary.broken else ""
+        raise DataError(f"no line of {printable(address)} holds a call{first}")
+
+
+def _notes(summary: ReplaySummary, *, interrupted: bool) -> list[str]:
+    """Write the page's notes: on lines that were left out, and on an interruption."""
+    notes = []
+    if summary.broken:
+        first = printable(str(summary.first_broken[0]))
+        notes.append(f"Lines that hold no call were left out: {summary.broken:,}, the first {first}.")
+    if interrupted:
+        notes.append("Interrupted: later calls are not in it.")
+    return notes
 
 
 def _thresholds(calibration: str | None) -> tuple[float, float]:

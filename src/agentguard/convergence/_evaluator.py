@@ -123,7 +123,7 @@ class _Turn:
             return None
 
     def opinion(self, reply: JudgeReply | None, fault: str = "") -> Opinion:
-        """What has come of it."""
+        """Make the judge's opinion of its reply, or of what went wrong instead."""
         return Opinion(self._judge, reply, fault, self.asked)
 
 

@@ -344,8 +344,13 @@ def _rule_id(kind: str, name: str) -> str:
 
 
 def _result(sighting: Sighting, rule: int) -> dict[str, Any]:
-    names = ("startLine", "startColumn", "endLine", "endColumn")
-    location = _location(sighting.source, dict(zip(names, sighting[1:5], strict=True)))
+    region = {
+        "startLine": sighting.line,
+        "startColumn": sighting.column,
+        "endLine": sighting.end_line,
+        "endColumn": sighting.end_column,
+    }
+    location = _location(sighting.source, region)
     if sighting.path:
         location["logicalLocations"] = [{"fullyQualifiedName": sighting.path}]
     decoded = f" (decoded: {sighting.decoded})" if sighting.decoded else ""
