@@ -7,7 +7,7 @@ from functools import lru_cache
 from agentguard.errors import DataError
 from agentguard.gate._types import Document
 from agentguard.gate.documents._chunking import chunk_document
-from agentguard.gate.evidence._sqlite import SqliteEvidence, match_expression
+from agentguard.gate.evidence._sqlite import SqliteEvidence, match_expression, query_words
 from agentguard.gate.evidence._vectors import LexicalEmbeddings
 from fuzz import grammar, tokens
 from fuzz.harness import Harness, folder
@@ -57,7 +57,7 @@ def _keyword(trial: Trial) -> None:
     found = trial.call(index.keyword, query, limit, of=query)
     require(len(found) <= max(limit, 0), "more than was asked for")
     require(index.keyword("warranty", 1) != [], "the index is gone")
-    expression = match_expression(query)
+    expression = match_expression(query_words(query))
     require(
         expression.count('"') % 2 == 0
         and ("warranty" not in query.split() or '"warranty"' in expression or len(query) > 400),
@@ -93,7 +93,7 @@ def _planting(trial: Trial) -> None:
 
 
 HARNESSES = (
-    Harness("keyword_search", "SqliteEvidence.keyword, match_expression", _keyword),
+    Harness("keyword_search", "SqliteEvidence.keyword, query_words, match_expression", _keyword),
     Harness("vector_search", "LexicalEmbeddings, SqliteEvidence.vector", _vectors),
     Harness("evidence_rows", "SqliteEvidence.replace, chunk, remove", _planting),
 )
