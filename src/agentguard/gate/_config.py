@@ -293,9 +293,10 @@ class EvaluationConfig(Section):
     """Prompts for the model under test, and how its answers are held against the documents.
 
     Attributes:
-        num_prompts: How many prompts are written, where none are given.
+        num_prompts: How many prompts are written, where none are given, or ``also_generate`` says so.
         prompt_categories: The kinds of question, in equal shares.
-        prompts: A file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line).
+        prompts: A file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line), or several such files.
+        also_generate: Whether prompts are written beside those of one's own.
         responses: A file with recorded answers (JSON Lines with ``prompt`` and ``response``): no model is asked.
         passages: How many passages a claim is held against.
         max_concurrency: How many requests to a model are under way at once.
@@ -305,7 +306,8 @@ class EvaluationConfig(Section):
 
     num_prompts: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 20
     prompt_categories: tuple[Text, ...] = CATEGORIES
-    prompts: Text | None = None
+    prompts: Text | Annotated[tuple[Text, ...], Field(min_length=1, max_length=100)] | None = None
+    also_generate: Annotated[bool, Field(strict=True)] = False
     responses: Text | None = None
     passages: Annotated[int, Field(ge=1, le=100, strict=True)] = 5
     max_concurrency: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 8
@@ -317,7 +319,14 @@ class EvaluationConfig(Section):
             raise ValueError("prompt_categories must name at least one category")
         if self.prompts is not None and self.responses is not None:
             raise ValueError("give prompts or responses: recorded responses bring their own prompts")
+        if self.also_generate and self.prompts is None:
+            raise ValueError("also_generate is for prompts of one's own: without them, prompts are written anyway")
         return self
+
+    @property
+    def prompt_files(self) -> tuple[str, ...]:
+        """The files of ``prompts``, in their order."""
+        return (self.prompts,) if isinstance(self.prompts, str) else self.prompts or ()
 
 
 class DocumentsConfig(Section):

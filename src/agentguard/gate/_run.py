@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,6 +41,7 @@ from agentguard.gate._types import (
     Label,
     Passage,
     Prompt,
+    PromptSet,
     Quarantined,
     Response,
     Score,
@@ -383,7 +385,7 @@ class Services(NamedTuple):
         embeddings: Texts into the vectors that ``evidence`` holds.
         evidence: The trusted documents.
         records: Audit trail and history.
-        prompts: Given ones; None if the judge is to write them.
+        prompts: Given sets of them; None if the judge is to write them all.
         kept: Answers to single requests, which a resumed run does not ask for again; None keeps none.
     """
 
@@ -392,7 +394,7 @@ class Services(NamedTuple):
     embeddings: Embeddings
     evidence: EvidenceIndex
     records: RunRecords
-    prompts: tuple[Prompt, ...] | None = None
+    prompts: tuple[PromptSet, ...] | None = None
     kept: KeptAnswers | None = None
 
 
@@ -464,17 +466,17 @@ def open_services(
 
 def _target(
     config: GateConfig, given: Target | Callable[[str], str] | None, kept: KeptAnswers
-) -> tuple[Target, tuple[Prompt, ...] | None]:
+) -> tuple[Target, tuple[PromptSet, ...] | None]:
     """The model under test, and the prompts that come with it or are configured."""
     from agentguard.gate.models._targets import CallableTarget, ModelTarget, RecordedTarget, read_prompt_set
 
     wished = config.evaluation
-    prompts = None if wished.prompts is None else read_prompt_set(config.resolve(wished.prompts))
+    prompts = tuple(read_prompt_set(config.resolve(path)) for path in wished.prompt_files) or None
     if given is not None:
         return (CallableTarget(given, kept=kept) if callable(given) else given), prompts
     if wished.responses is not None:
         recorded = RecordedTarget(config.resolve(wished.responses))
-        return recorded, recorded.prompts
+        return recorded, (PromptSet(Path(wished.responses).stem, "", recorded.prompts),)
     if config.model is None:
         raise ConfigurationError(
             "there is no model to test: declare model, or evaluation.responses with recorded answers"
@@ -534,14 +536,25 @@ EMBEDDED: Final = 500
 
 
 def generate_prompts(state: GateState, services: Services) -> None:
-    """Writes ``prompts``: those that are given, or as many as wished of the judge's."""
+    """Writes ``prompts``: those that are given, or as many as wished of the judge's; or both."""
     wished = state.config.evaluation
-    if services.prompts is not None:
-        state.prompts = services.prompts
-        return
-    state.prompts = tuple(
-        services.judge.write_prompts(state.config.use_case, wished.prompt_categories, wished.num_prompts)
-    )
+    sets = list(services.prompts or ())
+    if not sets or wished.also_generate:
+        written = services.judge.write_prompts(state.config.use_case, wished.prompt_categories, wished.num_prompts)
+        sets.append(PromptSet("generated", "", tuple(written)))
+    state.prompts = sets[0].prompts if len(sets) == 1 else tuple(_joined(sets))
+
+
+def _joined(sets: Sequence[PromptSet]) -> Iterator[Prompt]:
+    """The prompts of several sets, each with its set's name before its id; of equal ones the first."""
+    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", each.name) or "set" for each in sets]
+    seen: set[str] = set()
+    for number, (name, each) in enumerate(zip(names, sets, strict=True), 1):
+        before = name if names.count(name) == 1 else f"{name}-{number}"
+        for prompt in each.prompts:
+            if prompt.text not in seen:
+                seen.add(prompt.text)
+                yield replace(prompt, id=f"{before}.{prompt.id}")
 
 
 def run_model(state: GateState, services: Services) -> None:
@@ -731,7 +744,8 @@ class Recorder:
         """Record what a stage wrote."""
         self._append("stage", {"name": name, "wrote": {key: self.state.to_json(key) for key in wrote}})
         if "prompts" in wrote:
-            self._save(prompts_digest=_digest_of(self.state.prompts))
+            titles = ", ".join(each.title for each in self._services.prompts or ())
+            self._save(prompts_digest=_digest_of(self.state.prompts), prompt_sets=titles)
         if "evidence" in wrote:
             self._save(evidence_digest=self._services.evidence.digest())
 

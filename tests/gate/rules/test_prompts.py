@@ -128,7 +128,9 @@ def test_a_sentence_is_asked_about_as_it_stands_and_with_another_figure() -> Non
     ],
 )
 def test_what_cannot_be_repeated_in_a_question_is_not(text: str, never: str) -> None:
-    questions = [question for category in CATEGORIES for question in asked(f"{text} Lamps are made of glass.", 3, category)]
+    questions = [
+        question for category in CATEGORIES for question in asked(f"{text} Lamps are made of glass.", 3, category)
+    ]
 
     assert questions
     assert not any(never in question for question in questions)

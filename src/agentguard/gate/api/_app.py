@@ -151,6 +151,7 @@ class EvaluateResponse(_Model):
     ended: float | None
     config_digest: str
     prompts_digest: str
+    prompt_sets: str = Field(description="Given prompt sets with their versions.")
     evidence_digest: str
 
 
@@ -166,6 +167,7 @@ class Run(_Model):
     judge: str
     config_digest: str
     prompts_digest: str
+    prompt_sets: str = Field(description="Given prompt sets with their versions.")
     evidence_digest: str
     decision: Decision | None
     score: Share | None

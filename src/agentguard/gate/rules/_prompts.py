@@ -26,7 +26,9 @@ _HEADING_MARK = re.compile(r"^\s*#{1,6}\s*")
 _NUMBERING = re.compile(r"^\W*(?:\d+(?:\.\d+)*\.?\s+)?")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z]\w+")  # a capital where no sentence begins
 # What a question cannot repeat: who speaks there, what stands elsewhere, marks, lists.
-_UNFIT = re.compile(r"(?i)\b(?:i|we|us|our|my|me|above|below|following|however|also|otherwise|then)\b|[:;()*_`|>\[\]{}?!]|\.\s")
+_UNFIT = re.compile(
+    r"(?i)\b(?:i|we|us|our|my|me|above|below|following|however|also|otherwise|then)\b|[:;()*_`|>\[\]{}?!]|\.\s"
+)
 _DANGLING = frozenset({"it", "this", "that", "these", "those", "they", "he", "she", "there", "such", "both"})
 _WHOLE = re.compile(r"(?<![\d.,])\d{1,6}(?![\d.,]*\d)")
 
