@@ -262,6 +262,23 @@ Risk = Annotated[float, Field(ge=0.0, le=1.0, strict=True, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
+class LabelRisks(Section):
+    """What a claim adds to the risk of a run by its verdict, in [0, 1].
+
+    The published formula; ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
+    """
+
+    supported: Risk = 0.0
+    weakly_supported: Risk = 0.5
+    unsupported: Risk = 1.0
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LabelRisks:
+        if not self.supported <= self.weakly_supported <= self.unsupported:
+            raise ValueError("must be: supported <= weakly_supported <= unsupported")
+        return self
+
+
 class RiskTolerance(Section):
     """Risk that is tolerated, in [0, 1].
 
@@ -271,6 +288,7 @@ class RiskTolerance(Section):
         min_answered: The share of prompts that must be answered with a claim; of less, nothing is deployed.
         max_refused: The share of prompts that may be declined; of more, nothing is deployed.
         max_unreadable: The share of a judge's answers that may be unreadable; of more, the run has failed.
+        label_risks: What a claim adds to the risk, by its verdict.
     """
 
     deploy_threshold: Risk = 0.10
@@ -278,6 +296,7 @@ class RiskTolerance(Section):
     min_answered: Risk = 0.5  # a risk is measured on what is said: on half of the prompts at least
     max_refused: Risk = 0.3  # one kind of prompts in four is ambiguous, and may rightly be declined as a whole
     max_unreadable: Risk = 0.2
+    label_risks: LabelRisks = LabelRisks()
 
     @model_validator(mode="after")
     def _ordered(self) -> RiskTolerance:

@@ -24,7 +24,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, cast, overload
 from pydantic import TypeAdapter, ValidationError
 
 from agentguard.errors import AgentGuardError, ConfigurationError, GateError
-from agentguard.gate._config import GateConfig, RiskTolerance
+from agentguard.gate._config import GateConfig, LabelRisks, RiskTolerance
 from agentguard.gate._kept import KeptAnswers
 from agentguard.gate._types import (
     CONTRADICTED,
@@ -57,8 +57,8 @@ from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_end
 
 # --- Score ---
 
-#: What a claim adds to the risk: one that is only partly confirmed counts as half a hallucination.
-LABEL_RISKS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
+#: What a claim adds to the risk by the published formula: only partly confirmed, it counts as half a hallucination.
+LABEL_RISKS: Final[Mapping[Label, float]] = cast("dict[Label, float]", LabelRisks().model_dump())
 
 
 # What declines to answer: only asked of answers that claim nothing.
@@ -114,6 +114,7 @@ def score_verdicts(
 ) -> Score:
     """Compute the risk, (unsupported + weakly supported / 2) / claims, and decide on it.
 
+    With other ``label_risks`` than the published ones, it is their mean over the claims.
     The decision is taken on the unrounded risk. Without a claim nothing is known, so nothing is deployed: ``warn``; and
     so where fewer prompts than ``min_answered`` were answered with a claim, or more than ``max_refused`` declined.
     What is neither ``supported`` nor ``weakly_supported`` counts as unsupported.
@@ -138,7 +139,9 @@ def score_verdicts(
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     weakly = sum(verdict.label == "weakly_supported" for verdict in verdicts)
     unsupported = total - supported - weakly
-    risk = (unsupported + LABEL_RISKS["weakly_supported"] * weakly) / total if total else 0.0
+    risks = tolerance.label_risks
+    sum_of_risks = risks.supported * supported + risks.weakly_supported * weakly + risks.unsupported * unsupported
+    risk = sum_of_risks / total if total else 0.0
     if total:
         decision, reason = _decide(risk, tolerance)
     else:

@@ -184,7 +184,8 @@ class Score:
     """The outcome of a run.
 
     Attributes:
-        risk: (unsupported + weakly supported / 2) / claims, in [0, 1], unrounded; 0 where nothing was claimed.
+        risk: (unsupported + weakly supported / 2) / claims, or what ``label_risks`` make of it; in [0, 1], unrounded; 0
+            where nothing was claimed.
         decision: ``deploy``, ``warn`` or ``block``.
         total_claims, supported, weakly_supported, unsupported: How many claims there are of each kind.
         reason: Why, in words.

@@ -124,7 +124,9 @@ class EvaluateResponse(_Model):
     """The outcome of a run. Times are seconds since the epoch."""
 
     run_id: RunId
-    score: Share = Field(description="The risk: (unsupported + weakly supported / 2) / claims.")
+    score: Share = Field(
+        description="The risk: (unsupported + weakly supported / 2) / claims, unless label_risks are set."
+    )
     decision: Decision
     reason: str
     total_claims: Count
