@@ -8,7 +8,7 @@ import pytest
 from agentguard.errors import GateError, StoreError
 from agentguard.gate._config import GateConfig, parse_config
 from agentguard.gate._run import STAGES, GateState, Services, evaluate, read_run
-from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Prompt, Reason, Response
+from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Prompt, PromptSet, Reason, Response
 from agentguard.gate.records._base import Event, RunSummary, this_process
 
 NAMES = ["generate_prompts", "run_model", "extract_claims", "retrieve_evidence", "verify_claims", "score_risk"]
@@ -123,15 +123,16 @@ class Referee:
         ]
 
 
+CONFIG = {
+    "use_case": "help desk",
+    "doc_sources": [{"type": "local", "path": "docs"}],
+    "evaluation": {"num_prompts": 2, "passages": 2},
+}
+
+
 @pytest.fixture
 def config() -> GateConfig:
-    return parse_config(
-        {
-            "use_case": "help desk",
-            "doc_sources": [{"type": "local", "path": "docs"}],
-            "evaluation": {"num_prompts": 2, "passages": 2},
-        }
-    )
+    return parse_config(CONFIG)
 
 
 def services(
@@ -179,10 +180,23 @@ def test_given_prompts_are_asked_in_place_of_written_ones(config: GateConfig) ->
     model = Model()
     prompts = (Prompt("mine", "Is it so?"),)
 
-    run = evaluate(config, services(Books(), model=model, prompts=prompts))
+    run = evaluate(config, services(Books(), model=model, prompts=(PromptSet("own", "2", prompts),)))
 
     assert model.asked == ["Is it so?"]
     assert run.state.prompts == prompts
+    assert run.summary.prompt_sets == "own 2"
+
+
+def test_of_several_sets_every_prompt_is_asked_once_and_known_by_its_set() -> None:
+    first = PromptSet("returns", "3", (Prompt("p1", "Who pays?"), Prompt("p2", "How long?")))
+    second = PromptSet("on shipping", "", (Prompt("p1", "How long?"), Prompt("p2", "How far?")))
+    config = parse_config({**CONFIG, "evaluation": {"num_prompts": 1, "prompts": ["a", "b"], "also_generate": True}})
+
+    run = evaluate(config, services(Books(), prompts=(first, second)))
+
+    assert [prompt.id for prompt in run.state.prompts] == ["returns.p1", "returns.p2", "on-shipping.p2", "generated.p1"]
+    assert run.state.prompts[2].text == "How far?"
+    assert run.summary.prompt_sets == "returns 3, on shipping"
 
 
 def test_a_failed_run_is_recorded_and_told_by_its_stage(config: GateConfig) -> None:
@@ -349,7 +363,9 @@ def test_equal_prompts_have_equal_digests(config: GateConfig) -> None:
     books = Books()
     one = evaluate(config, services(books)).summary
     two = evaluate(config, services(books)).summary
-    other = evaluate(config, services(books, prompts=(Prompt("p1", "Something else?"),))).summary
+    other = evaluate(
+        config, services(books, prompts=(PromptSet("other", "", (Prompt("p1", "Something else?"),)),))
+    ).summary
 
     assert one.run_id != two.run_id
     assert one.prompts_digest == two.prompts_digest != other.prompts_digest

@@ -262,6 +262,23 @@ Risk = Annotated[float, Field(ge=0.0, le=1.0, strict=True, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
+class LabelRisks(Section):
+    """What a claim adds to the risk of a run by its verdict, in [0, 1].
+
+    The published formula; ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
+    """
+
+    supported: Risk = 0.0
+    weakly_supported: Risk = 0.5
+    unsupported: Risk = 1.0
+
+    @model_validator(mode="after")
+    def _ordered(self) -> LabelRisks:
+        if not self.supported <= self.weakly_supported <= self.unsupported:
+            raise ValueError("must be: supported <= weakly_supported <= unsupported")
+        return self
+
+
 class RiskTolerance(Section):
     """Risk that is tolerated, in [0, 1].
 
@@ -271,6 +288,7 @@ class RiskTolerance(Section):
         min_answered: The share of prompts that must be answered with a claim; of less, nothing is deployed.
         max_refused: The share of prompts that may be declined; of more, nothing is deployed.
         max_unreadable: The share of a judge's answers that may be unreadable; of more, the run has failed.
+        label_risks: What a claim adds to the risk, by its verdict.
     """
 
     deploy_threshold: Risk = 0.10
@@ -278,6 +296,7 @@ class RiskTolerance(Section):
     min_answered: Risk = 0.5  # a risk is measured on what is said: on half of the prompts at least
     max_refused: Risk = 0.3  # one kind of prompts in four is ambiguous, and may rightly be declined as a whole
     max_unreadable: Risk = 0.2
+    label_risks: LabelRisks = LabelRisks()
 
     @model_validator(mode="after")
     def _ordered(self) -> RiskTolerance:
@@ -293,9 +312,10 @@ class EvaluationConfig(Section):
     """Prompts for the model under test, and how its answers are held against the documents.
 
     Attributes:
-        num_prompts: How many prompts are written, where none are given.
+        num_prompts: How many prompts are written, where none are given, or ``also_generate`` says so.
         prompt_categories: The kinds of question, in equal shares.
-        prompts: A file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line).
+        prompts: A file with a prompt set of one's own (YAML, JSON Lines, or one prompt a line), or several such files.
+        also_generate: Whether prompts are written beside those of one's own.
         responses: A file with recorded answers (JSON Lines with ``prompt`` and ``response``): no model is asked.
         passages: How many passages a claim is held against.
         max_concurrency: How many requests to a model are under way at once.
@@ -305,7 +325,8 @@ class EvaluationConfig(Section):
 
     num_prompts: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 20
     prompt_categories: tuple[Text, ...] = CATEGORIES
-    prompts: Text | None = None
+    prompts: Text | Annotated[tuple[Text, ...], Field(min_length=1, max_length=100)] | None = None
+    also_generate: Annotated[bool, Field(strict=True)] = False
     responses: Text | None = None
     passages: Annotated[int, Field(ge=1, le=100, strict=True)] = 5
     max_concurrency: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 8
@@ -317,7 +338,14 @@ class EvaluationConfig(Section):
             raise ValueError("prompt_categories must name at least one category")
         if self.prompts is not None and self.responses is not None:
             raise ValueError("give prompts or responses: recorded responses bring their own prompts")
+        if self.also_generate and self.prompts is None:
+            raise ValueError("also_generate is for prompts of one's own: without them, prompts are written anyway")
         return self
+
+    @property
+    def prompt_files(self) -> tuple[str, ...]:
+        """The files of ``prompts``, in their order."""
+        return (self.prompts,) if isinstance(self.prompts, str) else self.prompts or ()
 
 
 class DocumentsConfig(Section):

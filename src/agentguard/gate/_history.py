@@ -313,11 +313,21 @@ def _trend_in_words(
     return f"over {len(points)} runs {words} (p = {p_value:.3f}){beyond}"
 
 
+def _of_prompts(before: RunSummary, after: RunSummary) -> str:
+    """How the prompts of two runs differ, if they do, by what their sets are called."""
+    old, new = before.prompt_sets, after.prompt_sets
+    if old and old == new:
+        return f"the prompts differ, though both are {new}: a changed set needs another version"
+    return (
+        f"the prompts differ ({old or 'generated'}, now {new or 'generated'})" if old or new else "the prompts differ"
+    )
+
+
 def _differences(before: RunSummary, after: RunSummary) -> tuple[str, ...]:
     """Differences between two runs, in words; empty digests are not compared."""
     notes = {
         "config_digest": "the configuration differs",
-        "prompts_digest": "the prompts differ",
+        "prompts_digest": _of_prompts(before, after),
         "evidence_digest": "the documents differ",
         "target": f"the model differs ({before.target}, now {after.target})",
         "judge": f"the judge differs ({before.judge}, now {after.judge})",

@@ -20,7 +20,7 @@ class KeptAnswers:
     """
 
     def __init__(self) -> None:
-        self.reused = 0
+        self.reused: int = 0
         self._before: Mapping[str, str] = {}
         self._others: dict[str, str] = {}
         self._write: Callable[[str, str], None] | None = None

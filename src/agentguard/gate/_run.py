@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 
 from agentguard.errors import AgentGuardError, ConfigurationError, GateError
-from agentguard.gate._config import GateConfig, RiskTolerance
+from agentguard.gate._config import GateConfig, LabelRisks, RiskTolerance
 from agentguard.gate._kept import KeptAnswers
 from agentguard.gate._types import (
     CONTRADICTED,
@@ -40,6 +41,7 @@ from agentguard.gate._types import (
     Label,
     Passage,
     Prompt,
+    PromptSet,
     Quarantined,
     Response,
     Score,
@@ -55,8 +57,8 @@ from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_end
 
 # --- Score ---
 
-#: What a claim adds to the risk: one that is only partly confirmed counts as half a hallucination.
-LABEL_RISKS: Final[Mapping[Label, float]] = {"supported": 0.0, "weakly_supported": 0.5, "unsupported": 1.0}
+#: What a claim adds to the risk by the published formula: only partly confirmed, it counts as half a hallucination.
+LABEL_RISKS: Final[Mapping[Label, float]] = cast("dict[Label, float]", LabelRisks().model_dump())
 
 
 # What declines to answer: only asked of answers that claim nothing.
@@ -112,6 +114,7 @@ def score_verdicts(
 ) -> Score:
     """Compute the risk, (unsupported + weakly supported / 2) / claims, and decide on it.
 
+    With other ``label_risks`` than the published ones, it is their mean over the claims.
     The decision is taken on the unrounded risk. Without a claim nothing is known, so nothing is deployed: ``warn``; and
     so where fewer prompts than ``min_answered`` were answered with a claim, or more than ``max_refused`` declined.
     What is neither ``supported`` nor ``weakly_supported`` counts as unsupported.
@@ -136,7 +139,9 @@ def score_verdicts(
     supported = sum(verdict.label == "supported" for verdict in verdicts)
     weakly = sum(verdict.label == "weakly_supported" for verdict in verdicts)
     unsupported = total - supported - weakly
-    risk = (unsupported + LABEL_RISKS["weakly_supported"] * weakly) / total if total else 0.0
+    risks = tolerance.label_risks
+    sum_of_risks = risks.supported * supported + risks.weakly_supported * weakly + risks.unsupported * unsupported
+    risk = sum_of_risks / total if total else 0.0
     if total:
         decision, reason = _decide(risk, tolerance)
     else:
@@ -383,7 +388,7 @@ class Services(NamedTuple):
         embeddings: Texts into the vectors that ``evidence`` holds.
         evidence: The trusted documents.
         records: Audit trail and history.
-        prompts: Given ones; None if the judge is to write them.
+        prompts: Given sets of them; None if the judge is to write them all.
         kept: Answers to single requests, which a resumed run does not ask for again; None keeps none.
     """
 
@@ -392,7 +397,7 @@ class Services(NamedTuple):
     embeddings: Embeddings
     evidence: EvidenceIndex
     records: RunRecords
-    prompts: tuple[Prompt, ...] | None = None
+    prompts: tuple[PromptSet, ...] | None = None
     kept: KeptAnswers | None = None
 
 
@@ -464,17 +469,17 @@ def open_services(
 
 def _target(
     config: GateConfig, given: Target | Callable[[str], str] | None, kept: KeptAnswers
-) -> tuple[Target, tuple[Prompt, ...] | None]:
+) -> tuple[Target, tuple[PromptSet, ...] | None]:
     """The model under test, and the prompts that come with it or are configured."""
     from agentguard.gate.models._targets import CallableTarget, ModelTarget, RecordedTarget, read_prompt_set
 
     wished = config.evaluation
-    prompts = None if wished.prompts is None else read_prompt_set(config.resolve(wished.prompts))
+    prompts = tuple(read_prompt_set(config.resolve(path)) for path in wished.prompt_files) or None
     if given is not None:
         return (CallableTarget(given, kept=kept) if callable(given) else given), prompts
     if wished.responses is not None:
         recorded = RecordedTarget(config.resolve(wished.responses))
-        return recorded, recorded.prompts
+        return recorded, (PromptSet(Path(wished.responses).stem, "", recorded.prompts),)
     if config.model is None:
         raise ConfigurationError(
             "there is no model to test: declare model, or evaluation.responses with recorded answers"
@@ -534,14 +539,25 @@ EMBEDDED: Final = 500
 
 
 def generate_prompts(state: GateState, services: Services) -> None:
-    """Writes ``prompts``: those that are given, or as many as wished of the judge's."""
+    """Writes ``prompts``: those that are given, or as many as wished of the judge's; or both."""
     wished = state.config.evaluation
-    if services.prompts is not None:
-        state.prompts = services.prompts
-        return
-    state.prompts = tuple(
-        services.judge.write_prompts(state.config.use_case, wished.prompt_categories, wished.num_prompts)
-    )
+    sets = list(services.prompts or ())
+    if not sets or wished.also_generate:
+        written = services.judge.write_prompts(state.config.use_case, wished.prompt_categories, wished.num_prompts)
+        sets.append(PromptSet("generated", "", tuple(written)))
+    state.prompts = sets[0].prompts if len(sets) == 1 else tuple(_joined(sets))
+
+
+def _joined(sets: Sequence[PromptSet]) -> Iterator[Prompt]:
+    """The prompts of several sets, each with its set's name before its id; of equal ones the first."""
+    names = [re.sub(r"[^A-Za-z0-9._-]+", "-", each.name) or "set" for each in sets]
+    seen: set[str] = set()
+    for number, (name, each) in enumerate(zip(names, sets, strict=True), 1):
+        before = name if names.count(name) == 1 else f"{name}-{number}"
+        for prompt in each.prompts:
+            if prompt.text not in seen:
+                seen.add(prompt.text)
+                yield replace(prompt, id=f"{before}.{prompt.id}")
 
 
 def run_model(state: GateState, services: Services) -> None:
@@ -731,7 +747,8 @@ class Recorder:
         """Record what a stage wrote."""
         self._append("stage", {"name": name, "wrote": {key: self.state.to_json(key) for key in wrote}})
         if "prompts" in wrote:
-            self._save(prompts_digest=_digest_of(self.state.prompts))
+            titles = ", ".join(each.title for each in self._services.prompts or ())
+            self._save(prompts_digest=_digest_of(self.state.prompts), prompt_sets=titles)
         if "evidence" in wrote:
             self._save(evidence_digest=self._services.evidence.digest())
 

@@ -85,6 +85,26 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptSet:
+    """Prompts that are kept together, such as all on returns.
+
+    Attributes:
+        name: The set's name; of a file that gives none, the file's without its ending.
+        version: Which state of the set it is, as its author counts; empty if nobody does.
+        prompts: In their order.
+    """
+
+    name: str
+    version: str
+    prompts: tuple[Prompt, ...]
+
+    @property
+    def title(self) -> str:
+        """Name and version: ``returns 3``."""
+        return f"{self.name} {self.version}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """Answer of the model under test to a prompt."""
 
@@ -164,7 +184,8 @@ class Score:
     """The outcome of a run.
 
     Attributes:
-        risk: (unsupported + weakly supported / 2) / claims, in [0, 1], unrounded; 0 where nothing was claimed.
+        risk: (unsupported + weakly supported / 2) / claims, or what ``label_risks`` make of it; in [0, 1], unrounded; 0
+            where nothing was claimed.
         decision: ``deploy``, ``warn`` or ``block``.
         total_claims, supported, weakly_supported, unsupported: How many claims there are of each kind.
         reason: Why, in words.

@@ -41,7 +41,7 @@ def test_yaml(tmp_path: Path) -> None:
 """,
     )
 
-    assert read_prompt_set(path) == (
+    assert read_prompt_set(path).prompts == (
         Prompt("p1", "How long is the warranty?"),
         Prompt("returns.who", "Who pays: you or we?", "edge_cases"),
         Prompt("p3", "A question of two lines\n"),
@@ -53,15 +53,46 @@ def test_yaml(tmp_path: Path) -> None:
 def test_json_lines(tmp_path: Path) -> None:
     path = written(tmp_path, "set.jsonl", '{"prompt": "One?"}\n\n{"text": "Two?", "id": "b", "category": "c"}\n')
 
-    assert read_prompt_set(path) == (Prompt("p1", "One?"), Prompt("b", "Two?", "c"))
+    assert read_prompt_set(path).prompts == (Prompt("p1", "One?"), Prompt("b", "Two?", "c"))
 
 
 def test_plain_text(tmp_path: Path) -> None:
-    assert read_prompt_set(written(tmp_path, "set.TXT", "\ufeffOne?\r\n\r\n  Two: {}?  \n# Three\n")) == (
+    assert read_prompt_set(written(tmp_path, "set.TXT", "\ufeffOne?\r\n\r\n  Two: {}?  \n# Three\n")).prompts == (
         Prompt("p1", "One?"),
         Prompt("p2", "Two: {}?"),
         Prompt("p3", "# Three"),
     )
+
+
+def test_a_set_with_a_name_and_a_version(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "set.yaml", "name: Returns\nversion: 3.10\nprompts:\n  - Who pays?\n  - {text: How long?, id: b}\n"
+    )
+
+    found = read_prompt_set(path)
+
+    assert (found.name, found.version, found.title) == ("Returns", "3.10", "Returns 3.10")
+    assert found.prompts == (Prompt("p1", "Who pays?"), Prompt("b", "How long?"))
+
+
+@pytest.mark.parametrize("name", ["returns.yaml", "returns.txt", "returns.jsonl"])
+def test_a_set_that_gives_no_name_has_the_file_s(tmp_path: Path, name: str) -> None:
+    text = {".yaml": "- Who pays?\n", ".txt": "Who pays?\n", ".jsonl": '{"prompt": "Who pays?"}\n'}[Path(name).suffix]
+
+    assert read_prompt_set(written(tmp_path, name, text)).title == "returns"
+
+
+def test_all_faults_of_a_set_are_told_at_once(tmp_path: Path) -> None:
+    text = "name: [a]\nversion: ''\nversions: 2\nprompts: {a: b}\nname: b\n"
+
+    assert faults(written(tmp_path, "set.yaml", text)) == [
+        (1, "name", "must be text, not a list or a mapping; put quotes around a text with such signs"),
+        (1, "name", "must be one line of 1 to 200 characters"),
+        (2, "version", "must be one line of 1 to 200 characters"),
+        (3, "versions", "is no field of a prompt set; there are name, version, prompts"),
+        (4, "", "must be a list of prompts: each line of it begins with a hyphen"),
+        (5, "name", "is given twice"),
+    ]
 
 
 def test_all_faults_of_yaml_are_told_at_once(tmp_path: Path) -> None:
@@ -115,9 +146,10 @@ def test_all_faults_of_yaml_are_told_at_once(tmp_path: Path) -> None:
         ("", (None, "", "holds no prompt")),
         ("# nothing\n", (None, "", "holds no prompt")),
         ("[]", (None, "", "holds no prompt")),
-        ("prompts:\n- a\n", (1, "", "must be a list of prompts: each line of it begins with a hyphen")),
+        ("prompt: a", (1, "prompt", "is no field of a prompt set; there are name, version, prompts")),
+        ("name: a", (None, "", "holds no prompt")),
         ("just a text", (1, "", "must be a list of prompts: each line of it begins with a hyphen")),
-        ("- a\n---\n- b\n", (2, "", "a second document begins here: a prompt set is one list")),
+        ("- a\n---\n- b\n", (2, "", "a second document begins here: a prompt set is one of them")),
         ('- a\n- b\n- "c\n', (4, "", "is no YAML: found unexpected end of stream")),
         ("- a\n- a\n", (2, "prompt", "line 1 has the same prompt: leave one of them out")),
         ("[a, a]", (1, "prompt", "line 1 has the same prompt: leave one of them out")),
@@ -169,5 +201,5 @@ def test_every_form_says_the_same(tmp_path_factory: pytest.TempPathFactory, text
 
     in_yaml = yaml.safe_dump(texts, default_style='"')
     in_lines = "".join(json.dumps({"prompt": text}) + "\n" for text in texts)
-    assert read_prompt_set(written(folder, "set.yaml", in_yaml)) == wanted
-    assert read_prompt_set(written(folder, "set.jsonl", in_lines)) == wanted
+    assert read_prompt_set(written(folder, "set.yaml", in_yaml)).prompts == wanted
+    assert read_prompt_set(written(folder, "set.jsonl", in_lines)).prompts == wanted

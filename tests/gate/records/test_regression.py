@@ -94,6 +94,24 @@ def test_what_else_differs_is_told() -> None:
     assert found.explanation.endswith("; ".join(found.notes))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("returns 2", "returns 3", "the prompts differ (returns 2, now returns 3)"),
+        (
+            "returns 3",
+            "returns 3",
+            "the prompts differ, though both are returns 3: a changed set needs another version",
+        ),
+        ("", "returns 3", "the prompts differ (generated, now returns 3)"),
+    ],
+)
+def test_other_prompts_are_told_by_their_sets(before: str, after: str, note: str) -> None:
+    deployed = replace(DEPLOYED, prompts_digest="aa", prompt_sets=before)
+
+    assert regression(replace(NEW, prompts_digest="ab", prompt_sets=after), [deployed]).notes[0] == note
+
+
 @pytest.mark.parametrize("status", ["running", "failed", "interrupted"])
 def test_only_a_finished_run_is_compared(status: str) -> None:
     unfinished = replace(NEW, status=status, risk=None)  # type: ignore[arg-type]  # parametrized

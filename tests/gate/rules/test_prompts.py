@@ -101,3 +101,44 @@ def test_without_documents_the_error_says_what_to_do(judge: RuleJudge) -> None:
 def test_more_prompts_than_the_documents_give_rise_to_is_an_error_with_the_number() -> None:
     with pytest.raises(GateError, match=r"\d+ different questions, not 10000"):
         RuleJudge(Index(CHUNKS)).write_prompts("shop", CATEGORIES, 10_000)
+
+
+def asked(text: str, number: int, category: str = "policy_boundaries", title: str = "Rules") -> list[str]:
+    """Questions of one category about one passage."""
+    chunk = Chunk("x", "docs/x.md", title, title, text, 0, len(text))
+    return [prompt.text for prompt in RuleJudge(Index([chunk])).write_prompts(title, (category,), number)]
+
+
+def test_a_sentence_is_asked_about_as_it_stands_and_with_another_figure() -> None:
+    text = "Orders are shipped within 3 days."
+
+    assert "Is it true that orders are shipped within 3 days?" in asked(text, 4, "factual_recall")
+    assert any("orders are shipped within 6 days" in question for question in asked(text, 4))
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("We repair lamps within 30 days.", "we repair"),  # who speaks there is not who asks
+        ("It can be returned within 30 days.", "that it can"),  # what "it" is stands elsewhere
+        ("Rinse the lamp twice before you use the shade again.", "that rinse"),
+        ("The shop has existed since 1950 in Oslo.", "3900"),
+        ("A lamp can be returned within 1 day only.", "2 day"),
+        ("Of all the lamps, 80% are returned late.", "160%"),
+    ],
+)
+def test_what_cannot_be_repeated_in_a_question_is_not(text: str, never: str) -> None:
+    questions = [
+        question for category in CATEGORIES for question in asked(f"{text} Lamps are made of glass.", 3, category)
+    ]
+
+    assert questions
+    assert not any(never in question for question in questions)
+
+
+def test_names_keep_their_capital_and_words_that_begin_a_sentence_do_not() -> None:
+    text = "Brass lamps are cleaned with vinegar. Ask Brass and Sons first. Wool is never washed at 60 degrees."
+    questions = " ".join(asked(text, 4, "factual_recall"))
+
+    assert "that Brass lamps" in questions
+    assert "that wool is never" in questions

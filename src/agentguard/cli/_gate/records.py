@@ -57,7 +57,7 @@ def history(
 ) -> None:
     """Show the runs of this use case, where their risk goes, and whether the latest is worse than what was deployed."""
     configured = load_config(config)
-    with _opened_records(configured) as records:
+    with opened_records(configured) as records:
         before = records.runs(max(limit, RUNS_COMPARED), use_case=configured.use_case)
         runs = before[:limit]
         latest = next((run for run in runs if run.status == "finished"), None)
@@ -88,7 +88,7 @@ def dashboard(
 ) -> None:
     """Write a page of all runs of this use case: trend, alerts, the claims that fail most often, what changed last."""
     configured = load_config(config)
-    with _opened_records(configured) as records:
+    with opened_records(configured) as records:
         runs = records.runs(RUNS_COMPARED, use_case=configured.use_case)
         write_file(output, dashboard_page(configured.use_case, runs, records))
     if as_json:
@@ -123,7 +123,7 @@ def claims(
     counts: Counter[str] = Counter()
     runs = set()
     listed: list[RecordedClaim] = []
-    with _opened_records(configured) as records:
+    with opened_records(configured) as records:
         for claim in recorded_claims(records, configured.use_case, words=words or [], since=begin, until=end):
             verdict = claim.finding.verdict.label
             counts[verdict] += 1
@@ -149,7 +149,7 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Hold two runs against each other, prompt by prompt: two models on one prompt set."""
-    a, b = _finished_runs(config, run_a, run_b)
+    a, b = finished_runs(config, run_a, run_b)
     comparison = compare_runs(a, b, allow_different_prompts=different_prompts)
     if as_json:
         runs = {"run_a": summary_as_dict(comparison.run_a), "run_b": summary_as_dict(comparison.run_b)}
@@ -165,7 +165,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Show how a claim came by its verdict: the question, the answer, the reasons, the passages with the quote."""
-    (finished,) = _finished_runs(config, run)
+    (finished,) = finished_runs(config, run)
     explanation = explain_claim(finished, claim)
     if as_json:
         write_json(explanation.as_dict())
@@ -200,7 +200,7 @@ def passage_title(document: str, heading: str) -> str:
 
 
 @contextmanager
-def _opened_records(config: GateConfig) -> Iterator[RunRecords]:
+def opened_records(config: GateConfig) -> Iterator[RunRecords]:
     """The records of a gate that has run before; runs that died are marked as interrupted.
 
     Raises:
@@ -221,18 +221,18 @@ def _opened_records(config: GateConfig) -> Iterator[RunRecords]:
         records.close()
 
 
-def _finished_runs(config: str, *wanted: str) -> list[GateRun]:
+def finished_runs(config: str, *wanted: str) -> list[GateRun]:
     """Runs by id, or the latest that was finished.
 
     Raises:
         DataError: where there is none.
     """
     configured = load_config(config)
-    with _opened_records(configured) as records:
-        return [read_run(_run_id(records, run, configured.use_case), records) for run in wanted]
+    with opened_records(configured) as records:
+        return [read_run(run_id_of(records, run, configured.use_case), records) for run in wanted]
 
 
-def _run_id(records: RunRecords, wanted: str, use_case: str) -> str:
+def run_id_of(records: RunRecords, wanted: str, use_case: str) -> str:
     runs = records.runs(RUNS_SEARCHED, use_case=use_case)
     if wanted == LATEST:
         finished = last_finished(records, use_case)

@@ -124,7 +124,9 @@ class EvaluateResponse(_Model):
     """The outcome of a run. Times are seconds since the epoch."""
 
     run_id: RunId
-    score: Share = Field(description="The risk: (unsupported + weakly supported / 2) / claims.")
+    score: Share = Field(
+        description="The risk: (unsupported + weakly supported / 2) / claims, unless label_risks are set."
+    )
     decision: Decision
     reason: str
     total_claims: Count
@@ -151,6 +153,7 @@ class EvaluateResponse(_Model):
     ended: float | None
     config_digest: str
     prompts_digest: str
+    prompt_sets: str = Field(description="Given prompt sets with their versions.")
     evidence_digest: str
 
 
@@ -166,6 +169,7 @@ class Run(_Model):
     judge: str
     config_digest: str
     prompts_digest: str
+    prompt_sets: str = Field(description="Given prompt sets with their versions.")
     evidence_digest: str
     decision: Decision | None
     score: Share | None

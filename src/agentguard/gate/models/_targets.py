@@ -3,7 +3,8 @@ r"""Models under test, and files of prompts for them.
 A target is a chat model, any function, or a file of recorded answers. Prompt sets of one's own come in three forms,
 told apart by the file's ending::
 
-    set.yaml    a list of texts, or of mappings with prompt (or text), and id and category where wanted
+    set.yaml    a list of texts, or of mappings with prompt (or text), and id and category where wanted;
+                or a mapping with that list as prompts, and the set's name and version where wanted
     set.jsonl   one such mapping a line
     set.txt     one prompt a line
 """
@@ -22,7 +23,7 @@ import yaml
 from agentguard.content._text import encodable
 from agentguard.errors import ConfigurationError, FileProblems, GateError, Problem
 from agentguard.gate._kept import KeptAnswers, key_of
-from agentguard.gate._types import Prompt
+from agentguard.gate._types import Prompt, PromptSet
 from agentguard.gate.models._asking import ChatModel, Question, ask_all, check_concurrency, describe_failure
 
 MAX_FILE_BYTES = 256 << 20
@@ -36,6 +37,7 @@ MAX_RESPONSE_CHARS = 1_000_000
 MAX_CATEGORY_CHARS = 200
 MAX_DEPTH = 20  # of YAML
 PROMPT_FIELDS = ("prompt", "text", "id", "category")
+SET_FIELDS = ("name", "version", "prompts")
 RESPONSE_FIELDS = ("prompt", "response", "id", "category")
 PROMPT_SUFFIXES = (".yaml", ".yml", ".jsonl", ".ndjson", ".txt")
 
@@ -183,7 +185,7 @@ class RecordedTarget:
         return answers
 
 
-def read_prompt_set(path: str | Path) -> tuple[Prompt, ...]:
+def read_prompt_set(path: str | Path) -> PromptSet:
     r"""Read the prompts of a file, in its order; those without an id are ``p1``, ``p2``, … by their place.
 
     Raises:
@@ -194,7 +196,7 @@ def read_prompt_set(path: str | Path) -> tuple[Prompt, ...]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "prompts.txt")
     ...     _ = path.write_text("How long is the warranty?\n\nWho pays for returns?\n")
-    ...     [prompt.id + ": " + prompt.text for prompt in read_prompt_set(path)]
+    ...     [prompt.id + ": " + prompt.text for prompt in read_prompt_set(path).prompts]
     ['p1: How long is the warranty?', 'p2: Who pays for returns?']
     """
     path = Path(path)
@@ -220,7 +222,7 @@ def read_prompt_set(path: str | Path) -> tuple[Prompt, ...]:
             file.add(row.line, "", f"it has more than {MAX_PROMPTS} prompts: split it")
             break
     file.finish(prompts, "holds no prompt")
-    return tuple(prompts)
+    return PromptSet(file.given.get("name", path.stem), file.given.get("version", ""), tuple(prompts))
 
 
 class _Row(NamedTuple):
@@ -240,6 +242,7 @@ class _PromptFile:
     def __init__(self, path: Path, noun: str, fields: tuple[str, ...], limit: int) -> None:
         self._path, self._fields = path, fields
         self.problems: list[Problem] = []
+        self.given: dict[str, str] = {}  # name and version of the set, where the file says so
         self._number = 0  # of prompts so far
         self._lines_of_ids: dict[str, int] = {}
         self._lines_of_texts: dict[str, int] = {}
@@ -436,8 +439,47 @@ def _entries(events: _Events, file: _PromptFile) -> Iterator[_Row]:
         events.take()
     if isinstance(events.next, yaml.StreamEndEvent):
         return
+    if isinstance(events.next, yaml.MappingStartEvent):
+        yield from _set(events, file)
+    else:
+        yield from _list(events, file)
+    if file.is_hopeless:
+        return
+    events.take()  # the end of the document
+    if isinstance(events.next, yaml.DocumentStartEvent):
+        file.add(events.line, "", "a second document begins here: a prompt set is one of them")
+
+
+def _set(events: _Events, file: _PromptFile) -> Iterator[_Row]:
+    """The prompts of a mapping, whose other fields name the set."""
+    events.take()
+    seen: set[str] = set()
+    while not isinstance(events.next, yaml.MappingEndEvent):
+        line, name = events.line, _scalar(events, "", file) or ""
+        if name in seen:
+            file.add(line, name[:80], "is given twice")
+        if name == "prompts" and name not in seen:
+            yield from _list(events, file)
+            if file.is_hopeless:
+                return
+        elif name in SET_FIELDS and name not in seen:
+            text = _scalar(events, name, file) or ""
+            if not text.strip() or len(text) > MAX_CATEGORY_CHARS or not text.isprintable():
+                file.add(line, name, f"must be one line of 1 to {MAX_CATEGORY_CHARS} characters")
+            file.given[name] = text.strip()
+        else:
+            events.skip()
+            if name not in SET_FIELDS:
+                message = f"is no field of a prompt set; there are {', '.join(SET_FIELDS)}"
+                file.add(line, encodable(name[:80]), message)
+        seen.add(name)
+    events.take()
+
+
+def _list(events: _Events, file: _PromptFile) -> Iterator[_Row]:
     if not isinstance(events.next, yaml.SequenceStartEvent):
         file.add(events.line, "", "must be a list of prompts: each line of it begins with a hyphen")
+        events.skip()
         return
     events.take()
     while not isinstance(events.next, yaml.SequenceEndEvent) and not file.is_hopeless:
@@ -446,12 +488,8 @@ def _entries(events: _Events, file: _PromptFile) -> Iterator[_Row]:
         value = _mapping(events, file) if is_mapping else {"prompt": _scalar(events, "", file)}
         if len(file.problems) == before:
             yield _Row(line, value)
-    if file.is_hopeless:
-        return
-    events.take()  # the end of the list
-    events.take()  # the end of the document
-    if isinstance(events.next, yaml.DocumentStartEvent):
-        file.add(events.line, "", "a second document begins here: a prompt set is one list")
+    if not file.is_hopeless:
+        events.take()  # the end of the list
 
 
 def _mapping(events: _Events, file: _PromptFile) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class RunSummary:
         use_case: The configuration's.
         config_digest, prompts_digest, evidence_digest: Hexadecimal; equal digests, equal things. The latter two are
             empty until the run has got so far.
+        prompt_sets: Given prompt sets with their versions: ``returns 3, shipping``; empty where prompts were written.
         target, judge: Names of the model under test and of what judges it.
         process: ``host:pid`` of who runs it.
         decision, risk: None until it is finished. Likewise the counts of claims.
@@ -68,6 +69,7 @@ class RunSummary:
     weakly_supported: int | None = None
     unsupported: int | None = None
     error: str = ""
+    prompt_sets: str = ""
 
 
 class RunRecords(Protocol):

@@ -65,6 +65,7 @@ def evaluation(run: GateRun) -> dict[str, Any]:
         "ended": run.summary.ended,
         "config_digest": run.summary.config_digest,
         "prompts_digest": run.summary.prompts_digest,
+        "prompt_sets": run.summary.prompt_sets,
         "evidence_digest": run.summary.evidence_digest,
         "quarantine": [asdict(held) for held in quarantined(run)],
         "kinds": {kind: kinds[kind] for kind in KINDS},
