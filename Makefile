@@ -52,7 +52,7 @@ test: layout servers ## Run the tests but for the slow ones, the doctests and th
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
 
 test-slow: layout servers ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
-	$(BIN)/python -m pytest -q -m slow tests
+	$(BIN)/python -m pytest -q $(PARALLEL) -m slow tests
 
 servers:
 	@tests/stores/redis/ensure_server.sh
