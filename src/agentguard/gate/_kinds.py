@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from agentguard.gate._types import UNREADABLE, Case, Claim, ClaimVerdict, Passage, Reason
@@ -52,16 +53,21 @@ def kind_of(claim: Claim, passages: Sequence[Passage], verdict: ClaimVerdict) ->
     if any(reason.kind == UNREADABLE for reason in reasons):
         return "unread"
     if verdict.judge != "rules":
-        from agentguard.gate.rules import RuleJudge
-
         decided = tuple(passage for passage in passages if passage.chunk.id == verdict.chunk_id)
-        reasons = RuleJudge().verify([Case(claim, decided or tuple(passages))])[0].reasons
+        reasons = _reasons_of_rules(claim, decided or tuple(passages))
     strange = sum(reason.kind == "word" for reason in reasons) >= STRANGE
     for kind in _BY_REASON:
         for reason in reasons:
             if reason.kind == kind and not (strange and kind in _OF_STRANGERS):
                 return "unit" if _differs_in_unit(reason) else _BY_REASON[kind]
     return "invented" if verdict.label == "unsupported" else "unclear"
+
+
+@lru_cache(maxsize=1_000)  # each report of a run, and each line of one, asks for the kinds of the same claims
+def _reasons_of_rules(claim: Claim, passages: tuple[Passage, ...]) -> tuple[Reason, ...]:
+    from agentguard.gate.rules import RuleJudge
+
+    return RuleJudge().verify([Case(claim, passages)])[0].reasons
 
 
 def _differs_in_unit(reason: Reason) -> bool:

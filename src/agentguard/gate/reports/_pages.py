@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -108,8 +108,8 @@ def dashboard(use_case: str, summaries: Sequence[RunSummary], records: RunRecord
     course = trend(finished)
     beside = regression(finished[0], finished) if finished else None
     since = compare(runs[1], runs[0], allow_different_prompts=True) if len(runs) > 1 else None
-    listed = [finding for run in runs for finding in findings(run.state)]
-    kinds = Counter(finding.kind for finding in listed if finding.kind is not None)
+    listed = {run.run_id: findings(run.state) for run in runs}
+    kinds = Counter(finding.kind for of_run in listed.values() for finding in of_run if finding.kind is not None)
     return _rendered(
         "dashboard.html",
         use_case=use_case,
@@ -118,7 +118,7 @@ def dashboard(use_case: str, summaries: Sequence[RunSummary], records: RunRecord
         beside=beside,
         since=since,
         alerts=_alerts(summaries, course, beside),
-        worst=_worst(runs),
+        worst=_worst(listed),
         kinds=kinds.most_common(),
         points=_points(course),
         WIDTH=WIDTH,
@@ -140,15 +140,15 @@ def _alerts(summaries: Sequence[RunSummary], course: Trend, beside: Regression |
     return alerts
 
 
-def _worst(runs: Sequence[GateRun]) -> list[WorstClaim]:
-    """The claims that were not supported in most runs, of equal ones the latest."""
+def _worst(listed: Mapping[str, Sequence[Finding]]) -> list[WorstClaim]:
+    """The claims that were not supported in most runs, of equal ones the latest; the newest run comes first."""
     latest: dict[tuple[str, str], Finding] = {}
     ids: dict[tuple[str, str], list[str]] = {}
-    for run in runs:
-        for finding in findings(run.state):
+    for run_id, of_run in listed.items():
+        for finding in of_run:
             key = (" ".join(finding.claim.text.casefold().split()), finding.prompt.text)
-            if finding.verdict.label != "supported" and run.run_id not in ids.setdefault(key, []):
-                ids[key].append(run.run_id)
+            if finding.verdict.label != "supported" and run_id not in ids.setdefault(key, []):
+                ids[key].append(run_id)
                 latest.setdefault(key, finding)
     chosen = sorted(latest, key=lambda key: -len(ids[key]))[:WORST]
     return [
