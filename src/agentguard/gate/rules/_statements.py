@@ -114,7 +114,9 @@ class _Holding:
             return Statement(self._segment, home, share)
         opposites = tuple(self._opposites(home, self._said[chosen]))
         denial, is_open = self._denial(home, opposites)
-        dropped = tuple(self._dropped(home))
+        # A part whose own words the home does not say is no statement of the home's, with or without conditions.
+        own = any(_holds(self._segment, self._alignment.words[number]) for number in self._said[chosen])
+        dropped = tuple(self._dropped(home)) if own else ()
         return Statement(self._segment, home, share, self._swap(), dropped, denial, is_open, opposites)
 
     def _unsaid(self, segment: Segment) -> Iterator[int]:
