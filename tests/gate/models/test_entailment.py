@@ -85,7 +85,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> EntailmentModel:
 
 
 def test_probabilities_are_the_softmax_of_the_logits(model: EntailmentModel) -> None:
-    (inference,) = model.infer([("same other", "not")])
+    ((inference,),) = model.infer([("same other", "not")])
     # contradiction 3, entailment 2, neutral 1
     total = math.exp(3) + math.exp(2) + math.exp(1)
     assert inference == pytest.approx((math.exp(2) / total, math.exp(1) / total, math.exp(3) / total))
@@ -93,13 +93,33 @@ def test_probabilities_are_the_softmax_of_the_logits(model: EntailmentModel) -> 
 
 def test_a_pair_is_read_the_same_alone_and_among_longer_ones(model: EntailmentModel) -> None:
     pairs = [("same " * n, "other") for n in range(1, 40)]
-    for pair, inference in zip(pairs, model.infer(pairs), strict=True):
-        assert inference == pytest.approx(model.infer([pair])[0])
+    for pair, (inference,) in zip(pairs, model.infer(pairs), strict=True):
+        assert inference == pytest.approx(model.infer([pair])[0][0])
 
 
-def test_a_long_passage_is_cut_and_the_claim_is_kept(model: EntailmentModel) -> None:
-    (inference,) = model.infer([("unknown " * 5_000, "not")])
-    assert inference.contradiction == pytest.approx(math.exp(3) / (math.exp(3) + 2))
+def test_a_long_passage_is_read_in_parts_each_with_the_claim(model: EntailmentModel) -> None:
+    (parts,) = model.infer([("unknown " * 5_000, "not")])
+    assert len(parts) > 5_000 / 512
+    for inference in parts:
+        assert inference.contradiction == pytest.approx(math.exp(3) / (math.exp(3) + 2))
+
+
+@pytest.mark.parametrize("at", [0, 400, 450, 511, 2_500, 4_999])
+def test_what_a_long_passage_says_anywhere_counts(model: EntailmentModel, at: int) -> None:
+    words = ["unknown"] * 5_000
+    words[at] = "same"
+    (verdict,) = EntailmentJudge(model, "tiny", Author()).verify([case("half", "other", " ".join(words), "other")])
+    assert (verdict.label, verdict.chunk_id) == (
+        "supported",
+        "k1",
+    )  # .5 and 2 nats of entailment beside it, 1 of neutral
+
+
+def test_a_claim_that_is_too_long_to_be_read_is_unsupported_and_the_others_are_judged(model: EntailmentModel) -> None:
+    cases = [case("same " * 5_000, "same"), case("same", "same")]
+    long, short = EntailmentJudge(model, "tiny", Author()).verify(cases)
+    assert (long.label, long.chunk_id, long.reasons[0].kind) == ("unsupported", None, "length")
+    assert short.label == "supported"
 
 
 @pytest.mark.parametrize(
