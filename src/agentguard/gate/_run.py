@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentguard._version import installed_version
 from agentguard.errors import AgentGuardError, ConfigurationError, GateError
-from agentguard.gate._config import GateConfig, RiskTolerance
+from agentguard.gate._config import EntailmentConfig, GateConfig, JudgeConfig, RiskTolerance
 from agentguard.gate._kept import KeptAnswers
 from agentguard.gate._types import (
     CONTRADICTED,
@@ -490,28 +490,31 @@ def _target(
 
 def _judge(config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers) -> Judge:
     if config.judge is None:
-        from agentguard.gate.rules._judge import RuleJudge
+        from agentguard.gate.rules import RuleJudge
 
         return RuleJudge(evidence)
-    from agentguard.gate.models._judge import ModelJudge
-    from agentguard.gate.models._opening import open_chat_model
-
-    most = config.evaluation.max_concurrency
-    judges = [
-        ModelJudge(
-            open_chat_model(each, "judge", max_concurrency=most),
-            each.name,
-            most,
-            config.risk_tolerance.max_unreadable,
-            kept,
-        )
-        for each in (config.judge, *config.verifiers)
-    ]
+    judges = [_model_judge(each, config, evidence, kept) for each in (config.judge, *config.verifiers)]
     if len(judges) == 1:
         return judges[0]
     from agentguard.gate.models._panel import Panel
 
     return Panel(judges)
+
+
+def _model_judge(
+    named: JudgeConfig | EntailmentConfig, config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers
+) -> Judge:
+    if isinstance(named, EntailmentConfig):
+        from agentguard.gate.models._entailment import EntailmentJudge, EntailmentModel
+        from agentguard.gate.rules import RuleJudge
+
+        return EntailmentJudge(EntailmentModel(config.resolve(named.model)), named.name, RuleJudge(evidence))
+    from agentguard.gate.models._judge import ModelJudge
+    from agentguard.gate.models._opening import open_chat_model
+
+    most = config.evaluation.max_concurrency
+    model = open_chat_model(named, "judge", max_concurrency=most)
+    return ModelJudge(model, named.name, most, config.risk_tolerance.max_unreadable, kept)
 
 
 def _embeddings(config: GateConfig) -> Embeddings:

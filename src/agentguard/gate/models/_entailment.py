@@ -50,12 +50,13 @@ class EntailmentModel:
     """
 
     def __init__(self, folder: Path) -> None:
-        for name in (MODEL, TOKENIZER, CONFIG):
-            if not (folder / name).is_file():
-                raise ConfigurationError(
-                    f"judge (onnx): {folder} has no {name}: export the model with "
-                    "`optimum-cli export onnx --model NAME --task text-classification FOLDER`"
-                )
+        missing = [name for name in (MODEL, TOKENIZER, CONFIG) if not (folder / name).is_file()]
+        if missing:
+            fault = f"{folder} has no {missing[0]}" if folder.is_dir() else f"there is no folder {folder}"
+            raise ConfigurationError(
+                f"judge (onnx): {fault}: export the model with "
+                "`optimum-cli export onnx --model NAME --task text-classification FOLDER`"
+            )
         self._classes = _read_classes(folder / CONFIG)
         self._tokenizer, self._session = _open(folder)
         self._inputs = {given.name for given in self._session.get_inputs()}
