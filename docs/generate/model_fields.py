@@ -105,6 +105,7 @@ def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
             kinds = get_args(section.model_fields["type"].annotation) if "type" in section.model_fields else ()
             place = f"{name}[]" if get_origin(field.annotation) is tuple else name
             yield (f"{place} of type {' or '.join(kinds)}" if kinds else place), section
+            yield from ((f"{place}.{below}", model_below) for below, model_below in _sections(section))
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

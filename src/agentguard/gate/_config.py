@@ -304,7 +304,12 @@ Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 class LabelRisks(Section):
     """What a claim adds to the risk of a run by its verdict, in [0, 1].
 
-    The published formula; ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
+    ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
+
+    Attributes:
+        supported: Of a claim that a passage says.
+        weakly_supported: Of one that a passage says in part; half a hallucination by the published formula.
+        unsupported: Of one that no passage says.
     """
 
     supported: Risk = 0.0
