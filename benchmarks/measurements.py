@@ -21,7 +21,7 @@ import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
 from document import document
-from gate import claims
+from gate import claims, planted
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from stores import slow_redis
@@ -60,6 +60,7 @@ def main(
         lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
         content.measured(console, data),
         claims.section(data),
+        planted.section(),
         growth.section(console),
         slow_redis.section(),
         fuzzing.section(console, FUZZED),

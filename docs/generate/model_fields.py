@@ -39,16 +39,14 @@ def _table(model: type[BaseModel]) -> str:
             continue
         default = "required" if field.is_required() else _default(field)
         sections = list(_models(field.annotation))
-        meaning = _purpose(sections) if sections else field.description or described.get(name, "")
+        meaning = field.description or described.get(name, "")
+        if len(sections) == 1:
+            meaning = inspect.cleandoc(sections[0].__doc__ or "").split("\n\n")[0]
+        elif sections:
+            meaning = f"{meaning.rstrip('.')}; one of {len(sections)} types, below"
         kind = _kind(schema["properties"][name], schema.get("$defs", {}))
         rows.append([f"`{name}`", cell(kind), default, cell(meaning).replace("``", "`")])
     return table(["field", "value", "default", "meaning"], rows)
-
-
-def _purpose(sections: list[type[BaseModel]]) -> str:
-    if len(sections) > 1:
-        return f"each of one of {len(sections)} types, below"
-    return inspect.cleandoc(sections[0].__doc__ or "").split("\n\n")[0]
 
 
 def _default(field: Any) -> str:
@@ -105,7 +103,9 @@ def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
         models = list(_models(field.annotation))
         for section in models:
             kinds = get_args(section.model_fields["type"].annotation) if "type" in section.model_fields else ()
-            yield (f"{name}[] of type {' or '.join(kinds)}" if kinds else name), section
+            place = f"{name}[]" if get_origin(field.annotation) is tuple else name
+            yield (f"{place} of type {' or '.join(kinds)}" if kinds else place), section
+            yield from ((f"{place}.{below}", model_below) for below, model_below in _sections(section))
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

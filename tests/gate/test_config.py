@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, FileProblems, Problem
-from agentguard.gate._config import GateConfig, HttpSource, LocalSource, S3Source, load_config, parse_config
+from agentguard.gate._config import (
+    EntailmentConfig,
+    GateConfig,
+    HttpSource,
+    JudgeConfig,
+    LocalSource,
+    S3Source,
+    load_config,
+    parse_config,
+)
 
 # The file that the gate's architecture document shows, section 5.7; comments in our own words.
 DOCUMENTED = """\
@@ -159,6 +168,40 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         load_config(tmp_path)
 
 
+def test_a_judge_is_a_chat_model_or_a_model_of_entailment(tmp_path: Path) -> None:
+    chat = {"provider": "openai", "model_id": "gpt-x"}
+    entailment = {"type": "onnx", "model": "models/nli"}
+    config = parse_config({**SMALL, "judge": entailment, "verifiers": [chat]}, tmp_path)
+
+    assert config.judge == EntailmentConfig(type="onnx", model="models/nli")
+    assert config.judge.name == "onnx:models/nli"
+    assert config.verifiers == (JudgeConfig(provider="openai", model_id="gpt-x"),)
+    assert parse_config(config.model_dump(mode="json"), tmp_path) == config
+    with pytest.raises(FileProblems, match="would agree with itself"):
+        parse_config({**SMALL, "judge": entailment, "verifiers": [entailment]})
+
+
+def test_faults_of_judges_are_told_where_they_stand(tmp_path: Path) -> None:
+    text = """\
+use_case: help desk
+doc_sources: [{type: local, path: docs}]
+judge: {type: onnx, provider: openai}
+verifiers:
+  - {type: torch, model: m}
+  - {provider: openai, model_id: m, max_tokens: many}
+  - {type: onnx, model: m, modle: n}
+  - m
+"""
+    assert faults(tmp_path, text) == [
+        "3: judge.model: is missing",
+        "3: judge.provider: is unknown",
+        "5: verifiers.0: type 'torch' is not known; known is onnx, and a chat model has no type",
+        "6: verifiers.1.max_tokens: input should be a valid integer",
+        "7: verifiers.2.modle: is unknown here; did you mean model?",
+        "8: verifiers.3: input should be a valid dictionary or instance of JudgeConfig",
+    ]
+
+
 def both_roles(**judge: object) -> GateConfig:
     model = {"provider": "openai", "model_id": "gpt-x"}
     return parse_config({**SMALL, "model": model, "judge": {**model, **judge}})
@@ -273,5 +316,5 @@ def test_all_faults_of_options_are_told_at_once() -> None:
 def test_the_name_of_a_profile_is_no_secret() -> None:
     options = {"credentials_profile_name": "gate"}
     config = parse_config({**SMALL, "judge": {"provider": "bedrock", "model_id": "m", "options": options}})
-    assert config.judge is not None
+    assert isinstance(config.judge, JudgeConfig)
     assert config.judge.options == options

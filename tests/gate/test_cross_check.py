@@ -7,7 +7,9 @@ import pytest
 from agentguard.gate._config import RiskTolerance
 from agentguard.gate._run import cross_check, score_verdicts
 from agentguard.gate._types import Case, Chunk, Claim, ClaimVerdict, Passage, Reason
+from agentguard.gate.rules import RuleJudge
 
+RULES = RuleJudge()
 PASSAGES = {
     "manual.md": "The Mosswick S weighs 8.4 kg. Its battery lasts 90 minutes.",
     "returns.md": "Opened lamps cannot be returned. Returns are accepted within 30 days.",
@@ -34,7 +36,7 @@ def judged(chunk_id: str) -> ClaimVerdict:
     ],
 )
 def test_a_figure_a_unit_or_a_negation_that_the_passage_contradicts_is_weak(claim: str, name: str, kind: str) -> None:
-    checked = cross_check(case(claim, name), judged(name))
+    checked = cross_check(case(claim, name), judged(name), RULES)
 
     assert checked.label == "weakly_supported"
     assert checked.reasons[0].kind == "rules"
@@ -53,11 +55,13 @@ def test_a_figure_a_unit_or_a_negation_that_the_passage_contradicts_is_weak(clai
     ],
 )
 def test_what_the_rules_do_not_contradict_stays(claim: str, name: str) -> None:
-    assert cross_check(case(claim, name), judged(name)) == judged(name)
+    assert cross_check(case(claim, name), judged(name), RULES) == judged(name)
 
 
 def test_a_document_that_another_one_contradicts_is_weak_evidence() -> None:
-    checked = cross_check(case("The Mosswick S weighs 99 kg.", "injected.md", "manual.md"), judged("injected.md"))
+    checked = cross_check(
+        case("The Mosswick S weighs 99 kg.", "injected.md", "manual.md"), judged("injected.md"), RULES
+    )
 
     assert checked.label == "weakly_supported"
     assert "8.4 kg" in checked.reasons[0].detail
@@ -68,4 +72,4 @@ def test_a_document_that_another_one_contradicts_is_weak_evidence() -> None:
 def test_rules_raise_no_verdict(label: str) -> None:
     verdict = replace(judged("manual.md"), label=label)  # type: ignore[arg-type]  one of the three
 
-    assert cross_check(case("The Mosswick S weighs 8.4 kg.", "manual.md"), verdict) == verdict
+    assert cross_check(case("The Mosswick S weighs 8.4 kg.", "manual.md"), verdict, RULES) == verdict

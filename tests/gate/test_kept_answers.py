@@ -30,25 +30,32 @@ def config(tmp_path: Path) -> GateConfig:
     )
 
 
-def test_a_resumed_run_asks_only_what_was_not_answered(config: GateConfig) -> None:
-    asked: Counter[str] = Counter()
-    broken = {PROMPTS[4]}
+class Target:
+    """Answers every prompt alike; breaks down at those that are named."""
 
-    def target(prompt: str) -> str:
-        asked[prompt] += 1
-        if prompt in broken:
+    def __init__(self, *broken: str) -> None:
+        self.broken = set(broken)
+        self.asked: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.asked.append(prompt)
+        if prompt in self.broken:
             raise TimeoutError
         return "The answer is 30 days."
+
+
+def test_a_resumed_run_asks_only_what_was_not_answered(config: GateConfig) -> None:
+    target = Target(PROMPTS[4])
 
     with open_services(config, target=target) as services:
         ingest(config, services)
         with pytest.raises(GateError, match="prompt p5") as caught:
             evaluate(config, services)
-    broken.clear()
+    target.broken.clear()
     with open_services(config, target=target) as services:
         run = evaluate(config, services, resume=caught.value.run_id)
 
-    assert asked == {**dict.fromkeys(PROMPTS, 1), PROMPTS[4]: 2}
+    assert Counter(target.asked) == {**dict.fromkeys(PROMPTS, 1), PROMPTS[4]: 2}
     assert run.decision == "deploy"
     assert [response.prompt_id for response in run.state.responses] == [f"p{n}" for n in range(1, 7)]
 
@@ -101,7 +108,7 @@ def test_another_model_another_question_and_an_answer_of_no_use_are_asked_again(
 
 
 def test_the_trail_is_read_back_without_the_answers(config: GateConfig) -> None:
-    with open_services(config, target=lambda prompt: "The answer is 30 days.") as services:
+    with open_services(config, target=Target()) as services:
         ingest(config, services)
         run = evaluate(config, services)
         kinds = Counter(event.kind for event in services.records.events(run.run_id))
@@ -111,40 +118,30 @@ def test_the_trail_is_read_back_without_the_answers(config: GateConfig) -> None:
 
 
 def test_an_incremental_run_asks_what_is_new(config: GateConfig) -> None:
-    asked: list[str] = []
-
-    def target(prompt: str) -> str:
-        asked.append(prompt)
-        return "The answer is 30 days."
-
+    target = Target()
     with open_services(config, target=target) as services:
         ingest(config, services)
         first = evaluate(config, services)
     (config.folder / "prompts.txt").write_text("\n".join([*PROMPTS[:5], "What else?"]))
-    asked.clear()
+    target.asked.clear()
     with open_services(config, target=target) as services:
         second = evaluate(config, services, reuse=first.run_id)
         third = evaluate(config, services, reuse=second.run_id)
         fresh = evaluate(config, services)
 
-    assert asked == ["What else?", *PROMPTS[:5], "What else?"]
+    assert target.asked == ["What else?", *PROMPTS[:5], "What else?"]
     assert [run.score.reused for run in (first, second, third, fresh)] == [0, 5, 6, 0]
     assert second.state.responses == third.state.responses == fresh.state.responses
 
 
 def test_a_model_with_other_settings_is_asked_everything(config: GateConfig) -> None:
-    asked: list[str] = []
-
-    def target(prompt: str) -> str:
-        asked.append(prompt)
-        return "The answer is 30 days."
-
+    target = Target()
     with open_services(config, target=target) as services:
         ingest(config, services)
         first = evaluate(config, services)
-        asked.clear()
+        target.asked.clear()
         warmer = config.model_copy(update={"model": ModelConfig(provider="x", model_id="y", temperature=1.0)})
         run = evaluate(warmer, services, reuse=first.run_id)
 
-    assert asked == PROMPTS
+    assert target.asked == PROMPTS
     assert run.score.reused == 0

@@ -8,7 +8,8 @@ from agentguard.gate.rules import RuleJudge
 
 TEXT = (
     "The Mosswick S weighs 8.4 kg. Orders above 50 euros ship within 3 hours. The shop in Lyon opened on 3 May 2019. "
-    "Opened lamps cannot be returned. A deposit of at least 20 euros is needed."
+    "Opened lamps cannot be returned. A deposit of at least 20 euros is needed. "
+    "Lids are sold in Lyon, cords are sold in Nantes."
 )
 PASSAGE = Passage(Chunk("k", "a.md", "A", "", TEXT, 0, len(TEXT)), 1.0)
 CLAIMS = {
@@ -16,7 +17,11 @@ CLAIMS = {
     "Orders above 50 euros ship within 3 days.": "unit",
     "The shop in Lyon opened on 4 May 2019.": "date",
     "Opened lamps can be returned.": "negation",
+    "Lamps can be returned.": "negation",
+    "Cords are sold in Lyon.": "entity",
     "Coffee and biscuits are free.": "invented",
+    "Every lamp comes with free coffee and biscuits.": "invented",  # of the lamps that the text speaks of, says nothing
+    "Every lamp has a lifetime warranty.": "invented",
 }
 
 

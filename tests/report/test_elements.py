@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard._pages import clean
 from agentguard.report._charts import ATTRIBUTES, TAGS, Element, h
-from agentguard.report._text import clean
 
 
 class Seen(HTMLParser):

@@ -14,8 +14,8 @@ from fuzz.targets.report import OUR_ATTRIBUTES, OUR_TAGS, VOID
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentguard._pages import style_sheet
 from agentguard.report import ReportBuilder, ReportData, html_of
-from agentguard.report._page import style_sheet
 from agentguard.report._records import WorstCall
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall, VerdictCounts

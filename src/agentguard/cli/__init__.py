@@ -38,6 +38,8 @@ SUMMARIES: Mapping[str, str] = {
     "report": "Write what was judged, learned and drifted as one file of HTML, to be opened anywhere: it asks for "
     "nothing else.",
     "scan": "Look for prompt injections, personal data and secrets, and say where they are, never what they are.",
+    "check": "Look at one answer: injections, personal data, secrets, what no result supports, broken rules, broken "
+    "JSON.",
     "calibrate": "Measure P(fabricated) against reviewed calls, fit it to them, and find thresholds that keep to a "
     "wish.",
     "serve": "Serve the reliability gate, a page over a store, or both; requests bring the key of AGENTGUARD_API_KEY.",

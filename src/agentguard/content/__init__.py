@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agentguard.content import answers, grounding, injection, json_repair, pii, secrets
+    from agentguard.content._checking import Checked, Looked, check
     from agentguard.content._findings import KINDS, Finding, Kind
     from agentguard.content._redaction import Redaction, ValueRedaction, Vault, redact_value, replace
     from agentguard.content._results import Found, found_in, redacted
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "Checked",
     "Finding",
     "Found",
     "Kind",
+    "Looked",
     "Redaction",
     "Scanner",
     "ValueRedaction",
     "Vault",
     "answers",
+    "check",
     "found_in",
     "grounding",
     "injection",
@@ -39,6 +43,7 @@ __all__ = [
 # Loaded when they are asked for: `import agentguard` needs none of the patterns.
 _MODULES = frozenset({"answers", "grounding", "injection", "json_repair", "pii", "secrets"})
 _HOMES = {
+    **dict.fromkeys(("Checked", "Looked", "check"), "_checking"),
     **dict.fromkeys(("KINDS", "Finding", "Kind"), "_findings"),
     **dict.fromkeys(("Redaction", "ValueRedaction", "Vault", "redact_value", "replace"), "_redaction"),
     **dict.fromkeys(("Found", "found_in", "redacted"), "_results"),

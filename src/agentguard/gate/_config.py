@@ -16,7 +16,17 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from agentguard._yaml_files import Subject, read_yaml_file
 from agentguard.errors import FileProblems, Problem
@@ -235,13 +245,42 @@ class ModelConfig(ProviderModel):
 
 
 class JudgeConfig(ModelConfig):
-    """The model that writes prompts, splits answers into claims and verifies them; without one, rules do all three.
+    """A chat model that writes prompts, splits answers into claims and verifies them.
 
     Attributes:
         allow_same_model: An explicit yes to a judge that is the model under test.
     """
 
     allow_same_model: Annotated[bool, Field(strict=True)] = False
+
+
+class EntailmentConfig(Section):
+    """A model of entailment on this machine, which verifies claims; rules write prompts and split answers.
+
+    Attributes:
+        model: The folder of its export, relative to the configuration's.
+    """
+
+    type: Literal["onnx"]
+    model: Text
+
+    @property
+    def name(self) -> str:
+        """``onnx:model``."""
+        return f"{self.type}:{self.model}"
+
+
+_CHAT: Final = ""  # the type of a judge that is a chat model: it has none
+
+
+def _type_of_judge(judge: Any) -> str:
+    kind = judge.get("type") if isinstance(judge, Mapping) else getattr(judge, "type", None)
+    return _CHAT if kind is None else str(kind)
+
+
+AnyJudge = Annotated[
+    Annotated[JudgeConfig, Tag(_CHAT)] | Annotated[EntailmentConfig, Tag("onnx")], Discriminator(_type_of_judge)
+]
 
 
 class EmbeddingsConfig(ProviderModel):
@@ -265,7 +304,12 @@ Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 class LabelRisks(Section):
     """What a claim adds to the risk of a run by its verdict, in [0, 1].
 
-    The published formula; ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
+    ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
+
+    Attributes:
+        supported: Of a claim that a passage says.
+        weakly_supported: Of one that a passage says in part; half a hallucination by the published formula.
+        unsupported: Of one that no passage says.
     """
 
     supported: Risk = 0.0
@@ -413,10 +457,11 @@ class GateConfig(Section):
 
     Attributes:
         use_case: What the model is for, in words.
-        risk_tolerance, evaluation, doc_sources: See their classes.
+        risk_tolerance, evaluation: See their classes.
+        doc_sources: Where the trusted documents are.
         model: The model under test; None if recorded responses are judged.
-        judge: None: rules judge.
-        verifiers: Further models that verify each claim beside the judge; a claim is supported where all agree.
+        judge: Who writes prompts, splits answers and verifies claims; None: rules do.
+        verifiers: Further judges, which verify each claim beside the first; a claim is supported where all agree.
         embeddings: None: lexical vectors.
         elasticsearch: None: the embedded index.
         embedded: Where that is kept.
@@ -429,8 +474,8 @@ class GateConfig(Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     doc_sources: tuple[Source, ...]
     model: ModelConfig | None = None
-    judge: JudgeConfig | None = None
-    verifiers: Annotated[tuple[JudgeConfig, ...], Field(max_length=10)] = ()
+    judge: AnyJudge | None = None
+    verifiers: Annotated[tuple[AnyJudge, ...], Field(max_length=10)] = ()
     embeddings: EmbeddingsConfig | None = None
     elasticsearch: ElasticsearchConfig | None = None
     embedded: EmbeddedConfig = EmbeddedConfig()
@@ -448,7 +493,8 @@ class GateConfig(Section):
             f"judge is the model under test ({each.name}), which would verify its own claims: "
             "name another judge, leave judge out so that rules verify, or say allow_same_model: true below it"
             for each in judges
-            if self.model is not None and each.may_be(self.model) and not each.allow_same_model
+            if isinstance(each, JudgeConfig) and self.model is not None
+            if each.may_be(self.model) and not each.allow_same_model
         ]
         if self.verifiers and self.judge is None:
             faults.append("verifiers stand beside a judge: declare judge, the first of them")
@@ -472,7 +518,8 @@ class GateConfig(Section):
 
 CONFIG_NAME: Final = ".llm-reliability.yaml"
 _SUBJECT = Subject("gate configuration", "use_case: customer support")
-_SOURCE_KINDS = frozenset({"local", "http", "https", "url", "s3"})
+# Where pydantic puts the type of a section into the place of a fault.
+_PLACES_OF_TYPES: Final = {"doc_sources": 2, "judge": 1, "verifiers": 2}
 
 
 def load_config(path: str | PathLike[str] = CONFIG_NAME) -> GateConfig:
@@ -521,10 +568,9 @@ def parse_config(data: Mapping[str, Any], folder: str | PathLike[str] = ".") -> 
 
 def _problem(fault: Any, source: str, lines: Mapping[tuple[str | int, ...], int]) -> Problem:
     location = tuple(fault["loc"])
-    if location[:1] == ("doc_sources",) and len(location) > 2 and location[2] in _SOURCE_KINDS:
-        location = (
-            location[:2] + location[3:]
-        )  # the kind of source, which pydantic puts between its number and its field
+    place = _PLACES_OF_TYPES.get(location[0]) if location else None
+    if place is not None:
+        location = location[:place] + location[place + 1 :]
     line = next((lines[location[:end]] for end in range(len(location), -1, -1) if location[:end] in lines), None)
     return Problem(source, line, ".".join(map(str, location)), _message(fault, location))
 
@@ -537,7 +583,7 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
         name = str(location[-1])
         here = ".".join(str(part) for part in location[:-1] if isinstance(part, str))
         beside = [path.rpartition(".")[2] for path in _fields() if path.rpartition(".")[0] == here]
-        if name in beside:  # of another kind of source
+        if name in beside:  # of another type of source or judge
             return "is unknown"
         known = _places_of(name) or get_close_matches(name, beside, 2, 0.7)
         if not known:
@@ -545,7 +591,10 @@ def _message(fault: Any, location: Sequence[str | int]) -> str:
             known = [path for leaf in get_close_matches(name, leaves, 1, 0.8) for path in _places_of(leaf)]
         return f"is unknown here; did you mean {' or '.join(known)}?" if known else "is unknown"
     if kind == "union_tag_invalid":
-        return f"type {fault['ctx']['tag']!r} is not known; known are local, http and s3"
+        known_types = "known are local, http and s3"
+        if location[0] != "doc_sources":
+            known_types = "known is onnx, and a chat model has no type"
+        return f"type {fault['ctx']['tag']!r} is not known; {known_types}"
     if kind == "union_tag_not_found":
         return "needs a type: local, http or s3"
     if kind == "value_error":

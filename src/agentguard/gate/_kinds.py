@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from agentguard.gate._types import UNREADABLE, Case, Claim, ClaimVerdict, Passage, Reason
@@ -24,15 +25,16 @@ _BY_REASON: Final[dict[str, Kind]] = {
     "unit": "unit",
     "date": "date",
     "limit": "condition",
-    "condition": "condition",
     "negation": "negation",
     "opposite": "negation",
-    "opposed": "negation",
+    "swapped": "entity",
+    "condition": "condition",
     "name": "entity",
     "scope": "condition",
 }
-STRANGE: Final = 3  # words that the passage does not say: it speaks of something else
-_OF_STRANGERS: Final = frozenset({"name", "scope"})  # which tell nothing where the passage speaks of something else
+STRANGE: Final = 3  # words that the passage does not say, from which on it speaks of something else
+# Reasons that tell nothing where the passage speaks of something else.
+_OF_STRANGERS: Final = frozenset({"name", "scope", "condition"})
 _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -52,19 +54,35 @@ def kind_of(claim: Claim, passages: Sequence[Passage], verdict: ClaimVerdict) ->
     if any(reason.kind == UNREADABLE for reason in reasons):
         return "unread"
     if verdict.judge != "rules":
-        from agentguard.gate.rules import RuleJudge
-
         decided = tuple(passage for passage in passages if passage.chunk.id == verdict.chunk_id)
-        reasons = RuleJudge().verify([Case(claim, decided or tuple(passages))])[0].reasons
-    strange = sum(reason.kind == "word" for reason in reasons) >= STRANGE
+        reasons = _reasons_of_rules(claim, decided or tuple(passages))
+    unsaid = sum(reason.kind == "word" for reason in reasons)
+    strange = unsaid >= STRANGE or 2 * unsaid > _telling_words(claim.text)
     for kind in _BY_REASON:
         for reason in reasons:
             if reason.kind == kind and not (strange and kind in _OF_STRANGERS):
-                return "unit" if _differs_in_unit(reason) else _BY_REASON[kind]
+                return _kind_by(reason)
     return "invented" if verdict.label == "unsupported" else "unclear"
 
 
-def _differs_in_unit(reason: Reason) -> bool:
-    """Whether the passage has the same digits, and only the unit is another."""
+@lru_cache(maxsize=1_000)  # each report of a run, and each line of one, asks for the kinds of the same claims
+def _reasons_of_rules(claim: Claim, passages: tuple[Passage, ...]) -> tuple[Reason, ...]:
+    from agentguard.gate.rules import RuleJudge
+
+    return RuleJudge().verify([Case(claim, passages)])[0].reasons
+
+
+def _telling_words(text: str) -> int:
+    """Count the words of a claim that the rules compare."""
+    from agentguard.gate.rules._reading import Reading
+
+    return sum(token.kind != "light" for token in Reading(text).tokens)
+
+
+def _kind_by(reason: Reason) -> Kind:
     said, found = _DIGITS.findall(reason.said), _DIGITS.findall(reason.found)
-    return reason.kind in ("number", "elsewhere") and bool(said) and said == found
+    if reason.kind in ("number", "elsewhere") and said and said == found:  # only the unit is another
+        return "unit"
+    if reason.kind == "swapped" and said and found:
+        return "figure"
+    return _BY_REASON[reason.kind]

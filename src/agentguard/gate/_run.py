@@ -16,15 +16,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast, overload
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentguard._version import installed_version
 from agentguard.errors import AgentGuardError, ConfigurationError, GateError
-from agentguard.gate._config import GateConfig, LabelRisks, RiskTolerance
+from agentguard.gate._config import EntailmentConfig, GateConfig, JudgeConfig, LabelRisks, RiskTolerance
 from agentguard.gate._kept import KeptAnswers
 from agentguard.gate._types import (
     CONTRADICTED,
@@ -54,6 +54,9 @@ from agentguard.gate.evidence import open_evidence
 from agentguard.gate.evidence._index import Embeddings, EvidenceIndex, embedder_name, reciprocal_rank
 from agentguard.gate.records import open_records
 from agentguard.gate.records._base import Event, RunRecords, RunSummary, has_ended, this_process
+
+if TYPE_CHECKING:
+    from agentguard.gate.rules import RuleJudge
 
 # --- Score ---
 
@@ -492,28 +495,31 @@ def _target(
 
 def _judge(config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers) -> Judge:
     if config.judge is None:
-        from agentguard.gate.rules._judge import RuleJudge
+        from agentguard.gate.rules import RuleJudge
 
         return RuleJudge(evidence)
-    from agentguard.gate.models._judge import ModelJudge
-    from agentguard.gate.models._opening import open_chat_model
-
-    most = config.evaluation.max_concurrency
-    judges = [
-        ModelJudge(
-            open_chat_model(each, "judge", max_concurrency=most),
-            each.name,
-            most,
-            config.risk_tolerance.max_unreadable,
-            kept,
-        )
-        for each in (config.judge, *config.verifiers)
-    ]
+    judges = [_model_judge(each, config, evidence, kept) for each in (config.judge, *config.verifiers)]
     if len(judges) == 1:
         return judges[0]
     from agentguard.gate.models._panel import Panel
 
     return Panel(judges)
+
+
+def _model_judge(
+    named: JudgeConfig | EntailmentConfig, config: GateConfig, evidence: EvidenceIndex, kept: KeptAnswers
+) -> Judge:
+    if isinstance(named, EntailmentConfig):
+        from agentguard.gate.models._entailment import EntailmentJudge, EntailmentModel
+        from agentguard.gate.rules import RuleJudge
+
+        return EntailmentJudge(EntailmentModel(config.resolve(named.model)), named.name, RuleJudge(evidence))
+    from agentguard.gate.models._judge import ModelJudge
+    from agentguard.gate.models._opening import open_chat_model
+
+    most = config.evaluation.max_concurrency
+    model = open_chat_model(named, "judge", max_concurrency=most)
+    return ModelJudge(model, named.name, most, config.risk_tolerance.max_unreadable, kept)
 
 
 def _embeddings(config: GateConfig) -> Embeddings:
@@ -608,7 +614,10 @@ def verify_claims(state: GateState, services: Services) -> None:
     if [verdict.claim_id for verdict in verdicts] != [claim.id for claim in state.claims]:
         raise GateError(f"{services.judge.name} did not give one verdict a claim, in their order")
     if state.config.evaluation.cross_check and services.judge.name != "rules":
-        verdicts = [cross_check(*each) for each in zip(cases, verdicts, strict=True)]
+        from agentguard.gate.rules import RuleJudge
+
+        rules = RuleJudge()
+        verdicts = [cross_check(*each, rules) for each in zip(cases, verdicts, strict=True)]
     state.verdicts = tuple(verdicts)
 
 
@@ -616,16 +625,13 @@ def verify_claims(state: GateState, services: Services) -> None:
 _CONTRADICTIONS: Final = frozenset({"number", "unit", "date", "limit", "elsewhere", "negation"})
 
 
-def cross_check(case: Case, verdict: ClaimVerdict) -> ClaimVerdict:
+def cross_check(case: Case, verdict: ClaimVerdict, rules: RuleJudge) -> ClaimVerdict:
     """Hold a supported verdict against the rules: where they contradict it, the claim is weakly supported.
 
     They contradict it by the passage that decided, or by another one that says all of the claim but its figure.
     """
     if verdict.label != "supported":
         return verdict
-    from agentguard.gate.rules import RuleJudge
-
-    rules = RuleJudge()
     for passage in case.passages:
         decided = passage.chunk.id == verdict.chunk_id
         (against,) = rules.verify([Case(case.claim, (passage,))])
@@ -706,7 +712,7 @@ class Recorder:
         recorder = cls(GateRun(summary.run_id, GateState(config), summary), (), services)
         recorder._save()
         declared = config.model_dump(mode="json")
-        process = {"process": summary.process, "agentguard": _version()}
+        process = {"process": summary.process, "agentguard": installed_version()}
         recorder._append("started", {"config": declared, **process, **({} if reuse is None else {"reuses": reuse})})
         recorder._keep({}, others)
         return recorder
@@ -830,14 +836,6 @@ def _new_id(now: float) -> str:
     """``20261121T164918.123Z-3f9a2c``: sorts by time, and two of one millisecond differ."""
     moment = datetime.fromtimestamp(now, timezone.utc)
     return f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03d}Z-{secrets.token_hex(3)}"
-
-
-def _version() -> str:
-    """The version of agentguard, which decides what a judge is asked; empty if it is not installed."""
-    try:
-        return version("agentguard")
-    except PackageNotFoundError:
-        return ""
 
 
 def _digest_of(prompts: Sequence[Prompt]) -> str:

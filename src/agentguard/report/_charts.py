@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from agentguard._pages import clean
 from agentguard.report._records import (
     Chart,
     Histogram,
@@ -25,7 +26,7 @@ from agentguard.report._records import (
     on_scale,
     to_scale,
 )
-from agentguard.report._text import clean, cut, many, nats, of_unit, p_of, percent, short, when
+from agentguard.report._text import cut, many, nats, of_unit, p_of, percent, short, when
 from agentguard.verification.statistics import log_odds
 
 Item = TypeVar("Item")

@@ -7,15 +7,13 @@ should hold before that.
 from __future__ import annotations
 
 import math
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
+from agentguard._pages import environment
 from agentguard.report._charts import (
     ROUNDING,
     control_chart,
@@ -25,7 +23,7 @@ from agentguard.report._charts import (
     waterfall,
 )
 from agentguard.report._records import Drifted, ReportData, ToolReport
-from agentguard.report._text import clean, cut, many, nats, number, of_unit, p_of, percent, utc
+from agentguard.report._text import cut, many, nats, number, of_unit, p_of, percent, utc
 from agentguard.verification.statistics import log_odds
 
 if TYPE_CHECKING:
@@ -52,41 +50,17 @@ def html_of(report: ReportData) -> str:
         numbered=list(enumerate(report.tools, 1)),
         drifting=drifting(report),
         ids=count(1),
-        policy=policy(),
-        sheet=style_sheet(),
     )
-
-
-@cache
-def style_sheet() -> str:
-    """The one style sheet: two settings of light, two of width, and paper."""
-    return files("agentguard.report").joinpath("page.css").read_text(encoding="utf-8")
-
-
-@cache
-def policy() -> str:
-    """The content security policy that browsers hold the page to: show this style sheet, and nothing else."""
-    digest = b64encode(sha256(style_sheet().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined  # 20 ms, for who renders a page
-
     drawn = (control_chart, histogram, reliability_diagram, timeline, waterfall)
-    environment = Environment(
-        autoescape=True,
-        extensions=["jinja2.ext.do"],
-        finalize=_cleaned,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.globals.update({each.__name__: each for each in drawn}, **_LIMITS, ROUNDING=ROUNDING)
+    templates = environment("agentguard.report")
+    templates.globals.update({each.__name__: each for each in drawn}, **_LIMITS, ROUNDING=ROUNDING)
     shown = (cut, log_odds, many, nats, number, of_unit, percent, probability, quantiles, utc)
-    environment.filters.update({each.__name__: each for each in shown}, count=lambda x: f"{x:,}", p=p_of)
-    return environment.from_string(files("agentguard.report").joinpath("page.html").read_text(encoding="utf-8"))
+    templates.filters.update({each.__name__: each for each in shown}, count=lambda x: f"{x:,}", p=p_of)
+    return templates.get_template("page.html")
 
 
 def _plain(value: Any) -> Any:
@@ -110,11 +84,6 @@ def quantiles(values: Mapping[float, float], unit: str) -> str:
 def probability(log_odds: float) -> float:
     """The probability at these log-odds."""
     return 1.0 / (1.0 + math.exp(-min(max(log_odds, -700.0), 700.0)))  # exp(700) is a float
-
-
-def _cleaned(value: Any) -> Any:
-    """Clean text; markup at this point is the template's own."""
-    return clean(value) if type(value) is str else value
 
 
 def drifting(report: ReportData) -> list[tuple[int, ToolReport, str]]:

@@ -1,25 +1,12 @@
-"""Text and numbers for a page: cleaned, cut, rounded, with units."""
+"""Text and numbers for a page: cut, rounded, with units."""
 
 from __future__ import annotations
 
 import math
-import re
 from datetime import datetime, timezone
 from typing import Final
 
 MINUS: Final = "−"
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
-_UNUSABLE = re.compile("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-
-
-def clean(text: str) -> str:
-    r"""Remove control, bidirectional and invisible characters but line feeds and tabs; lone surrogates become U+FFFD.
-
-    >>> clean("a\x00b\n\u202ec\ud800")
-    'ab\nc\ufffd'
-    """
-    return _UNUSABLE.sub("\ufffd", _CONTROL.sub("", text))
 
 
 def cut(text: str, limit: int) -> str:

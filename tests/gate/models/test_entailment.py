@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
 
+from agentguard.cli import app
 from agentguard.errors import ConfigurationError, GateError
 from agentguard.gate import Case, Chunk, Claim, Passage
 from agentguard.gate.models._entailment import EntailmentJudge, EntailmentModel, Inference, _label
@@ -85,7 +88,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> EntailmentModel:
 
 
 def test_probabilities_are_the_softmax_of_the_logits(model: EntailmentModel) -> None:
-    (inference,) = model.infer([("same other", "not")])
+    ((inference,),) = model.infer([("same other", "not")])
     # contradiction 3, entailment 2, neutral 1
     total = math.exp(3) + math.exp(2) + math.exp(1)
     assert inference == pytest.approx((math.exp(2) / total, math.exp(1) / total, math.exp(3) / total))
@@ -93,13 +96,31 @@ def test_probabilities_are_the_softmax_of_the_logits(model: EntailmentModel) -> 
 
 def test_a_pair_is_read_the_same_alone_and_among_longer_ones(model: EntailmentModel) -> None:
     pairs = [("same " * n, "other") for n in range(1, 40)]
-    for pair, inference in zip(pairs, model.infer(pairs), strict=True):
-        assert inference == pytest.approx(model.infer([pair])[0])
+    for pair, (inference,) in zip(pairs, model.infer(pairs), strict=True):
+        assert inference == pytest.approx(model.infer([pair])[0][0])
 
 
-def test_a_long_passage_is_cut_and_the_claim_is_kept(model: EntailmentModel) -> None:
-    (inference,) = model.infer([("unknown " * 5_000, "not")])
-    assert inference.contradiction == pytest.approx(math.exp(3) / (math.exp(3) + 2))
+def test_a_long_passage_is_read_in_parts_each_with_the_claim(model: EntailmentModel) -> None:
+    (parts,) = model.infer([("unknown " * 5_000, "not")])
+    assert len(parts) > 5_000 / 512
+    for inference in parts:
+        assert inference.contradiction == pytest.approx(math.exp(3) / (math.exp(3) + 2))
+
+
+@pytest.mark.parametrize("at", [0, 400, 450, 511, 2_500, 4_999])
+def test_what_a_long_passage_says_anywhere_counts(model: EntailmentModel, at: int) -> None:
+    words = ["unknown"] * 5_000
+    words[at] = "same"
+    (verdict,) = EntailmentJudge(model, "tiny", Author()).verify([case("half", "other", " ".join(words), "other")])
+    # .5 and 2 nats of entailment beside "half", and 1 of neutral.
+    assert (verdict.label, verdict.chunk_id) == ("supported", "k1")
+
+
+def test_a_claim_that_is_too_long_to_be_read_is_unsupported_and_the_others_are_judged(model: EntailmentModel) -> None:
+    cases = [case("same " * 5_000, "same"), case("same", "same")]
+    long, short = EntailmentJudge(model, "tiny", Author()).verify(cases)
+    assert (long.label, long.chunk_id, long.reasons[0].kind) == ("unsupported", None, "length")
+    assert short.label == "supported"
 
 
 @pytest.mark.parametrize(
@@ -164,3 +185,76 @@ def test_a_model_with_too_few_outputs_is_refused_when_it_is_asked(tmp_path: Path
     model = EntailmentModel(make(tmp_path / "tiny", outputs=2))
     with pytest.raises(GateError, match="finite logits"):
         model.infer([("same", "same")])
+
+
+# --- From a configuration ---
+
+
+def gate(folder: Path, judge: str) -> Path:
+    """A configuration with one document, one recorded answer, and a judge."""
+    (folder / "docs").mkdir()
+    (folder / "docs/a.md").write_text("Lamps are other, and same.\n")
+    (folder / "answers.jsonl").write_text('{"prompt": "How is it?", "response": "Lamps are half same."}\n')
+    path = folder / ".llm-reliability.yaml"
+    path.write_text(
+        "use_case: help desk\ndoc_sources: [{type: local, path: docs}]\nevaluation: {responses: answers.jsonl}\n"
+        f"judge: {judge}\n"
+    )
+    return path
+
+
+def run(path: Path, *words: str) -> Result:
+    return CliRunner().invoke(app, ["gate", "run", *words, "--config", str(path)])
+
+
+def test_a_run_is_judged_by_the_model_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = gate(tmp_path, "{type: onnx, model: models/tiny}")
+    (tmp_path / "models").mkdir()
+    make(tmp_path / "models/tiny")
+    monkeypatch.chdir(tmp_path.parent)  # the folder begins where the configuration lies
+
+    done = run(path, "--json")
+
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert told["judge"] == "onnx:models/tiny"
+    (claim,) = told["details"]
+    # "other same" and "half same": 4.5 nats of entailment, 2 of neutral.
+    share = math.exp(4.5) / (math.exp(4.5) + math.exp(2) + 1)
+    assert (claim["label"], claim["judge"]) == ("supported", "onnx:models/tiny")
+    assert claim["reasons"][0]["detail"] == f"the passage entails it with a probability of {share:.2f}"
+
+
+def test_another_model_may_verify_beside_it(tmp_path: Path) -> None:
+    path = gate(tmp_path, "{type: onnx, model: one}\nverifiers: [{type: onnx, model: two}]")
+    make(tmp_path / "one")
+    # The other model calls contradiction what this one calls entailment.
+    make(tmp_path / "two", labels={"0": "ENTAILMENT", "1": "CONTRADICTION", "2": "NEUTRAL"})
+
+    told = json.loads(run(path, "--json").stdout)
+
+    (claim,) = told["details"]
+    assert claim["label"] == "weakly_supported"
+    assert claim["judge"] == "onnx:one + onnx:two"
+    assert "onnx:one: supported, onnx:two: unsupported" in claim["reasons"][0]["detail"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = run(gate(tmp_path, "{type: onnx, model: models/tiny}"))
+    assert done.exit_code == 3
+    assert f"judge (onnx): there is no folder {tmp_path / 'models/tiny'}" in done.stderr.replace("\n", " ")
+    assert "optimum-cli export onnx" in done.stderr
+
+
+@pytest.mark.parametrize("library", ["onnxruntime", "tokenizers"])
+def test_a_missing_library_is_told_with_what_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
+    path = gate(tmp_path, "{type: onnx, model: tiny}")
+    make(tmp_path / "tiny")
+    monkeypatch.setitem(sys.modules, library, None)
+
+    done = run(path)
+
+    assert done.exit_code == 3
+    assert "pip install 'agentguard[onnx]'" in done.stderr

@@ -1,4 +1,4 @@
-"""``agentguard gate history | claims | compare | explain``: the records of past runs."""
+"""``agentguard gate history | claims | compare | explain | dashboard``: the records of past runs."""
 
 from __future__ import annotations
 

@@ -123,9 +123,14 @@ class NumberIndex:
 
 
 def _fits(unit: Unit | None, noun: str, own: Unit | None) -> bool:
-    """Whether a number with this unit, or else counting what a noun names, can be one with its own unit.
+    """Whether a claimed number and one of the results can be the same quantity, by their units.
 
-    A bare number can be any; what counts days, and what counts rooms, are not the same.
+    A bare number can be any; one that counts days and one that counts rooms are not the same.
+
+    Args:
+        unit: The claimed number's unit.
+        noun: What the claimed number counts where it has no unit; empty if that is not said.
+        own: The unit of the number in the results.
     """
     if own is None or own == unit:
         return True

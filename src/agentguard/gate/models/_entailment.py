@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,10 +19,12 @@ from agentguard.gate._types import Case, Claim, ClaimVerdict, Judge, Label, Prom
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 MODEL, TOKENIZER, CONFIG = "model.onnx", "tokenizer.json", "config.json"
-MAX_TOKENS: Final = 512  # what encoders of this kind were trained on; a longer passage is cut, a claim never
+MAX_TOKENS: Final = 512  # of a pair: what encoders of this kind were trained on
+MAX_CLAIM_TOKENS: Final = 256  # which leaves as many to the passage
+OVERLAP: Final = 64  # tokens that one part of a longer passage repeats of the part before: a sentence or two
 BATCH: Final = 16  # pairs a run
 WEAK: Final = 0.25  # of entailment, where neutral is likelier: somewhat less than the third that chance would give
 
@@ -47,29 +50,49 @@ class EntailmentModel:
     """
 
     def __init__(self, folder: Path) -> None:
-        for name in (MODEL, TOKENIZER, CONFIG):
-            if not (folder / name).is_file():
-                raise ConfigurationError(
-                    f"judge (onnx): {folder} has no {name}: export the model with "
-                    "`optimum-cli export onnx --model NAME --task text-classification FOLDER`"
-                )
+        missing = [name for name in (MODEL, TOKENIZER, CONFIG) if not (folder / name).is_file()]
+        if missing:
+            fault = f"{folder} has no {missing[0]}" if folder.is_dir() else f"there is no folder {folder}"
+            raise ConfigurationError(
+                f"judge (onnx): {fault}: export the model with "
+                "`optimum-cli export onnx --model NAME --task text-classification FOLDER`"
+            )
         self._classes = _read_classes(folder / CONFIG)
         self._tokenizer, self._session = _open(folder)
         self._inputs = {given.name for given in self._session.get_inputs()}
 
-    def infer(self, pairs: Sequence[tuple[str, str]]) -> list[Inference]:
+    def can_read(self, hypothesis: str) -> bool:
+        """Whether a hypothesis is short enough to stand beside a premise."""
+        return len(self._tokenizer.encode(hypothesis, add_special_tokens=False).ids) <= MAX_CLAIM_TOKENS
+
+    def infer(self, pairs: Sequence[tuple[str, str]]) -> list[list[Inference]]:
         """Classify pairs of premise and hypothesis.
+
+        Args:
+            pairs: Hypotheses that the model can read; a premise that is too long is read in parts.
+
+        Returns:
+            The inferences of each pair, one a part of its premise.
 
         Raises:
             GateError: If the model cannot be run on them, or its answer is not one row of three logits a pair.
         """
-        batches = (pairs[start : start + BATCH] for start in range(0, len(pairs), BATCH))
-        return [inference for batch in batches for inference in self._run(batch)]
+        return [
+            inferences
+            for start in range(0, len(pairs), BATCH)
+            for inferences in self._run(pairs[start : start + BATCH])
+        ]
 
-    def _run(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Inference]:
+    def _run(self, pairs: Sequence[tuple[str, str]]) -> Iterator[list[Inference]]:
+        encodings = [[each, *each.overflowing] for each in self._tokenizer.encode_batch(list(pairs))]
+        parts = [part for of_pair in encodings for part in of_pair]
+        batches = (parts[start : start + BATCH] for start in range(0, len(parts), BATCH))
+        inferences = (inference for batch in batches for inference in self._classify(batch))
+        return (list(islice(inferences, len(of_pair))) for of_pair in encodings)
+
+    def _classify(self, encodings: Sequence[Encoding]) -> Iterator[Inference]:
         import numpy as np
 
-        encodings = self._tokenizer.encode_batch(list(pairs))
         fields = {
             "input_ids": [encoding.ids for encoding in encodings],
             "attention_mask": [encoding.attention_mask for encoding in encodings],
@@ -80,8 +103,9 @@ class EntailmentModel:
             logits = np.asarray(self._session.run(None, arrays)[0], dtype=np.float64)
         except Exception as error:  # its text may quote the tensors
             raise GateError(f"judge (onnx): the model cannot be run: {type(error).__name__}") from None
-        if logits.shape != (len(pairs), 3) or not np.isfinite(logits).all():
-            raise GateError(f"judge (onnx): the model gave {logits.shape} and not {(len(pairs), 3)} finite logits")
+        wanted = (len(encodings), 3)
+        if logits.shape != wanted or not np.isfinite(logits).all():
+            raise GateError(f"judge (onnx): the model gave {logits.shape} and not {wanted} finite logits")
         # Softmax; the greatest is taken off first, so that nothing overflows.
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
         for row in odds / odds.sum(axis=1, keepdims=True):
@@ -91,8 +115,9 @@ class EntailmentModel:
 class EntailmentJudge:
     """Verifies by a model of entailment; another judge writes the prompts and splits the answers.
 
-    A claim is *supported* where entailment is the likeliest class for one of its passages, *weakly supported* where it
-    has at least a quarter there and contradiction is not the likeliest, and else *unsupported*.
+    A claim is *supported* where entailment is the likeliest class for one of its passages, or for a part of a long
+    one; *weakly supported* where entailment has at least a quarter there and neutral is the likeliest; else
+    *unsupported*.
 
     Args:
         model: What classifies a passage and a claim.
@@ -124,22 +149,30 @@ class EntailmentJudge:
         Raises:
             GateError: If the model cannot be run.
         """
-        pairs = [(passage.chunk.text, case.claim.text) for case in cases for passage in case.passages]
+        readable = [bool(case.passages) and self._model.can_read(case.claim.text) for case in cases]
+        read = [case for case, is_read in zip(cases, readable, strict=True) if is_read]
+        pairs = [(passage.chunk.text, case.claim.text) for case in read for passage in case.passages]
         inferences = iter(self._model.infer(pairs))
-        return [self._verdict(case, [next(inferences) for _ in case.passages]) for case in cases]
+        return [
+            self._verdict(case, list(islice(inferences, len(case.passages)))) if is_read else self._unread(case)
+            for case, is_read in zip(cases, readable, strict=True)
+        ]
 
-    def _verdict(self, case: Case, inferences: Sequence[Inference]) -> ClaimVerdict:
-        if not case.passages:
-            reason = Reason("overlap", "no passage of the documents is about it")
-            return ClaimVerdict(case.claim.id, "unsupported", (reason,), None, "", self._name)
+    def _verdict(self, case: Case, inferences: Sequence[Sequence[Inference]]) -> ClaimVerdict:
+        found = [(passage, each) for passage, parts in zip(case.passages, inferences, strict=True) for each in parts]
         # The passage that entails the claim most; where none does, the one that speaks against it most.
-        best = max(range(len(inferences)), key=lambda index: inferences[index].entailment)
-        label = _label(inferences[best])
+        best, inference = max(found, key=lambda each: each[1].entailment)
+        label = _label(inference)
         if label == "unsupported":
-            best = max(range(len(inferences)), key=lambda index: inferences[index].contradiction)
-        chunk = case.passages[best].chunk
-        reason = Reason("judge", _explain(label, inferences[best]), case.claim.text)
-        return ClaimVerdict(case.claim.id, label, (reason,), chunk.id, "", self._name)
+            best, inference = max(found, key=lambda each: each[1].contradiction)
+        reason = Reason("judge", _explain(label, inference), case.claim.text)
+        return ClaimVerdict(case.claim.id, label, (reason,), best.chunk.id, "", self._name)
+
+    def _unread(self, case: Case) -> ClaimVerdict:
+        reason = Reason("evidence", "no passage of the trusted documents bears on the claim")
+        if case.passages:
+            reason = Reason("length", f"the claim has more than {MAX_CLAIM_TOKENS} tokens, which the model cannot read")
+        return ClaimVerdict(case.claim.id, "unsupported", (reason,), None, "", self._name)
 
 
 def _label(inference: Inference) -> Label:
@@ -191,6 +224,6 @@ def _open(folder: Path) -> tuple[Tokenizer, InferenceSession]:
             f"judge (onnx): {folder} cannot be opened ({type(error).__name__}): see whether "
             f"{MODEL} and {TOKENIZER} are whole"
         ) from None
-    tokenizer.enable_truncation(MAX_TOKENS, strategy="only_first")
+    tokenizer.enable_truncation(MAX_TOKENS, stride=OVERLAP, strategy="only_first")
     tokenizer.enable_padding()
     return tokenizer, session

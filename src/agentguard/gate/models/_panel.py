@@ -13,7 +13,7 @@ _ORDER: Final[tuple[Label, ...]] = ("supported", "weakly_supported", "unsupporte
 
 
 def agreed(verdicts: Sequence[ClaimVerdict], judge: str) -> ClaimVerdict:
-    """One verdict of several on a claim.
+    """Combine the verdicts of several judges on a claim.
 
     Where all labels are the same, it is the first one's. Where they differ, the claim is unsupported if more than half
     find it so, and weakly supported otherwise; the verdict is then that of a judge with this label, or else of the

@@ -1,17 +1,14 @@
-"""Pages of HTML that ask for nothing (no script, no font, no picture from elsewhere): of a run, of a gate over time."""
+"""Reports as pages of HTML: of one run, and of all runs of a use case."""
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentguard._pages import environment
 from agentguard.gate._history import LabelChange, Regression, Trend, compare, regression, trend
 from agentguard.gate._run import GateRun, read_run
 from agentguard.gate._types import Label
@@ -24,8 +21,6 @@ if TYPE_CHECKING:
 
 ROWS = 500  # claims of a page
 _LABELS: tuple[Label, ...] = ("unsupported", "weakly_supported", "supported")
-# Control characters, marks that turn the direction of text, and halves of surrogate pairs.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def html_page(run: GateRun, changes: Sequence[LabelChange] | None = None, since: str = "") -> str:
@@ -113,8 +108,8 @@ def dashboard(use_case: str, summaries: Sequence[RunSummary], records: RunRecord
     course = trend(finished)
     beside = regression(finished[0], finished) if finished else None
     since = compare(runs[1], runs[0], allow_different_prompts=True) if len(runs) > 1 else None
-    listed = [finding for run in runs for finding in findings(run.state)]
-    kinds = Counter(finding.kind for finding in listed if finding.kind is not None)
+    listed = {run.run_id: findings(run.state) for run in runs}
+    kinds = Counter(finding.kind for of_run in listed.values() for finding in of_run if finding.kind is not None)
     return _rendered(
         "dashboard.html",
         use_case=use_case,
@@ -123,7 +118,7 @@ def dashboard(use_case: str, summaries: Sequence[RunSummary], records: RunRecord
         beside=beside,
         since=since,
         alerts=_alerts(summaries, course, beside),
-        worst=_worst(runs),
+        worst=_worst(listed),
         kinds=kinds.most_common(),
         points=_points(course),
         WIDTH=WIDTH,
@@ -145,15 +140,15 @@ def _alerts(summaries: Sequence[RunSummary], course: Trend, beside: Regression |
     return alerts
 
 
-def _worst(runs: Sequence[GateRun]) -> list[WorstClaim]:
-    """The claims that were not supported in most runs, of equal ones the latest."""
+def _worst(listed: Mapping[str, Sequence[Finding]]) -> list[WorstClaim]:
+    """The claims that were not supported in most runs, of equal ones the latest; the newest run comes first."""
     latest: dict[tuple[str, str], Finding] = {}
     ids: dict[tuple[str, str], list[str]] = {}
-    for run in runs:
-        for finding in findings(run.state):
+    for run_id, of_run in listed.items():
+        for finding in of_run:
             key = (" ".join(finding.claim.text.casefold().split()), finding.prompt.text)
-            if finding.verdict.label != "supported" and run.run_id not in ids.setdefault(key, []):
-                ids[key].append(run.run_id)
+            if finding.verdict.label != "supported" and run_id not in ids.setdefault(key, []):
+                ids[key].append(run_id)
                 latest.setdefault(key, finding)
     chosen = sorted(latest, key=lambda key: -len(ids[key]))[:WORST]
     return [
@@ -178,33 +173,14 @@ def _points(course: Trend) -> list[Point]:
 
 
 def _rendered(name: str, **values: Any) -> str:
-    sheet = _style_sheet()
-    digest = b64encode(sha256(sheet.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    source = files("agentguard.gate.reports").joinpath(name).read_text(encoding="utf-8")
-    return _environment().from_string(source).render(sheet=sheet, policy=policy, **values)
+    return _templates().get_template(name).render(values)
 
 
 @cache
-def _style_sheet() -> str:
-    """The style sheet of the report on calls, which pages of the gate look like."""
-    return files("agentguard.report").joinpath("page.css").read_text(encoding="utf-8")
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, StrictUndefined  # 20 ms, for who renders a page
-
-    environment = Environment(
-        autoescape=True, finalize=_cleaned, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    )
-    environment.filters.update(
+def _templates() -> Environment:
+    result = environment("agentguard.gate.reports")
+    result.filters.update(
         words=lambda label: "not said" if label is None else label.replace("_", " "),
         utc=lambda at: f"{datetime.fromtimestamp(at, timezone.utc):%Y-%m-%d %H:%M} UTC",
     )
-    return environment
-
-
-def _cleaned(value: Any) -> Any:
-    """Clean text; a subclass of str at this point is the template's own markup."""
-    return _UNSEEN.sub("\ufffd", value) if type(value) is str else value
+    return result

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from agentguard.errors import ConfigurationError
@@ -54,7 +54,7 @@ class RuleJudge:
             )
         self._evidence = evidence
         self._thresholds = Thresholds(supported_from, weak_from, coverage, weak_coverage)
-        self._readings: OrderedDict[tuple[str, str], Reading] = OrderedDict()
+        self._readings = lru_cache(maxsize=MAX_READINGS)(Reading)
 
     @property
     def name(self) -> str:
@@ -87,12 +87,4 @@ class RuleJudge:
         return weigh(claim, [(passage, self._read(passage.chunk)) for passage in case.passages])
 
     def _read(self, chunk: Chunk) -> Reading:
-        key = (chunk.text, f"{chunk.title}\n{chunk.heading}")
-        reading = self._readings.get(key)
-        if reading is None:
-            reading = self._readings[key] = Reading(*key)
-            while len(self._readings) > MAX_READINGS:
-                self._readings.popitem(last=False)
-        else:
-            self._readings.move_to_end(key)
-        return reading
+        return self._readings(chunk.text, f"{chunk.title}\n{chunk.heading}")

@@ -76,7 +76,6 @@ def segments(text: str, tokens: Sequence[Token], negated: Sequence[int]) -> tupl
         for number, (begin, end) in enumerate(_cut(words, gaps, first, last)):
             segment = _segment(words, gaps, tokens, denying, begin, end, before, number == 0)
             found.append(segment)
-            # A pronoun of the next sentence means what this one began with.
             before = segment
     return tuple(found)
 

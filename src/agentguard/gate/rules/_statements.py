@@ -68,7 +68,7 @@ def statements(alignment: Alignment) -> tuple[Statement, ...]:
 
 
 def whole(held: Sequence[Statement], alignment: Alignment) -> float:
-    """The share of the claim that the homes of its segments say, in [0, 1]."""
+    """The share of the claim's words that its segments have in common with their homes, in [0, 1]."""
     weights = [sum(1 for word in alignment.words if _holds(each.segment, word)) for each in held]
     total = sum(weights)
     return sum(weight * each.share for weight, each in zip(weights, held, strict=True)) / total if total else 0.0
@@ -114,7 +114,9 @@ class _Holding:
             return Statement(self._segment, home, share)
         opposites = tuple(self._opposites(home, self._said[chosen]))
         denial, is_open = self._denial(home, opposites)
-        dropped = tuple(self._dropped(home))
+        # A part whose own words the home does not say is no statement of the home's, with or without conditions.
+        own = any(_holds(self._segment, self._alignment.words[number]) for number in self._said[chosen])
+        dropped = tuple(self._dropped(home)) if own else ()
         return Statement(self._segment, home, share, self._swap(), dropped, denial, is_open, opposites)
 
     def _unsaid(self, segment: Segment) -> Iterator[int]:
@@ -126,7 +128,7 @@ class _Holding:
     # --- Of whom ---
 
     def _swap(self) -> Swap | None:
-        """What stands, in a segment that says all the rest of the statement, for a part that is said elsewhere only."""
+        """Find a phrase in whose place the passage has another one, beside the rest of the statement."""
         sayable = [number for number in self._numbers if self._alignment.candidates[number]]
         for holder, words in self._said.items():
             missing = [number for number in sayable if number not in words]
@@ -151,7 +153,7 @@ class _Holding:
         return None
 
     def _is_said_of_another(self, missing: Sequence[int], holder: int) -> bool:
-        """Whether a statement near the one that says the rest says the missing words: the two are parallel."""
+        """Whether the passage says the missing words in a parallel statement nearby."""
         words = self._said[holder]
         for other in range(max(0, holder - PARALLEL), holder + PARALLEL + 1):
             theirs = self._said.get(other, {})
@@ -165,7 +167,7 @@ class _Holding:
         return 0 < len(missing) <= PHRASE and missing[-1] - missing[0] == len(missing) - 1
 
     def _rival(self, phrase: Span, segment: Segment) -> Span | None:
-        """The unsaid words of a segment that stand where the phrase stands in the claim."""
+        """Find the words of the passage's segment that stand in the place of a phrase of the claim."""
         claim, passage = self._claim, self._passage
         kinds = {claim.tokens[token].kind for token in range(*phrase)} - {"light"}
         is_figure = "figure" in kinds
@@ -229,7 +231,10 @@ class _Holding:
     # --- Under which conditions ---
 
     def _dropped(self, home: Segment) -> Iterator[Span]:
-        """The conditions of a segment no word of which the claim says; what it repeats of the rest does not count."""
+        """Yield the conditions of the passage's segment that the claim leaves out.
+
+        A condition is left out where the claim says no word of it, other than words that the rest of the segment has.
+        """
         covered, tokens = self._alignment.covered, self._passage.tokens
         for condition in home.conditions:
             outside = (token for token in range(home.first, home.last) if not condition[0] <= token < condition[1])
@@ -262,7 +267,7 @@ class _Holding:
 
 
 def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int, int]:
-    """How many negations deny a word that the other side says, and how many deny another."""
+    """Count the negations of words that the other side says too, and those of other words."""
     certain = 0
     for negation in segment.negations:
         after = (token for token in range(negation + 1, segment.last) if reading.tokens[token].kind != "light")
@@ -274,7 +279,7 @@ def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int,
 
 
 def _is_capital(reading: Reading, token: int) -> bool:
-    """Whether a word that begins a sentence is the capitalised one that names something elsewhere in the text."""
+    """Whether a word is a name elsewhere in the text; its capital at the beginning of a sentence tells nothing."""
     own = reading.tokens[token]
     return any(reading.tokens[other].kind == "name" for other in reading.positions.get(own.root, ()))
 

@@ -100,7 +100,7 @@ def support(counted: Traits, weights: Traits = WEIGHTS, intercept: float = INTER
 
 
 def unlimited(alignment: Alignment) -> int | None:
-    """The word of the claim that speaks of all, where no word of the sentences that say the rest does."""
+    """Find a word such as "all" or "every" in the claim that the passage's sentences have no such word for."""
     claim, passage = alignment.claim, alignment.passage
     for number, token in enumerate(claim.tokens):
         if token.root in UNIVERSAL:
@@ -112,7 +112,7 @@ def unlimited(alignment: Alignment) -> int | None:
 
 
 def between(links: Sequence[Link | None], number: int) -> tuple[int | None, int | None]:
-    """The passage's words that say the nearest of the five words before one of the claim, and of the five after it."""
+    """Find the passage's words that say the neighbours of a word of the claim, up to five before and after it."""
     before = next((link.position for link in reversed(links[max(0, number - 5) : number]) if link), None)
     after = next((link.position for link in links[number + 1 : number + 6] if link), None)
     return before, after

@@ -1,0 +1,105 @@
+"""One look at a text by every detector that applies to it, and what should be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from agentguard.content._findings import Finding
+from agentguard.content._scanner import Scanner
+
+if TYPE_CHECKING:
+    from agentguard.content.answers.compliance import Rule
+
+Outcome = Literal["accept", "flag", "block"]
+
+
+class Looked(NamedTuple):
+    """What one detector says of a text.
+
+    Attributes:
+        label: the detector's own word for it.
+        score: the detector's own score; what is good differs (see the detector).
+        findings: what it found.
+        outcome: what should be done by it; None for a heuristic, which decides nothing by itself.
+    """
+
+    label: str
+    score: float
+    findings: tuple[Finding, ...]
+    outcome: Outcome | None
+
+
+class Checked(NamedTuple):
+    """What all detectors say of a text.
+
+    Attributes:
+        outcome: the gravest outcome of any.
+        parts: by the detector's name.
+        value: the JSON value that was asked for, mended where need was; None where none was, or there is none.
+    """
+
+    outcome: Outcome
+    parts: Mapping[str, Looked]
+    value: Any = None
+
+
+def check(
+    text: str,
+    *,
+    prompt: str | None = None,
+    tool_results: Iterable[Any] | None = None,
+    rules: Iterable[Rule | Mapping[str, Any]] | None = None,
+    is_json: bool = False,
+) -> Checked:
+    """Look at a text by every detector that applies: always for injections, personal data and secrets.
+
+    An injection or a secret blocks. Personal data, a text that is suspicious of an injection, what no tool result
+    supports, a broken rule and JSON that had to be mended are flagged; JSON that cannot be read blocks. What goes with
+    made-up or shallow answers, and the kind of text, are told and decide nothing: they are heuristics.
+
+    Args:
+        text: the text, an answer of a model for example.
+        prompt: what it answers, with all that it may draw on; then it is looked at for signs of invention and
+            shallowness, too.
+        tool_results: what it rests on; then its numbers, dates, identifiers and names are traced to them.
+        rules: rules of form, as :func:`agentguard.content.answers.compliance.check` takes them.
+        is_json: the text is to be JSON.
+
+    Raises:
+        ConfigurationError: for rules that cannot be read.
+
+    >>> checked = check("Mail ada@example.org: it is 7 degrees.", tool_results=[{"city": "Oslo", "temperature": 7}])
+    >>> checked.outcome, {name: part.label for name, part in checked.parts.items()}
+    ('flag', {'injection': 'clean', 'pii': 'pii', 'secrets': 'clean', 'grounding': 'ungrounded'})
+    """
+    from agentguard.content import answers, grounding, json_repair
+
+    parts: dict[str, Looked] = {}
+
+    def add(name: str, found: Any, outcome: Outcome | None) -> None:
+        parts[name] = Looked(found.label, found.score, tuple(found.findings), outcome)
+
+    for name, found in Scanner().scan(text).items():
+        blocks = found.label == "injection" or (name == "secrets" and found.findings)
+        add(name, found, "block" if blocks else "accept" if found.label == "clean" else "flag")
+    value = None
+    if is_json:
+        repair = json_repair.repair(text)
+        value = repair.value
+        add("json", repair, {"valid": "accept", "repaired": "flag"}.get(repair.label, "block"))  # type: ignore[arg-type]
+    if tool_results is not None:
+        traced = grounding.check(text, tool_results, question=prompt)
+        add("grounding", traced, "flag" if traced.findings else "accept")
+    if rules is not None:
+        kept = answers.compliance.check(text, rules)
+        add("compliance", kept, "accept" if kept.label == "followed" else "flag")
+    if prompt is not None:
+        add("hallucination", answers.hallucination.risk(text, prompt), None)
+        add("compression", answers.compression.score(prompt, text), None)
+    for likeliest in answers.intent.classify(text)[:1]:
+        add("intent", likeliest, None)
+    outcomes = {part.outcome for part in parts.values()}
+    outcome: Outcome = "block" if "block" in outcomes else "flag" if "flag" in outcomes else "accept"
+    return Checked(outcome, MappingProxyType(parts), value)
