@@ -311,7 +311,7 @@ class Detector:
 def _grouped(
     recognizers: Iterable[Recognizer], prefix: str, key: Callable[[Recognizer], str]
 ) -> dict[str, tuple[Recognizer, ...]]:
-    """The recognizers that share a pattern, by a name for it."""
+    """Group the recognizers by a key, under a numbered name for each group."""
     groups: dict[str, list[Recognizer]] = {}
     for recognizer in recognizers:
         groups.setdefault(key(recognizer), []).append(recognizer)
@@ -437,7 +437,7 @@ class _Nearby:
         self._stretches: dict[str, list[Span]] = {}
 
     def stretches(self, words: str) -> list[Span]:
-        """As of ``stretches_near_context``."""
+        """The stretches near one of the words; see ``stretches_near_context``."""
         if words not in self._stretches:
             self._stretches[words] = stretches_near_context(self.text, words)
         return self._stretches[words]
@@ -454,7 +454,7 @@ _BLANK_OR_CLASS = re.compile(r"\[[^\]]*\]| (?![?*])|\\b")
 
 @cache
 def _anywhere(words: str) -> LinearPattern:
-    """Context words with their blanks left out or not, within other words or not."""
+    """The pattern of context words that finds them within other words and without their blanks too."""
     optional = {" ": " ?", r"\b": ""}
     return compiled(f"(?i){_BLANK_OR_CLASS.sub(lambda match: optional.get(match[0], match[0]), words)}")
 

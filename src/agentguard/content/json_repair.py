@@ -108,7 +108,7 @@ def inner_quotes(text: str) -> list[int]:
 
 
 def _line_breaks(text: str, start: int, end: int) -> Iterator[Finding]:
-    """Line breaks and other control characters that stand bare in a string."""
+    """List the line breaks and other control characters that stand unescaped in a string."""
     for match in CONTROL.finditer(text, start, end):
         yield Finding(ESCAPE_LINE_BREAK, "a string holds these escaped", *match.span())
 
@@ -153,7 +153,7 @@ class MeteredText(str):
         return self._metered(super().__add__(other))
 
     def find(self, *what: Any) -> int:
-        """As of any string; what is passed over counts as read, a sixteenth of it."""
+        """Find a part, as ``str.find`` does; a sixteenth of what is passed over counts as read."""
         found = super().find(*what)
         start = what[1] if len(what) > 1 else 0
         self._spend(((found if found >= 0 else len(self)) - start) // 16 + 1)
@@ -187,7 +187,7 @@ SCALAR = re.compile(r"(?i:true|false|null|none)\Z|-?\d")
 
 
 def _json_quotes(text: str) -> list[tuple[int, int, str]]:
-    """The changes that put JSON's quotes in the place of typographic ones and of backticks."""
+    """List the changes that turn typographic quotes and backticks into JSON's quotes."""
     changes = []
     first = OPEN.search(text)
     for match in QUOTED.finditer(text, first.start()) if first else ():
@@ -254,7 +254,7 @@ LOST = "lose a value"
 
 
 def _lost(text: str, value: Any) -> Iterator[Finding]:
-    """The scalars of a broken text that are not in the value that was made of it, not even as part of a string."""
+    """List the scalars of a broken text that its repaired value does not hold, not even as part of a string."""
     kept: set[Any] = set()
     strings: list[str] = []
     pending = [value]

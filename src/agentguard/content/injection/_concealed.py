@@ -94,7 +94,7 @@ def _decoded(
 
 
 def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
-    """The spans of a code's runs: of its pattern, or of the lines around the words that give a cipher away."""
+    """Find the spans to decode: matches of a code's pattern or, of a cipher, the lines around its marker words."""
     text = found.text
     done = 0
     for [(start, end)] in located(compiled(CODES[name].run), text):
@@ -108,7 +108,7 @@ def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
 
 
 def _plain(decoder: Callable[..., bytes], run: object) -> str | None:
-    """Decode a run, where text comes out."""
+    """Decode a run; None where what comes out is not text."""
     try:
         text = decoder(run).decode()
     except (ValueError, binascii.Error):
@@ -151,7 +151,7 @@ def _escaped(escape: re.Match[str]) -> str:
 
 
 def _closed(run: str) -> str:
-    """Letters that stand apart, closed up; a wider gap is the space between words."""
+    """Close up letters that stand apart; a wider gap becomes the space between words."""
     return " ".join(re.sub(r"(?<=[^\W_])[ .*_|/-](?=[^\W_])", "", word) for word in re.split(r"\s{2,}| [*_|/-] ", run))
 
 
@@ -276,7 +276,7 @@ def fold(text: str) -> Rewritten:
     starts, origins, length, done = [0], [0], 0, 0
 
     def follow(origin: int) -> None:
-        """From here on, folded and given text run in step again."""
+        """Begin a stretch at an offset of the given text, unless the last one reaches it."""
         if origins[-1] + length - starts[-1] == origin:
             return
         if starts[-1] == length:
@@ -334,7 +334,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _misspellings(word: str) -> Iterator[str]:
-    """Patterns of a word with one mistake, but for a last letter that is changed or added: that makes other forms."""
+    """Patterns of a word with one mistake, none in its last letter: changing that makes other forms of the word."""
     for number, letter in enumerate(word):
         head, tail = word[:number], word[number + 1 :]
         if tail:
@@ -421,7 +421,7 @@ HIDDEN_PATTERNS = tuple(Pattern(f"hidden/{what}", probe) for what, (probe, _, _)
 
 
 def hidden_places(found: Occurrences) -> Iterator[HiddenPlace]:
-    """The places in a text where nobody looks, in time linear in its length.
+    """Find the parts of a text that a page does not show, in time linear in its length.
 
     Args:
         found: what a catalogue with this module's ``HIDDEN_PATTERNS`` found.
