@@ -89,3 +89,38 @@ class LinearSet:
         """The numbers of the patterns that occur in the text; none where re2 has given up for want of memory."""
         with forks.undivided():
             return list(self._set.Match(text) or ())
+
+
+class LinearFilter:
+    """Patterns by the literals that their matches hold: which of them may occur in a text is told in one pass.
+
+    Args:
+        options: of re2, for all of them.
+    """
+
+    __slots__ = ("_filter", "_options")
+
+    def __init__(self, options: Any) -> None:
+        self._options = options
+        self._filter: Any = re2.Filter()
+
+    def add(self, pattern: str) -> None:
+        """Add a pattern; the first is number 0.
+
+        Raises:
+            re2.error: for one that re2 does not take.
+        """
+        self._filter.Add(pattern, self._options)
+
+    def compile(self) -> None:
+        """Make the filter ready: nothing is added afterwards.
+
+        Raises:
+            re2.error: the literals take more memory than re2 gives them.
+        """
+        self._filter.Compile()
+
+    def candidates(self, text: bytes) -> list[int]:
+        """The numbers of the patterns whose literals occur in the text, and of those that have none."""
+        with forks.undivided():
+            return list(self._filter.Match(text, potential=True) or ())

@@ -6,7 +6,7 @@ several detectors has one catalogue of all their patterns and hands the same :cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from configparser import ConfigParser, ExtendedInterpolation
 from functools import cache
 from importlib.resources import files
@@ -15,13 +15,25 @@ from typing import Any, NamedTuple
 import re2
 
 from agentguard import _forks as forks
-from agentguard._linear_patterns import LinearPattern, LinearSet
+from agentguard._linear_patterns import LinearFilter, LinearPattern, LinearSet
 from agentguard.errors import ConfigurationError
 
 MEMORY = 16 << 20  # bytes that an automaton may grow to before it begins anew; a judgement
-# Patterns that share an automaton. Its states multiply with its patterns: measured on 2.4 MB of package metadata,
-# 40 patterns took 1.5 to 2 times as long as 20, and 213 took thirty times as long.
+# Rare patterns that share an automaton. Its states multiply with its patterns: on texts that do not come again, one of
+# forty takes up to twice as long as two of twenty, and one of all of them ten times as long.
 TOGETHER = 20
+FEWEST = 10  # patterns that have an automaton of their own; a judgement
+# What most texts hold: frequent words of English and of records, and single marks. A pattern that needs no more than
+# this is looked for in every text.
+COMMON = """the of and to in is you that it he was for on are as with his they i at be this have from or one had by
+words but not what all were we when your can said there use an each which she do how their if will up other about out
+many then them these so some her would make like him into time has look two more write go see number no way could people
+my than first been call who its now find long down day did get come made may part over new take only little work know
+place year back give most very after our just name good sentence think say great where help through much before line
+right too any same tell also around form small set put end does another well large must even such because turn here why
+ask read need different us move try kind again change off page answer found still should
+version file data code user system date id list type value http https www com : - * # ( ) [ ] { } < > = / . , ; ! ? ' "
+0 1 2 3 4 5 6 7 8 9 _ https://www.example.com/ |"""
 
 
 class Pattern(NamedTuple):
@@ -72,8 +84,7 @@ def located(pattern: LinearPattern, text: str, groups: int = 0) -> Iterator[Span
 class PatternSet:
     """Patterns that are looked for together: which occur at all, then where.
 
-    Whether any of them occurs is asked first, of an automaton that remembers none by number and so stays small: in most
-    texts, none does. Lone surrogates match nothing but any character.
+    Lone surrogates match nothing but any character.
 
     Raises:
         ConfigurationError: for a pattern that re2 does not take.
@@ -84,20 +95,13 @@ class PatternSet:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._options = re2.Options()
-        self._options.max_mem = MEMORY
-        self._options.log_errors = False
         self._patterns = tuple(patterns)
         self._singles: dict[int, LinearPattern] = {}
-        self._set = LinearSet(self._options)
+        self._set = LinearSet(_options())
         for pattern in self._patterns:
-            try:
-                self._set.add(pattern)
-            except re2.error as error:
-                raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
-        self._set.add("")  # occurs in every text: where it was not found, re2 has given up
+            _added(self._set, pattern)
+        self._set.add(r"\z")  # occurs in every text: where it was not found, re2 has given up
         self._set.compile()
-        self._any: Any = re2.compile("|".join(f"(?:{pattern})" for pattern in self._patterns), self._options)
 
     def __len__(self) -> int:
         return len(self._patterns)
@@ -105,11 +109,6 @@ class PatternSet:
     def hits(self, text: str | bytes) -> tuple[int, ...]:
         """The numbers of the patterns that occur in the text, in their order; the text may be encoded already."""
         data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-        if not self._patterns:
-            return ()
-        with forks.undivided():  # not by a LinearPattern: of a short text, its calls take as long as the search
-            if self._any.search(data) is None:
-                return ()
         numbers = sorted(self._set.matches(data))
         if not numbers or numbers[-1] != len(self._patterns):
             return tuple(number for number in range(len(self._patterns)) if self._single(number).search(data))
@@ -123,8 +122,22 @@ class PatternSet:
     def _single(self, number: int) -> LinearPattern:
         single = self._singles.get(number)
         if single is None:
-            single = self._singles[number] = LinearPattern(self._patterns[number], self._options)
+            single = self._singles[number] = LinearPattern(self._patterns[number], _options())
         return single
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.max_mem = MEMORY
+    options.log_errors = False
+    return options
+
+
+def _added(patterns: LinearSet | LinearFilter, pattern: str) -> None:
+    try:
+        patterns.add(pattern)
+    except re2.error as error:
+        raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
 
 
 class Occurrences:
@@ -153,8 +166,11 @@ class Occurrences:
 class Catalogue:
     """Patterns that are looked for together, compiled when they are first used.
 
+    Most of the patterns hold words that most texts do not: which of them may occur, one pass over the text tells. Only
+    the automata that hold such a one run, beside those of the patterns that need no rare word.
+
     Args:
-        groups: patterns that are alike, such as those of one detector; each group has automata of its own.
+        groups: patterns that are alike, such as those of one detector; these share automata.
 
     Raises:
         ConfigurationError: two patterns share a name; on first use, re2 does not take one.
@@ -166,46 +182,89 @@ class Catalogue:
     """
 
     def __init__(self, *groups: tuple[Pattern, ...]) -> None:
-        self._groups = [part for group in groups for part in _parted(group)]
-        self._numbers = {
-            pattern.name: (index, number)
-            for index, group in enumerate(self._groups)
-            for number, pattern in enumerate(group)
-        }
-        self._sets: list[PatternSet] | None = None
+        self._groups = groups
+        self._automata: _Automata | None = None
         names = [pattern.name for group in groups for pattern in group]
-        if len(self._numbers) < len(names):
+        if len(set(names)) < len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})
             raise ConfigurationError(f"two patterns are called {', '.join(repeated)}: give each a name of its own")
 
     @property
-    def _compiled(self) -> list[PatternSet]:
-        if self._sets is None:
+    def _compiled(self) -> _Automata:
+        if self._automata is None:
             with forks.undivided():
-                self._sets = [PatternSet([pattern.regex for pattern in group]) for group in self._groups]
-        return self._sets
+                self._automata = _Automata(self._groups)
+        return self._automata
 
     def look(self, text: str) -> Occurrences:
         """Look for all the patterns, in time linear in the length of the text."""
-        data = text.encode("utf-8", "replace")
-        names = [
-            group[number].name
-            for group, patterns in zip(self._groups, self._compiled, strict=True)
-            for number in patterns.hits(data)
-        ]
-        return Occurrences(text, frozenset(names), self)
+        return Occurrences(text, frozenset(self._compiled.names(text.encode("utf-8", "replace"))), self)
 
     def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
         """The spans of a pattern in any text, whether or not it was looked for before."""
-        index, number = self._numbers[name]
-        return self._compiled[index].spans(number, text)
+        return self._compiled.spans(name, text)
 
 
-def _parted(group: tuple[Pattern, ...]) -> Iterator[tuple[Pattern, ...]]:
-    """A group in parts of equal size, none larger than ``TOGETHER``."""
-    parts = -(-len(group) // TOGETHER)
-    for part in range(parts):
-        yield group[part * len(group) // parts : (part + 1) * len(group) // parts]
+class _Automata:
+    """The automata of a catalogue: the first of them for common patterns, the others for rare ones, by a filter."""
+
+    def __init__(self, groups: Sequence[tuple[Pattern, ...]]) -> None:
+        everything = [pattern for group in groups for pattern in group]
+        candidates = _filter(everything).candidates(COMMON.encode()) if everything else []
+        common = {everything[number] for number in candidates}
+        parts = [*_parted(groups, lambda pattern: pattern in common, len(everything))]
+        self._common = len(parts)
+        parts += _parted(groups, lambda pattern: pattern not in common, TOGETHER)
+        self._parts = parts
+        self._sets: list[PatternSet | None] = [None] * len(parts)
+        self._places = {
+            pattern.name: (index, number) for index, part in enumerate(parts) for number, pattern in enumerate(part)
+        }
+        rare = [(index, pattern) for index, part in enumerate(parts[self._common :], self._common) for pattern in part]
+        self._filter = _filter([pattern for _, pattern in rare]) if rare else None
+        self._of = [index for index, _ in rare]
+
+    def names(self, data: bytes) -> Iterator[str]:
+        """The names of the patterns that occur in a text."""
+        indices = {*range(self._common)}
+        if self._filter is not None:
+            indices.update([self._of[number] for number in self._filter.candidates(data)])
+        for index in indices:
+            part = self._parts[index]
+            for number in self._set(index).hits(data):
+                yield part[number].name
+
+    def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
+        index, number = self._places[name]
+        return self._set(index).spans(number, text)
+
+    def _set(self, index: int) -> PatternSet:
+        made = self._sets[index]
+        if made is None:
+            made = self._sets[index] = PatternSet([pattern.regex for pattern in self._parts[index]])
+        return made
+
+
+def _filter(patterns: Sequence[Pattern]) -> LinearFilter:
+    made = LinearFilter(_options())
+    for pattern in patterns:
+        _added(made, pattern.regex)
+    made.compile()
+    return made
+
+
+def _parted(
+    groups: Sequence[tuple[Pattern, ...]], wanted: Callable[[Pattern], bool], most: int
+) -> Iterator[list[Pattern]]:
+    """The patterns that are wanted of each group, in parts of at most so many; of few, with those of the next group."""
+    rest: list[Pattern] = []
+    for last, group in enumerate(groups, 1 - len(groups)):
+        rest += filter(wanted, group)
+        if rest and (len(rest) >= FEWEST or not last):
+            parts = -(-len(rest) // most)
+            for part in range(parts):
+                yield rest[part * len(rest) // parts : (part + 1) * len(rest) // parts]
+            rest = []
 
 
 @cache

@@ -51,11 +51,13 @@ def _bounded(regex: str) -> str:
 _DISGUISED = Pattern("injection/disguised", DISGUISED)
 _MISSPELT = Pattern("injection/misspelt", MISSPELT)
 GROUPS = (
-    tuple(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
-    (*PROBES, _DISGUISED),
+    (
+        *(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
+        *PROBES,
+        _DISGUISED,
+    ),
+    (*CODE_PATTERNS, *HIDDEN_PATTERNS),
     (_MISSPELT,),
-    CODE_PATTERNS,
-    HIDDEN_PATTERNS,
 )
 CATALOGUE = Catalogue(*GROUPS)
 _TRIGGER_NAMES = frozenset(TRIGGERS)
