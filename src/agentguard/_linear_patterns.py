@@ -7,7 +7,7 @@ another thread's search would wait for these for ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import re2
@@ -87,8 +87,13 @@ class LinearSet:
 
     def matches(self, text: bytes) -> list[int]:
         """The numbers of the patterns that occur in the text; none where re2 has given up for want of memory."""
+        return LinearSet.all_matches((self,), text)[0]
+
+    @staticmethod
+    def all_matches(sets: Iterable[LinearSet], text: bytes) -> list[list[int]]:
+        """What ``matches`` gives of each of several sets."""
         with forks.undivided():
-            return list(self._set.Match(text) or ())
+            return [each._set.Match(text) or [] for each in sets]
 
 
 class LinearFilter:
@@ -98,11 +103,12 @@ class LinearFilter:
         options: of re2, for all of them.
     """
 
-    __slots__ = ("_filter", "_options")
+    __slots__ = ("_count", "_filter", "_options")
 
     def __init__(self, options: Any) -> None:
         self._options = options
         self._filter: Any = re2.Filter()
+        self._count = 0  # re2 takes no filter without patterns
 
     def add(self, pattern: str) -> None:
         """Add a pattern; the first is number 0.
@@ -111,6 +117,7 @@ class LinearFilter:
             re2.error: for one that re2 does not take.
         """
         self._filter.Add(pattern, self._options)
+        self._count += 1
 
     def compile(self) -> None:
         """Make the filter ready: nothing is added afterwards.
@@ -118,9 +125,10 @@ class LinearFilter:
         Raises:
             re2.error: the literals take more memory than re2 gives them.
         """
-        self._filter.Compile()
+        if self._count:
+            self._filter.Compile()
 
     def candidates(self, text: bytes) -> list[int]:
         """The numbers of the patterns whose literals occur in the text, and of those that have none."""
         with forks.undivided():
-            return list(self._filter.Match(text, potential=True) or ())
+            return (self._filter.Match(text, potential=True) or []) if self._count else []

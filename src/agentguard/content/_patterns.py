@@ -6,9 +6,9 @@ several detectors has one catalogue of all their patterns and hands the same :cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from configparser import ConfigParser, ExtendedInterpolation
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -22,7 +22,6 @@ MEMORY = 16 << 20  # bytes that an automaton may grow to before it begins anew; 
 # Rare patterns that share an automaton. Its states multiply with its patterns: on texts that do not come again, one of
 # forty takes up to twice as long as two of twenty, and one of all of them ten times as long.
 TOGETHER = 20
-FEWEST = 10  # patterns that have an automaton of their own; a judgement
 # What most texts hold: frequent words of English and of records, and single marks. A pattern that needs no more than
 # this is looked for in every text.
 COMMON = """the of and to in is you that it he was for on are as with his they i at be this have from or one had by
@@ -96,23 +95,34 @@ class PatternSet:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = tuple(patterns)
+        self._none = [len(self._patterns)]  # what the set finds in a text where none of them occurs
         self._singles: dict[int, LinearPattern] = {}
         self._set = LinearSet(_options())
         for pattern in self._patterns:
-            _added(self._set, pattern)
+            _add(self._set, pattern)
         self._set.add(r"\z")  # occurs in every text: where it was not found, re2 has given up
         self._set.compile()
 
     def __len__(self) -> int:
         return len(self._patterns)
 
-    def hits(self, text: str | bytes) -> tuple[int, ...]:
-        """The numbers of the patterns that occur in the text, in their order; the text may be encoded already."""
-        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-        numbers = sorted(self._set.matches(data))
-        if not numbers or numbers[-1] != len(self._patterns):
+    def hits(self, text: str) -> tuple[int, ...]:
+        """The numbers of the patterns that occur in the text, in their order."""
+        return PatternSet.all_hits((self,), text.encode("utf-8", "replace"))[0]
+
+    @staticmethod
+    def all_hits(sets: Sequence[PatternSet], data: bytes) -> list[tuple[int, ...]]:
+        """What ``hits`` gives of each of several sets, of a text that is encoded already."""
+        matches = LinearSet.all_matches([each._set for each in sets], data)
+        return [
+            () if numbers == each._none else each._hits(numbers, data)
+            for each, numbers in zip(sets, matches, strict=True)
+        ]
+
+    def _hits(self, matches: list[int], data: bytes) -> tuple[int, ...]:
+        if self._none[0] not in matches:
             return tuple(number for number in range(len(self._patterns)) if self._single(number).search(data))
-        return tuple(numbers[:-1])
+        return tuple(sorted(matches)[:-1])
 
     def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
         """The spans of one pattern in a text, in characters, not overlapping."""
@@ -133,7 +143,7 @@ def _options() -> Any:
     return options
 
 
-def _added(patterns: LinearSet | LinearFilter, pattern: str) -> None:
+def _add(patterns: LinearSet | LinearFilter, pattern: str) -> None:
     try:
         patterns.add(pattern)
     except re2.error as error:
@@ -170,7 +180,8 @@ class Catalogue:
     the automata that hold such a one run, beside those of the patterns that need no rare word.
 
     Args:
-        groups: patterns that are alike, such as those of one detector; these share automata.
+        groups: patterns that are alike: phrases; words and numbers of an exact form; what is told by its marks. Those
+            of a group share automata, which have few states where the patterns share words, digits or marks.
 
     Raises:
         ConfigurationError: two patterns share a name; on first use, re2 does not take one.
@@ -183,88 +194,85 @@ class Catalogue:
 
     def __init__(self, *groups: tuple[Pattern, ...]) -> None:
         self._groups = groups
-        self._automata: _Automata | None = None
         names = [pattern.name for group in groups for pattern in group]
         if len(set(names)) < len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})
             raise ConfigurationError(f"two patterns are called {', '.join(repeated)}: give each a name of its own")
 
-    @property
-    def _compiled(self) -> _Automata:
-        if self._automata is None:
-            with forks.undivided():
-                self._automata = _Automata(self._groups)
-        return self._automata
+    @cached_property
+    def _automata(self) -> _Automata:
+        with forks.undivided():
+            return _automata(self._groups)
 
     def look(self, text: str) -> Occurrences:
         """Look for all the patterns, in time linear in the length of the text."""
-        return Occurrences(text, frozenset(self._compiled.names(text.encode("utf-8", "replace"))), self)
+        data = text.encode("utf-8", "replace")
+        common, literals, rare, _ = self._automata
+        candidates = literals.candidates(data)
+        parts = [*common, *{rare[number] for number in candidates}] if candidates else common
+        hits = PatternSet.all_hits([part.patterns for part in parts], data)
+        names = [part.members[number].name for part, numbers in zip(parts, hits, strict=True) for number in numbers]
+        return Occurrences(text, frozenset(names), self)
 
     def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
         """The spans of a pattern in any text, whether or not it was looked for before."""
-        return self._compiled.spans(name, text)
+        part, number = self._automata.places[name]
+        return part.patterns.spans(number, text)
 
 
-class _Automata:
-    """The automata of a catalogue: the first of them for common patterns, the others for rare ones, by a filter."""
+class _Part:
+    """Patterns of a catalogue that share an automaton, which is made when it is first used."""
 
-    def __init__(self, groups: Sequence[tuple[Pattern, ...]]) -> None:
-        everything = [pattern for group in groups for pattern in group]
-        candidates = _filter(everything).candidates(COMMON.encode()) if everything else []
-        common = {everything[number] for number in candidates}
-        parts = [*_parted(groups, lambda pattern: pattern in common, len(everything))]
-        self._common = len(parts)
-        parts += _parted(groups, lambda pattern: pattern not in common, TOGETHER)
-        self._parts = parts
-        self._sets: list[PatternSet | None] = [None] * len(parts)
-        self._places = {
-            pattern.name: (index, number) for index, part in enumerate(parts) for number, pattern in enumerate(part)
-        }
-        rare = [(index, pattern) for index, part in enumerate(parts[self._common :], self._common) for pattern in part]
-        self._filter = _filter([pattern for _, pattern in rare]) if rare else None
-        self._of = [index for index, _ in rare]
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.members = patterns
 
-    def names(self, data: bytes) -> Iterator[str]:
-        """The names of the patterns that occur in a text."""
-        indices = {*range(self._common)}
-        if self._filter is not None:
-            indices.update([self._of[number] for number in self._filter.candidates(data)])
-        for index in indices:
-            part = self._parts[index]
-            for number in self._set(index).hits(data):
-                yield part[number].name
+    @cached_property
+    def patterns(self) -> PatternSet:
+        with forks.undivided():
+            return PatternSet([pattern.regex for pattern in self.members])
 
-    def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
-        index, number = self._places[name]
-        return self._set(index).spans(number, text)
 
-    def _set(self, index: int) -> PatternSet:
-        made = self._sets[index]
-        if made is None:
-            made = self._sets[index] = PatternSet([pattern.regex for pattern in self._parts[index]])
-        return made
+class _Automata(NamedTuple):
+    """The automata of a catalogue.
+
+    Attributes:
+        common: those of patterns that need no rare word.
+        literals: tells which of the other patterns may occur in a text.
+        rare: their automata, by their numbers in ``literals``.
+        places: the automaton of each pattern, and its number there, by its name.
+    """
+
+    common: list[_Part]
+    literals: LinearFilter
+    rare: list[_Part]
+    places: dict[str, tuple[_Part, int]]
+
+
+def _automata(groups: Sequence[tuple[Pattern, ...]]) -> _Automata:
+    """Part the patterns of a catalogue by what they need of a text."""
+    patterns = [pattern for group in groups for pattern in group]
+    everywhere = {patterns[number] for number in _filter(patterns).candidates(COMMON.encode())}
+    common = [_Part(part) for group in groups if (part := [pattern for pattern in group if pattern in everywhere])]
+    others = ([pattern for pattern in group if pattern not in everywhere] for group in groups)
+    rare = [_Part(part) for group in others for part in _parted(group)]
+    places = {pattern.name: (part, number) for part in (*common, *rare) for number, pattern in enumerate(part.members)}
+    literals = _filter([pattern for part in rare for pattern in part.members])
+    return _Automata(common, literals, [part for part in rare for _ in part.members], places)
+
+
+def _parted(group: Sequence[Pattern]) -> Iterator[Sequence[Pattern]]:
+    """A group in parts of equal size, none larger than ``TOGETHER``."""
+    parts = -(-len(group) // TOGETHER)
+    for part in range(parts):
+        yield group[part * len(group) // parts : (part + 1) * len(group) // parts]
 
 
 def _filter(patterns: Sequence[Pattern]) -> LinearFilter:
     made = LinearFilter(_options())
     for pattern in patterns:
-        _added(made, pattern.regex)
+        _add(made, pattern.regex)
     made.compile()
     return made
-
-
-def _parted(
-    groups: Sequence[tuple[Pattern, ...]], wanted: Callable[[Pattern], bool], most: int
-) -> Iterator[list[Pattern]]:
-    """The patterns that are wanted of each group, in parts of at most so many; of few, with those of the next group."""
-    rest: list[Pattern] = []
-    for last, group in enumerate(groups, 1 - len(groups)):
-        rest += filter(wanted, group)
-        if rest and (len(rest) >= FEWEST or not last):
-            parts = -(-len(rest) // most)
-            for part in range(parts):
-                yield rest[part * len(rest) // parts : (part + 1) * len(rest) // parts]
-            rest = []
 
 
 @cache

@@ -177,8 +177,8 @@ class Detector:
         self._by_context = _grouped(named, f"{label} context", lambda recognizer: recognizer.context)
         self._names = frozenset((*self._by_pattern, *self._by_context))
         self.groups = (
-            tuple(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
             tuple(Pattern(name, f"(?i){same[0].context}") for name, same in self._by_context.items()),
+            tuple(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
         )
         self._catalogue = Catalogue(*self.groups)
         unsure = dict.fromkeys(recognizer.pattern for recognizer in self._unsure)
@@ -209,6 +209,8 @@ class Detector:
         """
         wanted = None if kinds is None else frozenset(kinds)
         candidates, more = self._candidates(found, wanted, at_least, most)
+        if not candidates:
+            return ScanResult(0.0, "clean", (), more)
         kept = resolve_overlaps(candidates)
         findings = tuple([candidate.finding for candidate in kept[:most]])
         score = max([candidate.score for candidate in kept[:most]], default=0.0)

@@ -51,13 +51,9 @@ def _bounded(regex: str) -> str:
 _DISGUISED = Pattern("injection/disguised", DISGUISED)
 _MISSPELT = Pattern("injection/misspelt", MISSPELT)
 GROUPS = (
-    (
-        *(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
-        *PROBES,
-        _DISGUISED,
-    ),
-    (*CODE_PATTERNS, *HIDDEN_PATTERNS),
+    tuple(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
     (_MISSPELT,),
+    (*PROBES, _DISGUISED, *CODE_PATTERNS, *HIDDEN_PATTERNS),
 )
 CATALOGUE = Catalogue(*GROUPS)
 _TRIGGER_NAMES = frozenset(TRIGGERS)
