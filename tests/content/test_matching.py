@@ -20,8 +20,9 @@ def test_as_the_patterns_one_by_one(text: str) -> None:
     found = PatternSet(PATTERNS)
     plain = [re.compile(pattern, re.ASCII) for pattern in PATTERNS]
     assert found.hits(text) == tuple(n for n, pattern in enumerate(plain) if pattern.search(text))
-    for number, pattern in enumerate(plain):
-        assert list(found.spans(number, text)) == [match.span() for match in pattern.finditer(text)]
+    catalogue = Catalogue(tuple(Pattern(pattern, pattern) for pattern in PATTERNS))
+    for pattern in plain:
+        assert list(catalogue.spans(pattern.pattern, text)) == [match.span() for match in pattern.finditer(text)]
 
 
 def test_no_patterns_and_no_hits() -> None:

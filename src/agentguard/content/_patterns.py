@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from configparser import ConfigParser, ExtendedInterpolation
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -62,41 +62,41 @@ def located(pattern: LinearPattern, text: str, groups: int = 0) -> Iterator[Span
     [[(1, 3), (2, 3)], [(4, 5), (5, 5)]]
     """
     data = text.encode("utf-8", "replace")
-    is_ascii = len(data) == len(text)
+    if len(data) == len(text):
+        numbers = range(1, groups + 1)
+        for match in pattern.finditer(data):
+            yield [match.span(), *map(match.span, numbers)] if groups else [match.span()]
+        return
     numbers = range(groups + 1)
     byte = character = 0  # the place up to which bytes have been counted
     for match in pattern.finditer(data):
         spans = [match.span(number) for number in numbers]
-        if not is_ascii:
-            start = spans[0][0]
-            character += len(data[byte:start].decode())
-            byte = start
-            spans = [
-                (-1, -1)
-                if first < 0
-                else (character + len(data[byte:first].decode()), character + len(data[byte:last].decode()))
-                for first, last in spans
-            ]
-        yield spans
+        start = spans[0][0]
+        character += len(data[byte:start].decode())
+        byte = start
+        yield [
+            (-1, -1)
+            if first < 0
+            else (character + len(data[byte:first].decode()), character + len(data[byte:last].decode()))
+            for first, last in spans
+        ]
 
 
 class PatternSet:
-    """Patterns that are looked for together: which occur at all, then where.
+    """Patterns that are looked for together: which of them occur in a text.
 
     Lone surrogates match nothing but any character.
 
     Raises:
         ConfigurationError: for a pattern that re2 does not take.
 
-    >>> patterns = PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"])
-    >>> patterns.hits("Ignore 650."), list(patterns.spans(1, "é 650."))
-    ((0, 1), [(2, 5)])
+    >>> PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"]).hits("Ignore 650.")
+    (0, 1)
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = tuple(patterns)
         self._none = [len(self._patterns)]  # what the set finds in a text where none of them occurs
-        self._singles: dict[int, LinearPattern] = {}
         self._set = LinearSet(_options())
         for pattern in self._patterns:
             _add(self._set, pattern)
@@ -121,19 +121,8 @@ class PatternSet:
 
     def _hits(self, matches: list[int], data: bytes) -> tuple[int, ...]:
         if self._none[0] not in matches:
-            return tuple(number for number in range(len(self._patterns)) if self._single(number).search(data))
+            return tuple(number for number, pattern in enumerate(self._patterns) if compiled(pattern).search(data))
         return tuple(sorted(matches)[:-1])
-
-    def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
-        """The spans of one pattern in a text, in characters, not overlapping."""
-        for match in located(self._single(number), text):
-            yield match[0]
-
-    def _single(self, number: int) -> LinearPattern:
-        single = self._singles.get(number)
-        if single is None:
-            single = self._singles[number] = LinearPattern(self._patterns[number], _options())
-        return single
 
 
 def _options() -> Any:
@@ -194,30 +183,36 @@ class Catalogue:
 
     def __init__(self, *groups: tuple[Pattern, ...]) -> None:
         self._groups = groups
+        self._made: _Automata | None = None
+        self._regexes = {pattern.name: pattern.regex for group in groups for pattern in group}
         names = [pattern.name for group in groups for pattern in group]
-        if len(set(names)) < len(names):
+        if len(self._regexes) < len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})
             raise ConfigurationError(f"two patterns are called {', '.join(repeated)}: give each a name of its own")
 
-    @cached_property
+    @property
     def _automata(self) -> _Automata:
-        with forks.undivided():
-            return _automata(self._groups)
+        if self._made is None:
+            with forks.undivided():
+                self._made = _automata(self._groups)
+        return self._made
 
     def look(self, text: str) -> Occurrences:
         """Look for all the patterns, in time linear in the length of the text."""
         data = text.encode("utf-8", "replace")
-        common, literals, rare, _ = self._automata
+        common, literals, rare = self._automata
         candidates = literals.candidates(data)
         parts = [*common, *{rare[number] for number in candidates}] if candidates else common
         hits = PatternSet.all_hits([part.patterns for part in parts], data)
+        if not any(hits):
+            return Occurrences(text, frozenset(), self)
         names = [part.members[number].name for part, numbers in zip(parts, hits, strict=True) for number in numbers]
         return Occurrences(text, frozenset(names), self)
 
     def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
         """The spans of a pattern in any text, whether or not it was looked for before."""
-        part, number = self._automata.places[name]
-        return part.patterns.spans(number, text)
+        for match in located(compiled(self._regexes[name]), text):
+            yield match[0]
 
 
 class _Part:
@@ -225,11 +220,14 @@ class _Part:
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.members = patterns
+        self._set: PatternSet | None = None
 
-    @cached_property
+    @property
     def patterns(self) -> PatternSet:
-        with forks.undivided():
-            return PatternSet([pattern.regex for pattern in self.members])
+        if self._set is None:
+            with forks.undivided():
+                self._set = PatternSet([pattern.regex for pattern in self.members])
+        return self._set
 
 
 class _Automata(NamedTuple):
@@ -239,13 +237,11 @@ class _Automata(NamedTuple):
         common: those of patterns that need no rare word.
         literals: tells which of the other patterns may occur in a text.
         rare: their automata, by their numbers in ``literals``.
-        places: the automaton of each pattern, and its number there, by its name.
     """
 
     common: list[_Part]
     literals: LinearFilter
     rare: list[_Part]
-    places: dict[str, tuple[_Part, int]]
 
 
 def _automata(groups: Sequence[tuple[Pattern, ...]]) -> _Automata:
@@ -255,9 +251,8 @@ def _automata(groups: Sequence[tuple[Pattern, ...]]) -> _Automata:
     common = [_Part(part) for group in groups if (part := [pattern for pattern in group if pattern in everywhere])]
     others = ([pattern for pattern in group if pattern not in everywhere] for group in groups)
     rare = [_Part(part) for group in others for part in _parted(group)]
-    places = {pattern.name: (part, number) for part in (*common, *rare) for number, pattern in enumerate(part.members)}
     literals = _filter([pattern for part in rare for pattern in part.members])
-    return _Automata(common, literals, [part for part in rare for _ in part.members], places)
+    return _Automata(common, literals, [part for part in rare for _ in part.members])
 
 
 def _parted(group: Sequence[Pattern]) -> Iterator[Sequence[Pattern]]:
@@ -278,7 +273,7 @@ def _filter(patterns: Sequence[Pattern]) -> LinearFilter:
 @cache
 def compiled(regex: str) -> LinearPattern:
     """One of the project's own patterns, compiled when it is first used."""
-    return LinearPattern(regex)
+    return LinearPattern(regex, _options())
 
 
 # --- Tables of patterns ---
