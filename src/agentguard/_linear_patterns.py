@@ -7,12 +7,15 @@ another thread's search would wait for these for ever.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, cast
 
 import re2
 
 from agentguard import _forks as forks
+
+MOST_AT_ONCE = 64  # matches that are looked for without a fork between: who wants the first few waits for no more
 
 
 class LinearPattern:
@@ -48,12 +51,14 @@ class LinearPattern:
     def finditer(self, text: str | bytes) -> Iterator[re.Match[Any]]:
         """All matches, not overlapping, from the first on."""
         matches = self._compiled.finditer(text)
+        count = 1
         while True:
             with forks.undivided():
-                match = next(matches, None)
-            if match is None:
+                some = list(islice(matches, count))
+            yield from some
+            if len(some) < count:
                 return
-            yield match
+            count = min(2 * count, MOST_AT_ONCE)
 
     def sub(self, replacement: str | Callable[[re.Match[Any]], str], text: str) -> str:
         """The text with each match replaced."""
@@ -87,5 +92,48 @@ class LinearSet:
 
     def matches(self, text: bytes) -> list[int]:
         """The numbers of the patterns that occur in the text; none where re2 has given up for want of memory."""
+        return LinearSet.all_matches((self,), text)[0]
+
+    @staticmethod
+    def all_matches(sets: Iterable[LinearSet], text: bytes) -> list[list[int]]:
+        """What ``matches`` gives of each of several sets."""
         with forks.undivided():
-            return list(self._set.Match(text) or ())
+            return [each._set.Match(text) or [] for each in sets]
+
+
+class LinearFilter:
+    """Patterns by the literals that their matches hold: which of them may occur in a text is told in one pass.
+
+    Args:
+        options: of re2, for all of them.
+    """
+
+    __slots__ = ("_count", "_filter", "_options")
+
+    def __init__(self, options: Any) -> None:
+        self._options = options
+        self._filter: Any = re2.Filter()
+        self._count = 0  # re2 takes no filter without patterns
+
+    def add(self, pattern: str) -> None:
+        """Add a pattern; the first is number 0.
+
+        Raises:
+            re2.error: for one that re2 does not take.
+        """
+        self._filter.Add(pattern, self._options)
+        self._count += 1
+
+    def compile(self) -> None:
+        """Make the filter ready: nothing is added afterwards.
+
+        Raises:
+            re2.error: the literals take more memory than re2 gives them.
+        """
+        if self._count:
+            self._filter.Compile()
+
+    def candidates(self, text: bytes) -> list[int]:
+        """The numbers of the patterns whose literals occur in the text, and of those that have none."""
+        with forks.undivided():
+            return (self._filter.Match(text, potential=True) or []) if self._count else []

@@ -15,13 +15,24 @@ from typing import Any, NamedTuple
 import re2
 
 from agentguard import _forks as forks
-from agentguard._linear_patterns import LinearPattern, LinearSet
+from agentguard._linear_patterns import LinearFilter, LinearPattern, LinearSet
 from agentguard.errors import ConfigurationError
 
 MEMORY = 16 << 20  # bytes that an automaton may grow to before it begins anew; a judgement
-# Patterns that share an automaton. Its states multiply with its patterns: measured on 2.4 MB of package metadata,
-# 40 patterns took 1.5 to 2 times as long as 20, and 213 took thirty times as long.
+# Rare patterns that share an automaton. Its states multiply with its patterns: on texts that do not come again, one of
+# forty takes up to twice as long as two of twenty, and one of all of them ten times as long.
 TOGETHER = 20
+# What most texts hold: frequent words of English and of records, and single marks. A pattern that needs no more than
+# this is looked for in every text.
+COMMON = """the of and to in is you that it he was for on are as with his they i at be this have from or one had by
+words but not what all were we when your can said there use an each which she do how their if will up other about out
+many then them these so some her would make like him into time has look two more write go see number no way could people
+my than first been call who its now find long down day did get come made may part over new take only little work know
+place year back give most very after our just name good sentence think say great where help through much before line
+right too any same tell also around form small set put end does another well large must even such because turn here why
+ask read need different us move try kind again change off page answer found still should
+version file data code user system date id list type value http https www com : - * # ( ) [ ] { } < > = / . , ; ! ? ' "
+0 1 2 3 4 5 6 7 8 9 _ https://www.example.com/ |"""
 
 
 class Pattern(NamedTuple):
@@ -51,80 +62,81 @@ def located(pattern: LinearPattern, text: str, groups: int = 0) -> Iterator[Span
     [[(1, 3), (2, 3)], [(4, 5), (5, 5)]]
     """
     data = text.encode("utf-8", "replace")
-    is_ascii = len(data) == len(text)
+    if len(data) == len(text):
+        numbers = range(1, groups + 1)
+        for match in pattern.finditer(data):
+            yield [match.span(), *map(match.span, numbers)] if groups else [match.span()]
+        return
     numbers = range(groups + 1)
     byte = character = 0  # the place up to which bytes have been counted
     for match in pattern.finditer(data):
         spans = [match.span(number) for number in numbers]
-        if not is_ascii:
-            start = spans[0][0]
-            character += len(data[byte:start].decode())
-            byte = start
-            spans = [
-                (-1, -1)
-                if first < 0
-                else (character + len(data[byte:first].decode()), character + len(data[byte:last].decode()))
-                for first, last in spans
-            ]
-        yield spans
+        start = spans[0][0]
+        character += len(data[byte:start].decode())
+        byte = start
+        yield [
+            (-1, -1)
+            if first < 0
+            else (character + len(data[byte:first].decode()), character + len(data[byte:last].decode()))
+            for first, last in spans
+        ]
 
 
 class PatternSet:
-    """Patterns that are looked for together: which occur at all, then where.
+    """Patterns that are looked for together: which of them occur in a text.
 
-    Whether any of them occurs is asked first, of an automaton that remembers none by number and so stays small: in most
-    texts, none does. Lone surrogates match nothing but any character.
+    Lone surrogates match nothing but any character.
 
     Raises:
         ConfigurationError: for a pattern that re2 does not take.
 
-    >>> patterns = PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"])
-    >>> patterns.hits("Ignore 650."), list(patterns.spans(1, "é 650."))
-    ((0, 1), [(2, 5)])
+    >>> PatternSet([r"(?i)ignore", r"[0-9]{3}", r"never"]).hits("Ignore 650.")
+    (0, 1)
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._options = re2.Options()
-        self._options.max_mem = MEMORY
-        self._options.log_errors = False
         self._patterns = tuple(patterns)
-        self._singles: dict[int, LinearPattern] = {}
-        self._set = LinearSet(self._options)
+        self._none = [len(self._patterns)]  # what the set finds in a text where none of them occurs
+        self._set = LinearSet(_options())
         for pattern in self._patterns:
-            try:
-                self._set.add(pattern)
-            except re2.error as error:
-                raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
-        self._set.add("")  # occurs in every text: where it was not found, re2 has given up
+            _add(self._set, pattern)
+        self._set.add(r"\z")  # occurs in every text: where it was not found, re2 has given up
         self._set.compile()
-        self._any: Any = re2.compile("|".join(f"(?:{pattern})" for pattern in self._patterns), self._options)
 
     def __len__(self) -> int:
         return len(self._patterns)
 
-    def hits(self, text: str | bytes) -> tuple[int, ...]:
-        """The numbers of the patterns that occur in the text, in their order; the text may be encoded already."""
-        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
-        if not self._patterns:
-            return ()
-        with forks.undivided():  # not by a LinearPattern: of a short text, its calls take as long as the search
-            if self._any.search(data) is None:
-                return ()
-        numbers = sorted(self._set.matches(data))
-        if not numbers or numbers[-1] != len(self._patterns):
-            return tuple(number for number in range(len(self._patterns)) if self._single(number).search(data))
-        return tuple(numbers[:-1])
+    def hits(self, text: str) -> tuple[int, ...]:
+        """The numbers of the patterns that occur in the text, in their order."""
+        return PatternSet.all_hits((self,), text.encode("utf-8", "replace"))[0]
 
-    def spans(self, number: int, text: str) -> Iterator[tuple[int, int]]:
-        """The spans of one pattern in a text, in characters, not overlapping."""
-        for match in located(self._single(number), text):
-            yield match[0]
+    @staticmethod
+    def all_hits(sets: Sequence[PatternSet], data: bytes) -> list[tuple[int, ...]]:
+        """What ``hits`` gives of each of several sets, of a text that is encoded already."""
+        matches = LinearSet.all_matches([each._set for each in sets], data)
+        return [
+            () if numbers == each._none else each._hits(numbers, data)
+            for each, numbers in zip(sets, matches, strict=True)
+        ]
 
-    def _single(self, number: int) -> LinearPattern:
-        single = self._singles.get(number)
-        if single is None:
-            single = self._singles[number] = LinearPattern(self._patterns[number], self._options)
-        return single
+    def _hits(self, matches: list[int], data: bytes) -> tuple[int, ...]:
+        if self._none[0] not in matches:
+            return tuple(number for number, pattern in enumerate(self._patterns) if compiled(pattern).search(data))
+        return tuple(sorted(matches)[:-1])
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.max_mem = MEMORY
+    options.log_errors = False
+    return options
+
+
+def _add(patterns: LinearSet | LinearFilter, pattern: str) -> None:
+    try:
+        patterns.add(pattern)
+    except re2.error as error:
+        raise ConfigurationError(f"re2 does not take the pattern {pattern!r}: {error}") from None
 
 
 class Occurrences:
@@ -153,8 +165,12 @@ class Occurrences:
 class Catalogue:
     """Patterns that are looked for together, compiled when they are first used.
 
+    Most of the patterns hold words that most texts do not: which of them may occur, one pass over the text tells. Only
+    the automata that hold such a one run, beside those of the patterns that need no rare word.
+
     Args:
-        groups: patterns that are alike, such as those of one detector; each group has automata of its own.
+        groups: patterns that are alike: phrases; words and numbers of an exact form; what is told by its marks. Those
+            of a group share automata, which have few states where the patterns share words, digits or marks.
 
     Raises:
         ConfigurationError: two patterns share a name; on first use, re2 does not take one.
@@ -166,52 +182,98 @@ class Catalogue:
     """
 
     def __init__(self, *groups: tuple[Pattern, ...]) -> None:
-        self._groups = [part for group in groups for part in _parted(group)]
-        self._numbers = {
-            pattern.name: (index, number)
-            for index, group in enumerate(self._groups)
-            for number, pattern in enumerate(group)
-        }
-        self._sets: list[PatternSet] | None = None
+        self._groups = groups
+        self._made: _Automata | None = None
+        self._regexes = {pattern.name: pattern.regex for group in groups for pattern in group}
         names = [pattern.name for group in groups for pattern in group]
-        if len(self._numbers) < len(names):
+        if len(self._regexes) < len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})
             raise ConfigurationError(f"two patterns are called {', '.join(repeated)}: give each a name of its own")
 
     @property
-    def _compiled(self) -> list[PatternSet]:
-        if self._sets is None:
+    def _automata(self) -> _Automata:
+        if self._made is None:
             with forks.undivided():
-                self._sets = [PatternSet([pattern.regex for pattern in group]) for group in self._groups]
-        return self._sets
+                self._made = _automata(self._groups)
+        return self._made
 
     def look(self, text: str) -> Occurrences:
         """Look for all the patterns, in time linear in the length of the text."""
         data = text.encode("utf-8", "replace")
-        names = [
-            group[number].name
-            for group, patterns in zip(self._groups, self._compiled, strict=True)
-            for number in patterns.hits(data)
-        ]
+        common, literals, rare = self._automata
+        candidates = literals.candidates(data)
+        parts = [*common, *{rare[number] for number in candidates}] if candidates else common
+        hits = PatternSet.all_hits([part.patterns for part in parts], data)
+        if not any(hits):
+            return Occurrences(text, frozenset(), self)
+        names = [part.members[number].name for part, numbers in zip(parts, hits, strict=True) for number in numbers]
         return Occurrences(text, frozenset(names), self)
 
     def spans(self, name: str, text: str) -> Iterator[tuple[int, int]]:
         """The spans of a pattern in any text, whether or not it was looked for before."""
-        index, number = self._numbers[name]
-        return self._compiled[index].spans(number, text)
+        for match in located(compiled(self._regexes[name]), text):
+            yield match[0]
 
 
-def _parted(group: tuple[Pattern, ...]) -> Iterator[tuple[Pattern, ...]]:
+class _Part:
+    """Patterns of a catalogue that share an automaton, which is made when it is first used."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.members = patterns
+        self._set: PatternSet | None = None
+
+    @property
+    def patterns(self) -> PatternSet:
+        if self._set is None:
+            with forks.undivided():
+                self._set = PatternSet([pattern.regex for pattern in self.members])
+        return self._set
+
+
+class _Automata(NamedTuple):
+    """The automata of a catalogue.
+
+    Attributes:
+        common: those of patterns that need no rare word.
+        literals: tells which of the other patterns may occur in a text.
+        rare: their automata, by their numbers in ``literals``.
+    """
+
+    common: list[_Part]
+    literals: LinearFilter
+    rare: list[_Part]
+
+
+def _automata(groups: Sequence[tuple[Pattern, ...]]) -> _Automata:
+    """Part the patterns of a catalogue by what they need of a text."""
+    patterns = [pattern for group in groups for pattern in group]
+    everywhere = {patterns[number] for number in _filter(patterns).candidates(COMMON.encode())}
+    common = [_Part(part) for group in groups if (part := [pattern for pattern in group if pattern in everywhere])]
+    others = ([pattern for pattern in group if pattern not in everywhere] for group in groups)
+    rare = [_Part(part) for group in others for part in _parted(group)]
+    literals = _filter([pattern for part in rare for pattern in part.members])
+    return _Automata(common, literals, [part for part in rare for _ in part.members])
+
+
+def _parted(group: Sequence[Pattern]) -> Iterator[Sequence[Pattern]]:
     """A group in parts of equal size, none larger than ``TOGETHER``."""
     parts = -(-len(group) // TOGETHER)
     for part in range(parts):
         yield group[part * len(group) // parts : (part + 1) * len(group) // parts]
 
 
+def _filter(patterns: Sequence[Pattern]) -> LinearFilter:
+    made = LinearFilter(_options())
+    for pattern in patterns:
+        _add(made, pattern.regex)
+    made.compile()
+    return made
+
+
 @cache
 def compiled(regex: str) -> LinearPattern:
     """One of the project's own patterns, compiled when it is first used."""
-    return LinearPattern(regex)
+    return LinearPattern(regex, _options())
 
 
 # --- Tables of patterns ---

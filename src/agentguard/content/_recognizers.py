@@ -177,8 +177,8 @@ class Detector:
         self._by_context = _grouped(named, f"{label} context", lambda recognizer: recognizer.context)
         self._names = frozenset((*self._by_pattern, *self._by_context))
         self.groups = (
-            tuple(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
             tuple(Pattern(name, f"(?i){same[0].context}") for name, same in self._by_context.items()),
+            tuple(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
         )
         self._catalogue = Catalogue(*self.groups)
         unsure = dict.fromkeys(recognizer.pattern for recognizer in self._unsure)
@@ -209,6 +209,8 @@ class Detector:
         """
         wanted = None if kinds is None else frozenset(kinds)
         candidates, more = self._candidates(found, wanted, at_least, most)
+        if not candidates:
+            return ScanResult(0.0, "clean", (), more)
         kept = resolve_overlaps(candidates)
         findings = tuple([candidate.finding for candidate in kept[:most]])
         score = max([candidate.score for candidate in kept[:most]], default=0.0)
@@ -311,7 +313,7 @@ class Detector:
 def _grouped(
     recognizers: Iterable[Recognizer], prefix: str, key: Callable[[Recognizer], str]
 ) -> dict[str, tuple[Recognizer, ...]]:
-    """The recognizers that share a pattern, by a name for it."""
+    """Group the recognizers by a key, under a numbered name for each group."""
     groups: dict[str, list[Recognizer]] = {}
     for recognizer in recognizers:
         groups.setdefault(key(recognizer), []).append(recognizer)
@@ -437,7 +439,7 @@ class _Nearby:
         self._stretches: dict[str, list[Span]] = {}
 
     def stretches(self, words: str) -> list[Span]:
-        """As of ``stretches_near_context``."""
+        """The stretches near one of the words; see ``stretches_near_context``."""
         if words not in self._stretches:
             self._stretches[words] = stretches_near_context(self.text, words)
         return self._stretches[words]
@@ -454,7 +456,7 @@ _BLANK_OR_CLASS = re.compile(r"\[[^\]]*\]| (?![?*])|\\b")
 
 @cache
 def _anywhere(words: str) -> LinearPattern:
-    """Context words with their blanks left out or not, within other words or not."""
+    """The pattern of context words that finds them within other words and without their blanks too."""
     optional = {" ": " ?", r"\b": ""}
     return compiled(f"(?i){_BLANK_OR_CLASS.sub(lambda match: optional.get(match[0], match[0]), words)}")
 

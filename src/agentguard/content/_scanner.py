@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import cache
+from itertools import chain, zip_longest
 from types import MappingProxyType
 
 from agentguard._limits import LIMITS
@@ -95,7 +96,8 @@ class Scanner:
 def _catalogue(kinds: tuple[str, ...]) -> Catalogue:
     """The patterns of these kinds, shared by all scanners of them: an automaton takes a second and some megabytes."""
     groups = {"injection": GROUPS, "pii": PII.groups, "secrets": SECRETS.groups}
-    return Catalogue(*(group for kind in kinds for group in groups[kind]))
+    alike = zip_longest(*(groups[kind] for kind in kinds), fillvalue=())
+    return Catalogue(*(tuple(chain.from_iterable(each)) for each in alike))
 
 
 def scan_all(text: str) -> MappingProxyType[str, InjectionResult | ScanResult]:

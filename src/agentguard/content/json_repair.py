@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from agentguard.content._findings import Finding
+from agentguard.content._rewritten import Rewritten, rewrite
 
 ESCAPE_LINE_BREAK, ESCAPE_QUOTE = "escape a control character", "escape a quote"
 # One alternative always matches from where the last ended, and each reads its characters once: linear on any text.
@@ -108,7 +108,7 @@ def inner_quotes(text: str) -> list[int]:
 
 
 def _line_breaks(text: str, start: int, end: int) -> Iterator[Finding]:
-    """Line breaks and other control characters that stand bare in a string."""
+    """List the line breaks and other control characters that stand unescaped in a string."""
     for match in CONTROL.finditer(text, start, end):
         yield Finding(ESCAPE_LINE_BREAK, "a string holds these escaped", *match.span())
 
@@ -153,7 +153,7 @@ class MeteredText(str):
         return self._metered(super().__add__(other))
 
     def find(self, *what: Any) -> int:
-        """As of any string; what is passed over counts as read, a sixteenth of it."""
+        """Find a part, as ``str.find`` does; a sixteenth of what is passed over counts as read."""
         found = super().find(*what)
         start = what[1] if len(what) > 1 else 0
         self._spend(((found if found >= 0 else len(self)) - start) // 16 + 1)
@@ -186,36 +186,8 @@ BARE_QUOTE = re.compile(r'(?<!\\)"')
 SCALAR = re.compile(r"(?i:true|false|null|none)\Z|-?\d")
 
 
-class _Changed(NamedTuple):
-    """A text with changes, and how to find a place of it in the text as given."""
-
-    text: str
-    places: tuple[int, ...]  # in the changed text, ascending: where a stretch begins
-    origins: tuple[int, ...]  # of each stretch, in the text as given
-
-    def origin(self, place: int) -> int:
-        stretch = bisect_right(self.places, place) - 1
-        end = self.origins[stretch + 1] if stretch + 1 < len(self.origins) else place + self.origins[-1]
-        return min(self.origins[stretch] + place - self.places[stretch], end)
-
-
-def _changed(text: str, changes: list[tuple[int, int, str]]) -> _Changed:
-    """Put other words in the place of parts, which are in the order of the text and do not overlap."""
-    pieces: list[str] = []
-    places, origins, length, done = [0], [0], 0, 0
-    for start, end, new in changes:
-        pieces += text[done:start], new
-        length += start - done
-        places += length, length + len(new)
-        origins += start, end
-        length += len(new)
-        done = end
-    pieces.append(text[done:])
-    return _Changed("".join(pieces), tuple(places), tuple(origins))
-
-
 def _json_quotes(text: str) -> list[tuple[int, int, str]]:
-    """The changes that put JSON's quotes in the place of typographic ones and of backticks."""
+    """List the changes that turn typographic quotes and backticks into JSON's quotes."""
     changes = []
     first = OPEN.search(text)
     for match in QUOTED.finditer(text, first.start()) if first else ():
@@ -226,10 +198,10 @@ def _json_quotes(text: str) -> list[tuple[int, int, str]]:
 
 
 def _separators(text: str) -> list[tuple[int, int, str]]:
-    """The changes that put in the colons and commas that are missing, where it is plain which value is whose.
+    """The changes that put in missing colons and commas and take out doubled commas.
 
-    None at all where it is not: brackets that do not match, a key without a value, text that is no value, a string
-    without an end.
+    Empty where it is not plain which value is whose: brackets that do not match, a key without a value, text that is no
+    value, a string without an end.
     """
     changes: list[tuple[int, int, str]] = []
     stack: list[str] = []  # closing brackets
@@ -282,7 +254,7 @@ LOST = "lose a value"
 
 
 def _lost(text: str, value: Any) -> Iterator[Finding]:
-    """The scalars of a broken text that are not in the value that was made of it, not even as part of a string."""
+    """List the scalars of a broken text that its repaired value does not hold, not even as part of a string."""
     kept: set[Any] = set()
     strings: list[str] = []
     pending = [value]
@@ -318,7 +290,7 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
 
 
 def _plain(token: str) -> str:
-    """What a string token says, its quotes aside."""
+    """Read a string token: its words without the quotes, its escapes undone."""
     quote = token[0]
     inner = token[1:-1] if len(token) > 1 and token[-1] == quote else token[1:]
     try:
@@ -403,7 +375,12 @@ def repair(text: str, *, max_characters: int = 200_000) -> Repair:
         return Repair(json.loads(text, parse_constant=_no_constant), text, (), True)
     except (ValueError, RecursionError):
         pass
-    repaired = _escaped(text) or _completed(text) or (_mended(text) if len(text) <= max_characters else None)
+    repaired = _escaped(text)
+    if repaired is None:
+        prepared = _prepared(text)
+        repaired = _completed(text, prepared)
+        if repaired is None and len(text) <= max_characters:
+            repaired = _mended(text, prepared)
     if repaired is not None:
         return repaired
     reason = "no JSON found" if len(text) <= max_characters else f"longer than {max_characters} characters"
@@ -434,44 +411,53 @@ def _escaped(text: str) -> Repair | None:
 
 
 class _Prepared(NamedTuple):
-    """A broken text with JSON's quotes, colons and commas, and its faults, with their places in the text as given."""
+    """A broken text with its quotes, colons and commas mended.
+
+    Attributes:
+        text: the text with all of them.
+        quoted: the text with JSON's quotes alone.
+        faults: what was broken, at its place in the text as given.
+    """
 
     text: str
-    quoted: _Changed
+    quoted: Rewritten
     faults: list[Finding]
 
     def edits(self, value: Any) -> tuple[Finding, ...]:
-        """What is lost in this value, which is told first since the list ends somewhere, then the faults."""
-        lost = [self._as_given(finding) for finding in islice(_lost(self.quoted.text, value), EDITS)]
+        """List what the value has lost of the text, then the faults; the list is cut at ``EDITS``."""
+        lost = [_as_given(finding, self.quoted) for finding in islice(_lost(self.quoted.text, value), EDITS)]
         return (*lost, *self.faults)[:EDITS]
 
-    def _as_given(self, finding: Finding) -> Finding:
-        return finding._replace(start=self.quoted.origin(finding.start), end=self.quoted.origin(finding.end))
+
+def _as_given(finding: Finding, quoted: Rewritten) -> Finding:
+    """Move a finding to its place in the text as given."""
+    start, end = quoted.span(finding.start, finding.end)
+    return finding._replace(start=start, end=end)
 
 
 def _prepared(text: str) -> _Prepared:
+    """Mend the quotes, colons and commas of a broken text."""
     quotes = _json_quotes(text)
-    quoted = _changed(text, quotes)
+    quoted = rewrite(text, quotes)
     separators = _separators(quoted.text)
     faults = [
         Finding("replace quotes", "JSON's quotes are straight and double", start, end) for start, end, _ in quotes
     ]
     for start, end, new in separators:
-        what = {": ": "add a colon", ", ": "add a comma"}.get(new, "remove a comma")
+        kind = {": ": "add a colon", ", ": "add a comma"}.get(new, "remove a comma")
         detail = "a separator is missing here" if new else "nothing stands before this comma"
-        faults.append(Finding(what, detail, quoted.origin(start), quoted.origin(end)))
+        faults.append(_as_given(Finding(kind, detail, start, end), quoted))
     faults += (
-        fault._replace(start=quoted.origin(fault.start), end=quoted.origin(fault.end))
+        _as_given(fault, quoted)
         for fault in islice(json_faults(quoted.text), EDITS)
         if not (separators and fault.kind == "add a comma")
     )
     faults.sort(key=lambda fault: fault.start)
-    return _Prepared(_changed(quoted.text, separators).text, quoted, faults)
+    return _Prepared(rewrite(quoted.text, separators).text, quoted, faults)
 
 
-def _completed(text: str) -> Repair | None:
-    """Put in quotes, colons and commas, where that is all the text needs."""
-    prepared = _prepared(text)
+def _completed(text: str, prepared: _Prepared) -> Repair | None:
+    """Take the quotes, colons and commas that were put in, where that is all the text needs."""
     if prepared.text == text:
         return None
     try:
@@ -481,11 +467,10 @@ def _completed(text: str) -> Repair | None:
     return _written(value, prepared.edits(value))
 
 
-def _mended(text: str) -> Repair | None:
+def _mended(text: str, prepared: _Prepared) -> Repair | None:
     """Mend the text with the json-repair library; None where it finds no value in it."""
     from json_repair import repair_json
 
-    prepared = _prepared(text)
     try:
         metered = MeteredText(prepared.text, READS + READS_A_CHARACTER * len(prepared.text))
         value = repair_json(metered, return_objects=True, skip_json_loads=True)

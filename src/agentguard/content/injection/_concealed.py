@@ -10,13 +10,13 @@ import binascii
 import html
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled, located
+from agentguard.content._rewritten import Rewritten, rewrite
 
 # --- Codes: runs of base64, hex and the like, decoded, and decoded again where code lies in code ---
 # A run counts only where plain text comes out of it: identifiers, hashes and pictures give none. A character lies in
@@ -94,7 +94,7 @@ def _decoded(
 
 
 def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
-    """The spans of a code's runs: of its pattern, or of the lines around the words that give a cipher away."""
+    """Find the spans to decode: matches of a code's pattern or, of a cipher, the lines around its marker words."""
     text = found.text
     done = 0
     for [(start, end)] in located(compiled(CODES[name].run), text):
@@ -108,7 +108,7 @@ def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
 
 
 def _plain(decoder: Callable[..., bytes], run: object) -> str | None:
-    """Decode a run, where text comes out."""
+    """Decode a run; None where what comes out is not text."""
     try:
         text = decoder(run).decode()
     except (ValueError, binascii.Error):
@@ -151,7 +151,7 @@ def _escaped(escape: re.Match[str]) -> str:
 
 
 def _closed(run: str) -> str:
-    """Letters that stand apart, closed up; a wider gap is the space between words."""
+    """Close up letters that stand apart; a wider gap becomes the space between words."""
     return " ".join(re.sub(r"(?<=[^\W_])[ .*_|/-](?=[^\W_])", "", word) for word in re.split(r"\s{2,}| [*_|/-] ", run))
 
 
@@ -241,29 +241,6 @@ DISGUISED = (
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
-class Folded(NamedTuple):
-    """A folded text.
-
-    Attributes:
-        text: what a reader takes it for.
-        starts: offsets in ``text`` at which stretches begin, ascending, the first 0.
-        origins: the offset of each stretch in the text as it was given.
-    """
-
-    text: str
-    starts: tuple[int, ...]
-    origins: tuple[int, ...]
-
-    def origin(self, offset: int) -> int:
-        """Where a character of the folded text stood in the text as it was given."""
-        number = bisect_right(self.starts, offset) - 1
-        return self.origins[number] + offset - self.starts[number]
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part of the folded text stood; what was dropped within it belongs to it."""
-        return (self.origin(start), self.origin(end - 1) + 1) if end > start else (self.origin(start),) * 2
-
-
 class _Letters(dict[str, str]):
     """The letters that each character folds to, worked out when it is first seen."""
 
@@ -286,7 +263,7 @@ _SAME = {chr(int(entry[:4], 16)): entry[4] for entry in LOOK_ALIKES.split()} | {
 _LETTERS = _Letters()
 
 
-def fold(text: str) -> Folded:
+def fold(text: str) -> Rewritten:
     """Take the disguises off a text, in time linear in its length.
 
     >>> folded = fold("say: i\u200bgn\u043ere \uff41ll")
@@ -294,12 +271,12 @@ def fold(text: str) -> Folded:
     ('say: ignore all', (5, 12))
     """
     if text.isascii():
-        return Folded(text, (0,), (0,))
+        return Rewritten(text, (0,), (0,))
     pieces: list[str] = []
     starts, origins, length, done = [0], [0], 0, 0
 
     def follow(origin: int) -> None:
-        """From here on, folded and given text run in step again."""
+        """Begin a stretch at an offset of the given text, unless the last one reaches it."""
         if origins[-1] + length - starts[-1] == origin:
             return
         if starts[-1] == length:
@@ -334,7 +311,7 @@ def fold(text: str) -> Folded:
             length += 1
         follow(done)
     pieces.append(text[done:])
-    return Folded("".join(pieces), tuple(starts), tuple(origins))
+    return Rewritten("".join(pieces), tuple(starts), tuple(origins))
 
 
 # --- Misspelt words: one letter too many, too few, another, or two that changed places ---
@@ -357,7 +334,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _misspellings(word: str) -> Iterator[str]:
-    """Patterns of a word with one mistake, but for a last letter that is changed or added: that makes other forms."""
+    """Patterns of a word with one mistake, none in its last letter: changing that makes other forms of the word."""
     for number, letter in enumerate(word):
         head, tail = word[:number], word[number + 1 :]
         if tail:
@@ -377,31 +354,24 @@ def _spelling() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((word, re.compile("|".join(_misspellings(word)))) for word in SPELT)
 
 
-def respelt(text: str) -> Folded:
+def respelt(text: str) -> Rewritten:
     """Put right the trigger words that are misspelt by one letter, and close up words that are spelt with gaps.
 
-    >>> folded = respelt("pls ignroe the insructions")
-    >>> folded.text, folded.span(4, 26)
+    >>> mended = respelt("pls ignroe the insructions")
+    >>> mended.text, mended.span(4, 26)
     ('pls ignore the instructions', (4, 26))
     """
-    pieces: list[str] = []
-    starts, origins, length, done = [0], [0], 0, 0
+    changes = []
     for [(start, end)] in located(compiled(MISSPELT), text):
         wrong = re.sub(r"[^a-z]", "", text[start:end].lower())
-        right = next((word for word, pattern in _spelling() if pattern.fullmatch(wrong)), wrong)
-        if wrong in OTHER_WORDS and len(wrong) == end - start:
-            continue
-        pieces += text[done:start], right
-        length += start - done
-        # Each letter stands where one of the misspelt word does; what follows runs in step again.
-        starts += range(length, length + len(right))
-        origins += (*(min(start + number, end - 1) for number in range(len(right) - 1)), end - 1)
-        length += len(right)
-        starts.append(length)
-        origins.append(end)
-        done = end
-    pieces.append(text[done:])
-    return Folded("".join(pieces), tuple(starts), tuple(origins))
+        if wrong not in OTHER_WORDS or len(wrong) < end - start:
+            changes.append((start, end, _right(wrong)))
+    return rewrite(text, changes)
+
+
+def _right(wrong: str) -> str:
+    """The trigger word that was meant; the word itself where its letters only stood apart."""
+    return next((word for word, pattern in _spelling() if pattern.fullmatch(wrong)), wrong)
 
 
 # --- Hidden places: parts of a page that its reader does not see ---
@@ -451,7 +421,7 @@ HIDDEN_PATTERNS = tuple(Pattern(f"hidden/{what}", probe) for what, (probe, _, _)
 
 
 def hidden_places(found: Occurrences) -> Iterator[HiddenPlace]:
-    """The places in a text where nobody looks, in time linear in its length.
+    """Find the parts of a text that a page does not show, in time linear in its length.
 
     Args:
         found: what a catalogue with this module's ``HIDDEN_PATTERNS`` found.

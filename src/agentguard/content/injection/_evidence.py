@@ -44,7 +44,7 @@ ASKING = frozenset({"user", "human"})
 
 
 def _bounded(regex: str) -> str:
-    """Let a pattern that begins at a word follow an escaped line break, whose n stands where a blank would in JSON."""
+    """Let a pattern that begins at a word begin behind an escaped line break of JSON too: its n is no letter of it."""
     return regex.replace(r"(?i)\b", r"(?i)(?:\b|\\[nrt])", 1) if regex.startswith(r"(?i)\b") else regex
 
 
@@ -52,10 +52,8 @@ _DISGUISED = Pattern("injection/disguised", DISGUISED)
 _MISSPELT = Pattern("injection/misspelt", MISSPELT)
 GROUPS = (
     tuple(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
-    (*PROBES, _DISGUISED),
     (_MISSPELT,),
-    CODE_PATTERNS,
-    HIDDEN_PATTERNS,
+    (*PROBES, _DISGUISED, *CODE_PATTERNS, *HIDDEN_PATTERNS),
 )
 CATALOGUE = Catalogue(*GROUPS)
 _TRIGGER_NAMES = frozenset(TRIGGERS)
@@ -214,7 +212,7 @@ class _Reading:
                 self._request(request, span, how, "code")
 
     def take_misspelt(self, found: Occurrences, where: _Where) -> None:
-        """Look for the triggers of which a letter is wrong; a mistake is no evidence of its own."""
+        """Look for triggers in the text with its spelling put right; a misspelling is no evidence of its own."""
         if _MISSPELT.name not in found:
             return
         mended = respelt(found.text)
@@ -339,7 +337,7 @@ def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str]
 
 
 def _split(turns: Sequence[_Turn], separator: str, together: Evidence) -> None:
-    """Add to the evidence what shows only where messages meet."""
+    """Add to the evidence the triggers that are split among messages: found in them joined, and in none alone."""
     texts = [turn.text.strip() for turn in turns]
     starts = list(accumulate((len(text) + len(separator) for text in texts), initial=0))
     evidence = read(CATALOGUE.look(separator.join(texts)), Context())

@@ -80,7 +80,8 @@ _TOLD = re.compile(
 )
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
-_CODE_LINE = re.compile(r"(?m)^.{0,200}[;{}()=]$")
+_CODE_END = (";", "{", "}", "(", ")", "=")
+_CODE_LINE = 201  # characters of a line of code, at most
 # A tool's name, and what sets off its description: "get_page: ", "- **get-page** - ", '"get_page", "description": "'.
 _NAME_OF_TOOL = re.compile(
     r"(?<![\w-])\w+[_-][\w-]*\w[*`'\"]{0,3}(?:\([^()]*\))?\s*"
@@ -199,6 +200,7 @@ def _setting(text: str) -> set[str]:
     lines = head.splitlines()
     if len(lines) > 3 and sum(line.count(" ") < 2 for line in lines) > 0.6 * len(lines):
         return {"in record", "a line each"}
-    if "```" in head or "Traceback" in head or len(_CODE_LINE.findall(head)) > 2:
+    code_lines = sum(len(line) <= _CODE_LINE and line.endswith(_CODE_END) for line in head.split("\n"))
+    if "```" in head or "Traceback" in head or code_lines > 2:
         return {"in code"}
     return {"in prose"} if "\n" in text.strip() else {"in prose", "in one paragraph"}

@@ -223,7 +223,7 @@ def mac_address(text: str) -> bool:
 
 
 def mac_address_with_letters(text: str) -> bool:
-    """A hardware address that is no mere number.
+    """A hardware address with at least one letter: digits alone may be any number.
 
     >>> mac_address_with_letters("00e0.fc12.3456"), mac_address_with_letters("1000.2000.3000")
     (True, False)
