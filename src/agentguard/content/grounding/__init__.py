@@ -34,6 +34,8 @@ class GroundingResult(NamedTuple):
             and ``… date``: what results say of another element of the same list.
         supported: what is supported, and by what.
         complete: whether all results and all claims were read; False where there are more than are read.
+        artefacts: what no result says either, and is not claimed: numbers of headings and citations, references, the
+            writer's own ratings, programs. They count in nothing.
     """
 
     score: float
@@ -41,6 +43,7 @@ class GroundingResult(NamedTuple):
     findings: tuple[Finding, ...]
     supported: tuple[Trace, ...]
     complete: bool
+    artefacts: tuple[Finding, ...] = ()
 
 
 def check(
@@ -93,4 +96,5 @@ def check(
         findings,
         tuple(sorted(claims.traced, key=lambda trace: trace.start)),
         numbers.complete and sources.complete,
+        tuple(sorted(claims.artefacts, key=lambda finding: finding.start)),
     )

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from agentguard.content._findings import Finding
 from agentguard.content.grounding._arithmetic import CUES, Derived, combined, derived
+from agentguard.content.grounding._artefacts import Artefacts
 from agentguard.content.grounding._sources import Listing, Match, NumberIndex, Sources, chance
 from agentguard.content.grounding._values import (
     PERCENT,
@@ -258,6 +259,7 @@ class Answer:
     Attributes:
         text, values, sources: the answer, what it states, and what results say.
         traced, findings: what was found, and what was not.
+        artefacts: what was not found either, and is not claimed: it comes with the writing.
         weight, missing: how much is claimed in all, and how much of it was not found.
     """
 
@@ -267,6 +269,8 @@ class Answer:
         self.values = read(self.text)
         self.traced: list[Trace] = []
         self.findings: list[Finding] = []
+        self.artefacts: list[Finding] = []
+        self._writing = Artefacts(self.text)
         self.weight = self.missing = 0.0
         self._sentences = [match.span() for match in _SENTENCE.finditer(self.text)]
         self._spoken_of: dict[int, set[int]] = {}
@@ -287,7 +291,11 @@ class Answer:
     def report(
         self, kind: str, start: int, end: int, detail: str, weight: float = 1.0, wrong: str = "unsupported"
     ) -> None:
-        """Note a claim that nothing supports."""
+        """Note a claim that nothing supports, or a part of the writing that looks like one."""
+        part = self._writing.at(start, end)
+        if part:
+            self.artefacts.append(Finding(part, f"{self.text[start:end]!r} comes with the writing", start, end))
+            return
         self.weight += weight
         self.missing += weight
         claim = self.text[start:end]
