@@ -20,7 +20,7 @@ PATTERNS: Final = {
     ),
     "citation": r"(\[\^?\d{1,3}(?:[ \t]?[,–-][ \t]?\d{1,3})*\])(?:[^(]|$)",
     "the writer's rating": (
-        r"(?i)\b(?:I|I['’]d|my)\b[^.\n\d]{0,40}\b(?:rate|rating|give|score|grade|confidence)\b[^.\n\d]{0,40}"
+        r"(?i)\b(?:I|I['’]d|my)\b[^.\n\d]{0,40}\b(?:rate|rating|give|score|grade|confidence)\b[^.\n\d]{0,40}"  # noqa: RUF001 - apostrophes as texts have them
         r"(\d{1,3}(?:\.\d)?[ \t]?(?:/|out of)[ \t]?(?:5|10|100))\b"
     ),
     "phrase": (
