@@ -332,10 +332,11 @@ class ToolGuard:
             )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
-            message = f"The result of {tool!r} could not be verified"
             if self.policy.on_guard_error == "open" or self.policy.shadow:
-                return Judgement("pass", None, f"{message}.")
-            return Judgement("replace", None, notice_of(f"{message} and was withheld."))
+                return Judgement("pass", None, f"The result of {tool!r} could not be verified.")
+            return Judgement(
+                "replace", None, notice_of(f"The result of {tool!r} could not be verified and was withheld.")
+            )
         action = self.action_on(verdict.verdict)
         redact = () if self.policy.shadow else verdict.redact
         if verdict.verdict == "accept":

@@ -223,6 +223,7 @@ def test_no_claim_is_a_warning(folder: Path) -> None:
     done = gate(folder, "run", "--junit", str(folder / "run.xml"), "--markdown", str(folder / "run.md"))
 
     assert done.exit_code == 0
+    assert gate(folder, "run", "--fail-on", "warn").exit_code == Exit.FLAG
     assert done.stdout.startswith("warn: no claim was found in any response (1 without a claim), so nothing is known")
     assert 'tests="0"' in (folder / "run.xml").read_text()
 

@@ -146,6 +146,14 @@ def test_the_action_decides(
     assert annotation in done.log if annotation else "::" not in done.log
 
 
+def test_a_warning_fails_where_the_workflow_says_so(folder: Path) -> None:
+    tolerate(folder, 0.10, 0.9)
+
+    done = act(folder, **{"fail-on": "warn"})
+
+    assert (done.code, done.outputs["decision"]) == (Exit.FLAG, "warn")
+
+
 def test_a_run_that_fails_is_no_decision_to_deploy(folder: Path) -> None:
     done = act(folder, config="elsewhere.yaml")
 
@@ -157,10 +165,10 @@ def test_a_run_that_fails_is_no_decision_to_deploy(folder: Path) -> None:
 def test_inputs_are_no_commands(folder: Path) -> None:
     hostile = '$(touch pwned); `touch pwned` "; touch pwned; "'
 
-    for name in ("config", "junit", "markdown", "ingest"):
+    for name in ("config", "junit", "markdown", "ingest", "fail-on"):
         done = act(folder, **{name: hostile})
         assert not (folder / "pwned").exists()
-        assert done.code in ((Exit.ERROR,) if name in ("config", "ingest") else (Exit.ERROR, Exit.FLAG))
+        assert done.code in ((Exit.ERROR,) if name in ("config", "ingest", "fail-on") else (Exit.ERROR, Exit.FLAG))
 
 
 def test_documents_can_be_left_unread(folder: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -49,7 +50,6 @@ from agentguard.gate.reports import (
     quarantined,
 )
 
-DECISION_EXITS: Mapping[Decision, Exit] = {"deploy": Exit.ACCEPT, "warn": Exit.ACCEPT, "block": Exit.FLAG}
 GITHUB_COMMANDS: Mapping[Decision, str] = {"warn": "warning", "block": "error"}
 PROBLEMS_SHOWN = 20
 REASONS_SHOWN = 2
@@ -63,6 +63,13 @@ RootOption = Annotated[
         help="A further folder that documents may lie in, beside the configuration's; may be given again.",
     ),
 ]
+
+
+class FailOn(str, Enum):
+    """The least grave decision that makes a run fail."""
+
+    warn = "warn"
+    block = "block"
 
 
 def init(
@@ -150,11 +157,14 @@ def run(
         typer.Option("--markdown", metavar="FILE", help="Write a summary in Markdown, for a job or a pull request."),
     ] = None,
     html: Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page of the run.")] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="'warn': what must not be deployed unread fails, too.")
+    ] = FailOn.block,
     as_json: JsonOption = False,
 ) -> None:
     """Ask the model, or take recorded answers; hold every claim against the documents; decide.
 
-    Exit code: 0 deploy, or warn (which is told); 1 block; 3 error; 130 interrupted.
+    Exit code: 0 deploy, or warn (which is told); 1 block, or warn with --fail-on warn; 3 error; 130 interrupted.
     """
     configured = load_config(config)
     with open_services(configured) as services:
@@ -182,7 +192,8 @@ def run(
         write_json(evaluation(done))
     else:
         _report_run(console(), done, since)
-    raise typer.Exit(DECISION_EXITS[done.decision])
+    fails = done.decision == "block" or (done.decision == "warn" and fail_on is FailOn.warn)
+    raise typer.Exit(Exit.FLAG if fails else Exit.ACCEPT)
 
 
 def _ingest(config: GateConfig, services: IngestServices, root: list[str] | None, *, hidden: bool) -> IngestReport:
