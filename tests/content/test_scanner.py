@@ -82,3 +82,25 @@ def test_a_long_text_is_scanned_to_its_end(unit):
     results = Scanner(["pii", "secrets"]).scan(text)
     last = results["pii"].findings[-1]
     assert (last.kind, last.end) == ("email", len(text))
+
+
+@given(
+    st.sampled_from([0.0, 0.3, 0.5, 0.9]), st.sampled_from([None, [*pii.OPTIONAL_KINDS], ["phone", "email"]]), st.data()
+)
+def test_a_scanner_that_has_seen_empty_texts_judges_as_a_new_one(
+    at_least: float, kinds: list[str] | None, data: st.DataObject
+) -> None:
+    texts = [
+        "",
+        "Quiet.",
+        "078051121",
+        "born 1980-05-15",
+        "ring 555-0132 4433",
+        "ada@example.org",
+        "see https://x.example/a",
+        "Quiet.",
+    ]
+    chosen = data.draw(st.lists(st.sampled_from(texts), max_size=5))
+    scanner = Scanner(pii_kinds=kinds, at_least=at_least)
+    for text in chosen:
+        assert scanner.scan(text) == Scanner(pii_kinds=kinds, at_least=at_least).scan(text)

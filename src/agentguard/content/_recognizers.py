@@ -216,6 +216,10 @@ class Detector:
         score = max([candidate.score for candidate in kept[:most]], default=0.0)
         return ScanResult(score, self.label if findings else "clean", findings, more or len(kept) > most)
 
+    def needs_pattern(self, kinds: Collection[str] | None, at_least: float) -> bool:
+        """Tell whether a text holds none of these kinds if no pattern of ``groups`` occurs in it."""
+        return at_least >= AT_LEAST and (kinds is None or self.on_request.isdisjoint(kinds))
+
     def redact(
         self,
         text: str,
@@ -250,8 +254,7 @@ class Detector:
             names = ", ".join(sorted(map(repr, wanted - self.titles.keys())))
             raise ConfigurationError(f"no kind is called {names}: the kinds are {', '.join(sorted(self.titles))}")
         hits = found.names & self._names
-        asked_for_more = at_least < AT_LEAST or not (wanted is None or self.on_request.isdisjoint(wanted))
-        if not hits and not asked_for_more:
+        if not hits and self.needs_pattern(wanted, at_least):
             return [], False
         # First what its pattern alone gives away, then what its context does, or what little certainty is asked of.
         named = {recognizer.context for name in hits & self._by_context.keys() for recognizer in self._by_context[name]}

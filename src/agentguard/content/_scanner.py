@@ -56,6 +56,9 @@ class Scanner:
         self._at_least = at_least
         self._thresholds = (flag_at, block_at)
         self._catalogue = _catalogue(self.kinds)
+        self._needs_pattern = PII.needs_pattern(pii_kinds, at_least) and SECRETS.needs_pattern(secret_kinds, at_least)
+        # What is said of every text in which no pattern occurs, from the first of them on.
+        self._nothing: MappingProxyType[str, InjectionResult | ScanResult] | None = None
 
     def scan(
         self,
@@ -79,6 +82,8 @@ class Scanner:
             DataError: of every place of an injection, there are more than ``most``.
         """
         found = self._catalogue.look(text)
+        if self._nothing is not None and not found.names:
+            return self._nothing
         results: dict[str, InjectionResult | ScanResult] = {}
         if "injection" in self.kinds:
             flag_at, block_at = self._thresholds
@@ -89,7 +94,10 @@ class Scanner:
             results["pii"] = PII.judge(found, self._pii_kinds, at_least=self._at_least, most=most)
         if "secrets" in self.kinds:
             results["secrets"] = SECRETS.judge(found, self._secret_kinds, at_least=self._at_least, most=most)
-        return MappingProxyType(results)
+        judged = MappingProxyType(results)
+        if self._needs_pattern and not found.names:
+            self._nothing = judged
+        return judged
 
 
 @cache
