@@ -54,6 +54,9 @@ def test_each_segment_knows_its_subject(text: str, expected: list[tuple[str, str
     [
         ("Parcels to Sweden arrive in 3 days and parcels to Denmark in 5 days.", "arrive"),
         ("It is sold in Norway but not in Denmark.", "sold"),
+        ("Tours are held in English on Saturdays and in French on Thursdays.", "Tours held"),
+        ("The Blue Room is on the first floor, the Garden Hall on the ground floor.", ""),
+        ("Complaints go to the desk, and inquiries to the press office.", "go"),
         ("Chat is answered within 10 minutes, e-mail within 48 hours.", "answered"),
         ("Filters cost €3 and lids cost €12.", ""),
     ],

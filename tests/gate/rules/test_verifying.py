@@ -273,6 +273,7 @@ def test_a_denial_is_found_in_the_sentence_that_says_it() -> None:
         ("Orders above €300 are insured.", "Orders above 300 kroner are insured.", "unsupported", "number", "€300"),
         ("Revenue was €4 million.", "Revenue was €4 billion.", "unsupported", "number", "€4 million"),
         ("Plan A costs €5, plan B costs €9.", "Plan B costs €5.", "unsupported", "swapped", "B"),
+        ("Friends pay €30, patrons €150.", "Patrons pay €30.", "unsupported", "swapped", "Friends"),
         ("Orders over €50 ship free.", "Orders ship free.", "weakly_supported", "condition", "over €50"),
         ("Boxes hold as many as six kettles.", "Boxes hold at least six kettles.", "unsupported", "limit", "upper"),
         ("Kettles are taken back for nothing.", "Kettles are not taken back.", "unsupported", "negation", "denies"),

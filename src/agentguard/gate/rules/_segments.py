@@ -206,19 +206,20 @@ def _completed(
     turn = next((at for at in range(begin, end) if words[at] in PREPOSITIONS or tokens[at].kind == "figure"), None)
     start = begin + (end - begin > 1 and words[begin] in {"not", "only", "also"})
     replaced: set[int] = set()
+    # "in French on Thursdays" beside "in English on Saturdays": each phrase leaves its parallel behind.
+    parallels = {at: _last(words, inner, words[at]) for at in range(start, end) if words[at] in PREPOSITIONS}
+    for mark in parallels.values():
+        if mark is not None:
+            last = next(
+                (at + 1 for at in reversed(before.subject) if at > mark), before.last
+            )  # a subject's goes up to the verb
+            stop = next((at for at in range(mark + 1, last) if words[at] in PREPOSITIONS), last)
+            replaced.update(range(mark, stop))
     subject = before.subject
-    if turn is not None and start < turn and own[:1] != [turn]:
-        # "e-mail within 48 hours": a subject of its own, and what it is parallel to is left behind.
+    if turn is not None and start < turn and own[:1] != [turn]:  # a subject of its own: "e-mail within 48 hours"
         subject = tuple(number for number in own if number < turn)
         replaced.update(before.subject)
-        replaced.update(number for number in inner if words[number] == words[turn])
-        mark = next((number for number in reversed(inner) if words[number] == words[turn]), None)
-    else:
-        mark = next((number for number in reversed(inner) if words[number] == words[start]), None)
-    if turn == start and mark is not None:  # "in Denmark" beside "in Norway"
-        stop = next((at for at in range(mark + 1, before.last) if words[at] in PREPOSITIONS), before.last)
-        replaced.update(range(mark, stop))
-    elif turn is None or turn == start:  # one more of a list: "and Sweden"
+    elif turn is None or (turn == start and parallels.get(start) is None):  # one more of a list: "and Sweden"
         last = before.last
         while last > before.first and tokens[last - 1].kind != "light":
             last -= 1
@@ -230,6 +231,11 @@ def _completed(
     kept = (number for number in (*before.carried, *inner) if number not in replaced)
     carried = dict.fromkeys(number for number in kept if tokens[number].kind != "light")
     return subject, tuple(carried)[-MAX_CARRIED:]
+
+
+def _last(words: Sequence[str], places: Sequence[int], word: str) -> int | None:
+    """The last of some places that has a word."""
+    return next((place for place in reversed(places) if words[place] == word), None)
 
 
 def _conditions(words: Sequence[str], gaps: Sequence[str], begin: int, end: int) -> Iterator[tuple[int, int]]:
