@@ -77,6 +77,9 @@ def segments(text: str, tokens: Sequence[Token], negated: Sequence[int]) -> tupl
         before = found[-1] if found else None
         for number, (begin, end) in enumerate(_cut(words, gaps, first, last)):
             segment = _segment(words, gaps, tokens, denying, begin, end, before, number == 0)
+            if number and before is not None and words[begin - 1] == "but" and words[begin] in CONDITIONS:
+                # "…, but only above 10 euros" restricts what stands before it.
+                found[-1] = before._replace(conditions=(*before.conditions, (begin, end)))
             found.append(segment)
             before = segment
     return tuple(found)
