@@ -28,6 +28,7 @@ _BY_REASON: Final[dict[str, Kind]] = {
     "negation": "negation",
     "opposite": "negation",
     "swapped": "entity",
+    "another": "entity",
     "condition": "condition",
     "name": "entity",
     "scope": "condition",

@@ -273,7 +273,12 @@ def test_a_denial_is_found_in_the_sentence_that_says_it() -> None:
         ("Orders above €300 are insured.", "Orders above 300 kroner are insured.", "unsupported", "number", "€300"),
         ("Revenue was €4 million.", "Revenue was €4 billion.", "unsupported", "number", "€4 million"),
         ("Plan A costs €5, plan B costs €9.", "Plan B costs €5.", "unsupported", "swapped", "B"),
+        ("Friends pay €30, patrons €150.", "Patrons pay €30.", "unsupported", "swapped", "Friends"),
         ("Orders over €50 ship free.", "Orders ship free.", "weakly_supported", "condition", "over €50"),
+        ("Orders ship free, but only above €50.", "Orders ship free.", "weakly_supported", "condition", "above €50"),
+        ("Guests staying with a child get flowers.", "Guests get flowers.", "weakly_supported", "condition", "staying"),
+        ("Patrons see the attic. Friends pay €30.", "Friends see the attic.", "weakly_supported", "another", "Patrons"),
+        ("The city bought it from Ann.", "Ann bought it from the city.", "weakly_supported", "another", "city"),
         ("Boxes hold as many as six kettles.", "Boxes hold at least six kettles.", "unsupported", "limit", "upper"),
         ("Kettles are taken back for nothing.", "Kettles are not taken back.", "unsupported", "negation", "denies"),
         ("It is sold in Oslo but not in Bergen.", "It is sold in Bergen.", "unsupported", "negation", "denies"),
@@ -299,6 +304,8 @@ def test_what_is_plainly_wrong_is_not_supported(passage: str, claim: str, label:
         ("The company was founded on 3 May 1987.", "The company was founded in 1987."),
         ("The shop in Oslo is small. It is closed on Sundays.", "The shop in Oslo is closed on Sundays."),
         ("Plan A costs €5, plan B costs €9.", "Plan B costs €9."),
+        ("The city bought the mill.", "The mill was bought by the city."),
+        ("Ines Varga is the director. She met Tom.", "The director is Ines Varga."),
     ],
 )
 def test_what_is_said_otherwise_is_supported(passage: str, claim: str) -> None:

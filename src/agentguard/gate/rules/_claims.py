@@ -15,7 +15,7 @@ from agentguard.content._text import STOPWORDS, encodable, sentence_spans, trimm
 from agentguard.errors import GateError
 from agentguard.gate._types import Claim, Response
 from agentguard.gate.rules._grammar import PRONOUNS, SUBORDINATORS, clause, starts_predicate
-from agentguard.gate.rules._words import word_sections
+from agentguard.gate.rules._words import is_plural, word_sections
 
 MAX_CHARACTERS: Final = 200_000  # of an answer; what stands beyond is not read
 _FENCE = re.compile(r"[ \t]{0,8}(?:```|~~~)")
@@ -380,17 +380,12 @@ def _completed(said: str, subject: str) -> tuple[str, str]:
         return said, ""
     if match is not None and len(found.subject) == 1:
         many = match["many"] is not None
-        if subject and many == _is_plural(subject):
+        if subject and many == is_plural(subject.split()[-1].casefold()):
             return f"{subject} {said[match.end() :]}", subject
         return said, ""
     own = said[: found.subject_end]
     nameable = len(found.subject) <= 6 and found.subject[0].casefold() not in PRONOUNS and "," not in own
     return said, own if nameable and " and " not in own else ""
-
-
-def _is_plural(subject: str) -> bool:
-    last = subject.split()[-1].casefold()
-    return last.endswith("s") and not last.endswith(("ss", "us", "is"))
 
 
 def _finished(text: str) -> str:

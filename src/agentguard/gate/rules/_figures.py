@@ -114,7 +114,7 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
 
 def _tokens_of(passage: Reading, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The first token of each span, and all of their tokens."""
-    ends = [(passage.token_at(start), passage.token_at(max(start, end - 1)) + 1) for start, end in spans]
+    ends = [(passage.token_from(start), passage.token_at(max(start, end - 1)) + 1) for start, end in spans]
     return tuple(first for first, _ in ends), tuple(token for span in ends for token in range(*span))
 
 

@@ -219,6 +219,11 @@ class Reading:
         """The number of the token that a character stands in, or of the last before it."""
         return max(0, bisect_right(self.starts, at) - 1)
 
+    def token_from(self, at: int) -> int:
+        """The number of the token that a character stands in, or of the next behind it: of "€30" that of "30"."""
+        number = self.token_at(at)
+        return number + 1 if number + 1 < len(self.tokens) and self.tokens[number].end <= at else number
+
     def quote(self, first: int, last: int) -> str:
         """The words of the sentences from one number to another."""
         return self.text[self.sentences[first][0] : self.sentences[last][1]]

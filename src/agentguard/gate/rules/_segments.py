@@ -38,6 +38,8 @@ _LIMITS_AFTER: Final = frozenset("more less fewer over above below under up late
 CONDITIONS: Final = WORDS["conditions"]
 LIMITS: Final = WORDS["limits"]
 _CIRCUMSTANCES: Final = WORDS["circumstances"]
+_TURNS: Final = (PREPOSITIONS | _CIRCUMSTANCES) - {"of"}  # where another phrase begins
+_PLACES: Final = frozenset({"on", "in", "at", "by"})
 _CONDITION_BEGINNINGS: Final = frozenset(
     {("as", "long"), ("so", "long"), ("in", "case"), ("subject", "to"), ("on", "condition"), ("except", "where")}
 )
@@ -75,6 +77,9 @@ def segments(text: str, tokens: Sequence[Token], negated: Sequence[int]) -> tupl
         before = found[-1] if found else None
         for number, (begin, end) in enumerate(_cut(words, gaps, first, last)):
             segment = _segment(words, gaps, tokens, denying, begin, end, before, number == 0)
+            if number and before is not None and words[begin - 1] == "but" and words[begin] in CONDITIONS:
+                # "…, but only above 10 euros" restricts what stands before it.
+                found[-1] = before._replace(conditions=(*before.conditions, (begin, end)))
             found.append(segment)
             before = segment
     return tuple(found)
@@ -110,7 +115,11 @@ def _cut(words: Sequence[str], gaps: Sequence[str], first: int, last: int) -> It
             between, skip = False, True
         else:
             cut = "," in gap and not (
-                word in SUBORDINATORS or word in RELATIVES or word in PREPOSITIONS or word in CONDITIONS
+                word in SUBORDINATORS
+                or word in RELATIVES
+                or word in PREPOSITIONS
+                or word in CONDITIONS
+                or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS
             )
             skip = False
         if cut and begin < number:
@@ -200,19 +209,20 @@ def _completed(
     turn = next((at for at in range(begin, end) if words[at] in PREPOSITIONS or tokens[at].kind == "figure"), None)
     start = begin + (end - begin > 1 and words[begin] in {"not", "only", "also"})
     replaced: set[int] = set()
+    # "in French on Thursdays" beside "in English on Saturdays": each phrase leaves its parallel behind.
+    parallels = {at: _last(words, inner, words[at]) for at in range(start, end) if words[at] in PREPOSITIONS}
+    for mark in parallels.values():
+        if mark is not None:
+            last = next(
+                (at + 1 for at in reversed(before.subject) if at > mark), before.last
+            )  # a subject's goes up to the verb
+            stop = next((at for at in range(mark + 1, last) if words[at] in PREPOSITIONS), last)
+            replaced.update(range(mark, stop))
     subject = before.subject
-    if turn is not None and start < turn and own[:1] != [turn]:
-        # "e-mail within 48 hours": a subject of its own, and what it is parallel to is left behind.
+    if turn is not None and start < turn and own[:1] != [turn]:  # a subject of its own: "e-mail within 48 hours"
         subject = tuple(number for number in own if number < turn)
         replaced.update(before.subject)
-        replaced.update(number for number in inner if words[number] == words[turn])
-        mark = next((number for number in reversed(inner) if words[number] == words[turn]), None)
-    else:
-        mark = next((number for number in reversed(inner) if words[number] == words[start]), None)
-    if turn == start and mark is not None:  # "in Denmark" beside "in Norway"
-        stop = next((at for at in range(mark + 1, before.last) if words[at] in PREPOSITIONS), before.last)
-        replaced.update(range(mark, stop))
-    elif turn is None or turn == start:  # one more of a list: "and Sweden"
+    elif turn is None or (turn == start and parallels.get(start) is None):  # one more of a list: "and Sweden"
         last = before.last
         while last > before.first and tokens[last - 1].kind != "light":
             last -= 1
@@ -226,51 +236,72 @@ def _completed(
     return subject, tuple(carried)[-MAX_CARRIED:]
 
 
+def _last(words: Sequence[str], places: Sequence[int], word: str) -> int | None:
+    """The last of some places that has a word."""
+    return next((place for place in reversed(places) if words[place] == word), None)
+
+
 def _conditions(words: Sequence[str], gaps: Sequence[str], begin: int, end: int) -> Iterator[tuple[int, int]]:
     """What a segment is true under: from a word that restricts to the next comma, or the next such word."""
     permits = any(word in PERMISSIONS for word in words[begin:end])
     number = begin
     while number < end:
         word = words[number]
-        is_condition = word in CONDITIONS or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS
-        # "Subscribers who pay yearly receive …"
         if word in {"who", "that"} and begin < number <= begin + 4 and _verb(words, begin, number, None) is None:
-            reach = range(number + 2, min(number + MAX_SUBJECT, end))
-            follows = (at for at in reach if words[at] in AUXILIARIES or is_finite(words, at) or is_base(words, at))
-            yield number, next(follows, end)
-            number += 1
-            continue
-        # "Only the Campus plan includes …": up to the verb.
-        verb = end
-        if word == "only" and number == begin:
-            verb = next((at for at in range(number + 1, end) if is_finite(words, at)), end)
-        if word in _LIMITS_AFTER and words[number - 1] == "or" and number > begin + 2:  # "on orders of 20 or more"
-            start = next(
-                (
-                    at
-                    for at in range(number - 1, max(begin, number - _MAX_BACK), -1)
-                    if words[at] in PREPOSITIONS - {"of"}
-                ),
-                number,
-            )
-            yield start, number + 1
-            number += 1
-            continue
-        is_limit = word in LIMITS and words[number - 1] not in {"no", "not"}
-        # "for any reason" restricts nothing
-        permits_here = permits and word in _CIRCUMSTANCES and words[min(number + 1, end - 1)] not in _ANY
-        is_limit = (is_limit or word == "before") and any(map(_is_number, words[number + 1 : number + 4]))
-        if not (is_condition or is_limit or permits_here):
-            number += 1
-            continue
-        stop = number + 1
-        while stop < min(end, verb) and "," not in gaps[stop]:
-            if words[stop] in CONDITIONS and words[stop - 1] not in CONDITIONS:
-                break
-            if words[stop] in AUXILIARIES and not is_condition:
-                break
-            if not is_condition and stop > number + 1 and words[stop] in PREPOSITIONS and words[stop] != "of":
-                break
-            stop += 1
-        yield number, stop
-        number = stop
+            # "Subscribers who pay yearly receive …"; what they do may have conditions of its own.
+            yield number, _next_verb(words, number + 2, end)
+        elif number > begin + 2 and _closes_condition(words, gaps, number, end):
+            # "on orders of 20 or more", "in summer only"
+            yield _phrase_before(words, begin, number), number + 1
+        elif _opens_condition(words, begin, number, end, permits):
+            stop = _condition_end(words, gaps, number, begin, end)
+            yield number, stop
+            number = stop - 1
+        number += 1
+
+
+def _closes_condition(words: Sequence[str], gaps: Sequence[str], number: int, end: int) -> bool:
+    if words[number] in _LIMITS_AFTER:
+        return words[number - 1] == "or"
+    return words[number] == "only" and (number + 1 == end or "," in gaps[number + 1])
+
+
+def _phrase_before(words: Sequence[str], begin: int, number: int) -> int:
+    """Where the phrase begins that a word closes: at the preposition before it."""
+    places = range(number - 1, max(begin, number - _MAX_BACK), -1)
+    return next((at for at in places if words[at] in PREPOSITIONS - {"of"}), number)
+
+
+def _opens_condition(words: Sequence[str], begin: int, number: int, end: int, permits: bool) -> bool:
+    word, before = words[number], words[number - 1]
+    if word in CONDITIONS or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS:
+        return True
+    if permits and word in _CIRCUMSTANCES and words[min(number + 1, end - 1)] not in _ANY:  # "for any reason" is none
+        return number > begin or word not in _PLACES  # "In the shop, dogs are welcome" begins with a place
+    is_limit = (word in LIMITS and before not in {"no", "not"}) or word == "before"
+    return is_limit and any(map(_is_number, words[number + 1 : number + 4]))
+
+
+def _condition_end(words: Sequence[str], gaps: Sequence[str], number: int, begin: int, end: int) -> int:
+    """Where a condition that begins at a word ends: at the next comma or restriction, a verb or another phrase."""
+    is_condition = words[number] in CONDITIONS | {"once", "while"}
+    is_condition = is_condition or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS
+    last = end
+    if words[number] == "only" and number == begin:  # "Only the Campus plan includes …": up to the verb
+        last = next((at for at in range(number + 1, end) if is_finite(words, at)), end)
+    stop = number + 1
+    while stop < min(end, last) and "," not in gaps[stop]:
+        if words[stop] in CONDITIONS and words[stop - 1] not in CONDITIONS:
+            break
+        if not is_condition and words[stop] in AUXILIARIES:
+            break
+        if not is_condition and stop > number + 1 and words[stop] in _TURNS:
+            break
+        stop += 1
+    return stop
+
+
+def _next_verb(words: Sequence[str], first: int, end: int) -> int:
+    reach = range(first, min(first - 2 + MAX_SUBJECT, end))
+    verbs = (at for at in reach if words[at] in AUXILIARIES or is_finite(words, at) or is_base(words, at))
+    return next(verbs, end)

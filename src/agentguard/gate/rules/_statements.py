@@ -6,14 +6,14 @@ the condition. Each segment of the claim is therefore laid beside the one segmen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
 from agentguard.gate.rules._alignment import Alignment, weight_of
 from agentguard.gate.rules._grammar import DETERMINERS, WORDS
 from agentguard.gate.rules._reading import Reading
 from agentguard.gate.rules._segments import CONDITIONS, Segment
-from agentguard.gate.rules._words import generic_roots, opposites_of, root
+from agentguard.gate.rules._words import generic_roots, is_plural, opposites_of, root
 
 REACH: Final = 6  # words around a negation, one more of which the other side must say beside the one that is denied
 ATOMIC: Final = 2  # statements of a claim that is one fact
@@ -23,6 +23,9 @@ REST: Final = 0.75  # of a statement but for a part: what says less of it does n
 PARALLEL: Final = 4  # segments, within which two statements are about things of one kind
 SAME_WORD: Final = 0.9  # quality of a link from which on two words are the same, or kin
 _NEGATIVE: Final = frozenset(map(root, WORDS["negative"]))
+_BE: Final = frozenset("is are was were be been being isn't aren't wasn't weren't".split())
+# Words of what holds both ways round.
+_MUTUAL: Final = frozenset("and with between both each other together equals resembles meets met marries".split())
 _DETERMINERS: Final = frozenset(map(root, DETERMINERS))
 
 Span = tuple[int, int]  # of tokens, the last not included
@@ -43,6 +46,7 @@ class Statement(NamedTuple):
         home: The segment of the passage that says most of it; None if none says anything.
         share: The share of its words that the home says, in [0, 1]; words that say little count little.
         swap: What the passage says in the place of a part of it that it says elsewhere.
+        another: Another subject that the home states it of, or the other way round ("Ann follows Bob"): a doubt.
         dropped: Conditions of the home that the claim leaves out.
         denial: ``claim`` or ``passage``, for the side that denies what the other affirms; else nothing.
         is_open: Whether a word of negative sense may make up for the denial.
@@ -53,6 +57,7 @@ class Statement(NamedTuple):
     home: Segment | None
     share: float
     swap: Swap | None = None
+    another: Swap | None = None
     dropped: tuple[Span, ...] = ()
     denial: str = ""
     is_open: bool = False
@@ -62,8 +67,8 @@ class Statement(NamedTuple):
 def statements(alignment: Alignment) -> tuple[Statement, ...]:
     """Each segment of the claim that says something, beside the passage's."""
     parts = [_Holding(alignment, segment).statement() for segment in alignment.claim.segments]
-    if len(parts) > ATOMIC:  # what tells in brief leaves conditions out
-        parts = [part._replace(dropped=()) for part in parts]
+    if len(parts) > ATOMIC:  # what tells in brief leaves conditions out, and calls things by other names
+        parts = [part._replace(dropped=(), another=None) for part in parts]
     return tuple(parts)
 
 
@@ -117,7 +122,9 @@ class _Holding:
         # A part whose own words the home does not say is no statement of the home's, with or without conditions.
         own = any(_holds(self._segment, self._alignment.words[number]) for number in self._said[chosen])
         dropped = tuple(self._dropped(home)) if own else ()
-        return Statement(self._segment, home, share, self._swap(), dropped, denial, is_open, opposites)
+        swap = self._swap()
+        another = self._another(home, self._said[chosen]) if swap is None else None
+        return Statement(self._segment, home, share, swap, another, dropped, denial, is_open, opposites)
 
     def _unsaid(self, segment: Segment) -> Iterator[int]:
         """The tokens of a segment that mean something and that nothing of the claim says."""
@@ -197,6 +204,52 @@ class _Holding:
         ours = any(claim.tokens[each].kind == "name" or _is_capital(claim, each) for each in range(*phrase))
         return ours == (passage.tokens[token].kind == "name" or _is_capital(passage, token))
 
+    def _another(self, home: Segment, said: Mapping[int, float]) -> Swap | None:
+        """Find the subject that the home has in the place of the claim's."""
+        ours = [number for number in self._numbers if self._alignment.words[number] in self._segment.subject]
+        theirs = [token for token in home.subject if self._passage.tokens[token].root not in generic_roots()]
+        if not 0 < len(ours) < PHRASE or not 0 < len(theirs) < PHRASE:
+            return None
+        if any(number in said for number in ours):
+            is_other = self._is_inverted(home, ours, theirs)
+        else:
+            is_other = self._are_subject_elsewhere(ours, theirs)
+        if not is_other:
+            return None
+        words = self._alignment.words
+        return Swap((words[ours[0]], words[ours[-1]] + 1), (theirs[0], theirs[-1] + 1))
+
+    def _places(self, numbers: Iterable[int]) -> Iterator[int]:
+        """Where the passage says words of the claim."""
+        for number in numbers:
+            yield from (place for place, quality in self._alignment.candidates[number] if quality >= SAME_WORD)
+
+    def _are_subject_elsewhere(self, ours: Sequence[int], theirs: Sequence[int]) -> bool:
+        """Whether the claim's subject is that of another segment, and the claim says nothing of the home's."""
+        tokens = self._passage.tokens
+        kinds = [{tokens[place].kind for place in side} for side in (self._places(ours), theirs)]
+        if ("name" in kinds[0]) != (
+            "name" in kinds[1]
+        ):  # one may be what the other is called: "the automaker", "Lordstown"
+            return False
+        if not self._alignment.covered.isdisjoint(theirs):
+            return False
+        places = [set(self._places([number])) for number in ours]
+        subjects = (set(segment.subject) for segment in self._passage.segments)
+        return all(places) and any(all(place & subject for place in places) for subject in subjects)
+
+    def _is_inverted(self, home: Segment, ours: Sequence[int], theirs: Sequence[int]) -> bool:
+        """Whether each side's subject is said by the other outside of its subject, both in the same voice."""
+        own = set(home.subject)
+        for number in ours:
+            places = {place for place in self._places([number]) if _holds(home, place)}
+            if not places or not own.isdisjoint(places):
+                return False
+        outside = set(self._places(number for number in self._numbers if number not in ours))
+        sides = ((self._claim, self._segment), (self._passage, home))
+        voices = [_voice(reading, segment) for reading, segment in sides]
+        return outside.issuperset(theirs) and voices[0] == voices[1] == "active"
+
     # --- Denied or not ---
 
     def _opposites(self, home: Segment, said: dict[int, float]) -> Iterator[tuple[int, int]]:
@@ -261,9 +314,12 @@ class _Holding:
 
     def _is_of_a_kind(self, home: Segment) -> bool:
         """Whether the subject is a bare plural, all things of a kind: "Unused items", not "The unused items"."""
-        first, last = (home.subject[0], home.subject[-1]) if home.subject else (-1, -1)
-        token = self._passage.tokens[last]
-        return first == home.first and self._passage.text[token.end - 1 : token.end] == "s"
+        subject = home.subject
+        if not subject or subject[0] != home.first:
+            return False
+        # "Hotel guests staying with a child" are guests; a long subject may well be none.
+        heads = subject if len(subject) <= PHRASE else subject[-1:]
+        return any(is_plural(self._word(token)) for token in heads)
 
 
 def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int, int]:
@@ -276,6 +332,14 @@ def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int,
         carried = negation < segment.first  # "not to Mali or Chad"
         certain += carried or head is None or (head in said and beside)
     return certain, len(segment.negations) - certain
+
+
+def _voice(reading: Reading, segment: Segment) -> str:
+    """``active`` where something other than a form of "be" links a subject to what stands behind it."""
+    words = [reading.text[token.start : token.end].casefold() for token in reading.tokens[segment.first : segment.last]]
+    if any(word in _MUTUAL for word in words):
+        return "mutual"
+    return "linked" if any(word in _BE for word in words) and "than" not in words else "active"
 
 
 def _is_capital(reading: Reading, token: int) -> bool:

@@ -127,7 +127,7 @@ LOOKED_AT: Final = 3  # passages, those that share most words with the claim, th
 SHORT: Final = 6  # words of a claim, up to which one sentence of the passage must say most of it
 WHOLE: Final = 0.9  # of a claim's words: where single statements of the passage say so many, it is not paraphrased
 _DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
-_DOUBTS_OF_LONG: Final = frozenset({"name", "condition", "denial"})
+_DOUBTS_OF_LONG: Final = frozenset({"name", "another", "condition", "denial"})
 _DOUBTS: Final = _DOUBTS_OF_LONG | {"scope"}
 _CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite", "swapped"})
 
@@ -257,6 +257,9 @@ def _statement_against(alignment: Alignment, held: Statement) -> Iterator[Reason
     if held.swap is not None:
         said, found = _span(claim, *held.swap.claimed), _span(passage, *held.swap.said)
         yield Reason("swapped", f"the claim says {said}; the passage says the rest of {found}", said, found)
+    if held.another is not None:
+        said, found = _span(claim, *held.another.claimed), _span(passage, *held.another.said)
+        yield Reason("another", f"the claim says it of {said}, the passage of {found}", said, found)
     if home is not None and held.denial:
         said, found = _span(claim, held.segment.first, held.segment.last), _span(passage, home.first, home.last)
         if held.is_open:

@@ -79,6 +79,15 @@ def root(word: str) -> str:
     return folded[:-1] if folded.endswith("e") and len(folded) > 3 else folded
 
 
+def is_plural(word: str) -> bool:
+    """Whether a word, folded, has the form of a plural.
+
+    >>> is_plural("guests"), is_plural("it's"), is_plural("glass")
+    (True, False, False)
+    """
+    return word[-2:-1].isalpha() and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+
+
 def _undoubled(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
         return word[:-1]
