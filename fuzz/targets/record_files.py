@@ -58,8 +58,12 @@ def _prompts(trial: Trial) -> None:
     found = trial.call(read_prompt_set, path, allowed=ConfigurationError, of=data)
     _refusal_holds(found)
     if not isinstance(found, BaseException):
-        require(bool(found) and len({prompt.id for prompt in found}) == len(found), "ids that are not each one's own")
-        require(all(encodable(prompt.text) and prompt.text.strip() for prompt in found), "a prompt that says nothing")
+        prompts = found.prompts
+        require(
+            bool(prompts) and len({prompt.id for prompt in prompts}) == len(prompts), "ids that are not each one's own"
+        )
+        require(all(encodable(prompt.text) and prompt.text.strip() for prompt in prompts), "a prompt that says nothing")
+        require(bool(found.name) and found.title.isprintable(), "a set that cannot be named")
 
 
 def _answers_of(path: Any) -> Any:
