@@ -112,6 +112,8 @@ class Goal:
         'missed by 0.060'
         >>> Goal("at most", 1 / 5, as_ratio).outcome(0.3)
         'missed: 1.5 times the goal'
+        >>> Goal("at most", 60.0, lambda figure: f"{figure:.1f} µs/KB").outcome(62.2)
+        'missed by 2.2 µs/KB'
         """
         reached = self.reached(figure)
         if reached is None or figure is None:
@@ -127,7 +129,9 @@ class Goal:
             return f"missed by {_at_least_shown(gap, 0.1):.1f}"
         if self.show is as_score:
             return f"missed by {_at_least_shown(gap, 0.001):.3f}"
-        return f"missed by {_at_least_shown(100 * gap, 0.1):.1f} points"
+        if self.show in (as_share, as_points):
+            return f"missed by {_at_least_shown(100 * gap, 0.1):.1f} points"
+        return f"missed by {self.show(gap)}"
 
 
 def _at_least_shown(gap: float, step: float, zero: float = 0.0) -> float:
