@@ -96,7 +96,7 @@ class LinearSet:
 
     @staticmethod
     def all_matches(sets: Iterable[LinearSet], text: bytes) -> list[list[int]]:
-        """What ``matches`` gives of each of several sets."""
+        """Match a text against several sets; for each of them the numbers, as of ``matches``."""
         with forks.undivided():
             return [each._set.Match(text) or [] for each in sets]
 

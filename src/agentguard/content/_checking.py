@@ -16,7 +16,7 @@ Outcome = Literal["accept", "flag", "block"]
 
 
 class Looked(NamedTuple):
-    """What one detector says of a text.
+    """The result of one detector on a text.
 
     Attributes:
         label: the detector's own word for it.
@@ -32,7 +32,7 @@ class Looked(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What all detectors say of a text.
+    """The results of all detectors on a text.
 
     Attributes:
         outcome: the gravest outcome of any.

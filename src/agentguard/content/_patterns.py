@@ -112,7 +112,7 @@ class PatternSet:
 
     @staticmethod
     def all_hits(sets: Sequence[PatternSet], data: bytes) -> list[tuple[int, ...]]:
-        """What ``hits`` gives of each of several sets, of a text that is encoded already."""
+        """Match an encoded text against several sets; for each of them the numbers, as of ``hits``."""
         matches = LinearSet.all_matches([each._set for each in sets], data)
         return [
             () if numbers == each._none else each._hits(numbers, data)

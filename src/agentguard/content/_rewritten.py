@@ -21,12 +21,12 @@ class Rewritten(NamedTuple):
     origins: tuple[int, ...]
 
     def origin(self, offset: int) -> int:
-        """Where a character stood in the text as it was given."""
+        """Find the offset of a character in the text as it was given."""
         number = bisect_right(self.starts, offset) - 1
         return self.origins[number] + offset - self.starts[number]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a part stood in the text as it was given; what was dropped within it belongs to it."""
+        """Find the span of a part in the text as it was given; what was dropped within it belongs to it."""
         return (self.origin(start), self.origin(end - 1) + 1) if end > start else (self.origin(start),) * 2
 
 
