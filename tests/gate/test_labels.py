@@ -68,6 +68,10 @@ def test_what_is_drawn_is_of_every_verdict_the_same_each_time_and_not_labelled_y
     assert drawn == again
     assert sorted(verdict.label for _, verdict in drawn) == sorted({each.label for each in run.state.verdicts})
     done = [ClaimLabel(run.run_id, claim.id, verdict.label, "rules", True) for claim, verdict in drawn]
+    others = to_be_labelled(run, 1, done)
+    assert [verdict.label for _, verdict in others] == [verdict.label for _, verdict in drawn]
+    assert {claim.id for claim, _ in others}.isdisjoint(claim.id for claim, _ in drawn)
+    done += [ClaimLabel(run.run_id, claim.id, verdict.label, "rules", True) for claim, verdict in others]
     assert to_be_labelled(run, 1, done) == []
 
 

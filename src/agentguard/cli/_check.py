@@ -82,15 +82,16 @@ def _read(file: str) -> str:
         else:
             with Path(file).open("rb") as stream:
                 raw = stream.read(MOST_BYTES + 1)
-        text = raw.decode("utf-8-sig")
     except OSError as error:
         raise DataError(f"cannot read {printable(file)}: {reason_of(error)}") from None
-    except ValueError as error:
-        what = f"byte {error.start + 1}" if isinstance(error, UnicodeDecodeError) else "its name cannot be used"
-        raise DataError(f"cannot read {printable(file)} as UTF-8 text: {what}") from None
+    except ValueError:
+        raise DataError(f"cannot read {printable(file)}: its name cannot be used") from None
     if len(raw) > MOST_BYTES:
         raise DataError(f"{printable(file)} has more than {MOST_BYTES:,} bytes; 'agentguard scan' reads longer files")
-    return text
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"cannot read {printable(file)} as UTF-8 text: byte {error.start + 1}") from None
 
 
 def _value(text: str) -> Any:

@@ -302,7 +302,7 @@ Tokens = Annotated[int, Field(ge=0, le=100_000, strict=True)]
 
 
 class LabelRisks(Section):
-    """What a claim adds to the risk of a run by its verdict, in [0, 1].
+    """Risks, in [0, 1], that a claim adds to a run by its verdict.
 
     ``agentguard gate calibrate`` measures them on verdicts that people have looked at.
 

@@ -362,7 +362,7 @@ class PromptRisk:
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """What became of a claim between two answers to a prompt.
+    """A claim in two answers to a prompt, judged differently or made in one of them only.
 
     Attributes:
         prompt_id: As run a calls it.
@@ -380,7 +380,7 @@ class LabelChange:
 
     @property
     def is_worse(self) -> bool:
-        """Whether run b has the greater risk by it; a claim that one run does not make has none there."""
+        """Tell whether run b has the greater risk by it; a claim that a run does not make adds no risk to it."""
         return _risk_of(self.label_b) > _risk_of(self.label_a)
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 from agentguard.gate._types import UNREADABLE, Case, Claim, ClaimVerdict, Passage, Reason
 
 Kind = Literal["figure", "unit", "date", "entity", "negation", "condition", "invented", "unclear", "unread"]
-"""What is wrong: another figure than the documents have, the same figure in another unit, another date, another name, a
+"""Kind of fault: another figure than the documents have, the same figure in another unit, another date, another name, a
 denial or its loss, a limit or condition that is lost or turned round, something that no document says; a claim that is
 partly said and none of these; one whose verdict could not be read."""
 
@@ -40,7 +40,7 @@ _DIGITS: Final = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def kind_of(claim: Claim, passages: Sequence[Passage], verdict: ClaimVerdict) -> Kind | None:
-    """What is wrong with a claim; None if it is supported.
+    """Tell what is wrong with a claim; None if it is supported.
 
     Rules tell it, whoever judged: they hold the claim against its passages once more where a model has.
 

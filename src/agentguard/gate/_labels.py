@@ -90,21 +90,21 @@ def claim_labels(run_id: str, records: RunRecords) -> list[ClaimLabel]:
 
 
 def to_be_labelled(run: GateRun, number: int, labelled: Iterable[ClaimLabel] = ()) -> list[tuple[Claim, ClaimVerdict]]:
-    """Draw claims of a finished run that a person should look at: by lot, so that they stand for the others.
+    """Draw claims of a finished run that a person should look at next: by lot, so that they stand for the others.
 
     Args:
-        run: The run; the same run, the same claims.
+        run: The run; the same run and labels, the same claims.
         number: How many of each verdict.
         labelled: Labels there are already; their claims are left out.
     """
     done = {label.claim_id for label in labelled}
     verdicts = {verdict.claim_id: verdict for verdict in run.state.verdicts}
-    claims = [claim for claim in run.state.claims if claim.id in verdicts]
+    claims = list(run.state.claims)
     random.Random(run.run_id).shuffle(claims)  # noqa: S311  # a sample, and the same one each time
     drawn: list[tuple[Claim, ClaimVerdict]] = []
     for label in LABEL_RISKS:
-        of_label = [claim for claim in claims if verdicts[claim.id].label == label][:number]
-        drawn += [(claim, verdicts[claim.id]) for claim in of_label if claim.id not in done]
+        left = [claim for claim in claims if verdicts[claim.id].label == label and claim.id not in done]
+        drawn += [(claim, verdicts[claim.id]) for claim in left[:number]]
     return drawn
 
 

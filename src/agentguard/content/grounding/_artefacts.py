@@ -52,7 +52,7 @@ class Artefacts:
         self._starts = [start for start, _, _ in self._places]
 
     def at(self, start: int, end: int) -> str:
-        """What a part of the text belongs to; empty if it is a part of what is said."""
+        """Name the kind of place that a part of the text lies in; empty if it lies in none."""
         number = bisect_right(self._starts, start) - 1
         return self._places[number][2] if number >= 0 and end <= self._places[number][1] else ""
 

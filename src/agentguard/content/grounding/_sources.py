@@ -123,7 +123,7 @@ class NumberIndex:
 
 
 def _fits(unit: Unit | None, noun: str, own: Unit | None) -> bool:
-    """Whether a claimed number and one of the results can be the same quantity, by their units.
+    """Tell whether a claimed number and one of the results can be the same quantity, by their units.
 
     A bare number can be any; one that counts days and one that counts rooms are not the same.
 
