@@ -21,7 +21,7 @@ except ImportError as error:
 
 from agentguard.content._findings import Kind
 from agentguard.content._results import Found, found_in, redacted
-from agentguard.integrations.guard import Judgement
+from agentguard.guard import Judgement
 from agentguard.integrations.receipts import STAMP, ToolAnswer, kind_of, stamp_of, tool_answers
 
 #: What to do where content is found: say so, put placeholders in its place, or withhold the whole.

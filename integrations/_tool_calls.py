@@ -21,6 +21,9 @@ try:
 except ImportError as error:
     raise needs("langgraph", error) from error
 
+from agentguard.guard import Judgement, Outcome, ToolGuard
+from agentguard.guard._guard import apart
+from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
     content_value,
     rewritten,
@@ -31,8 +34,6 @@ from agentguard.integrations._messages import (
     withheld,
     without_redacted,
 )
-from agentguard.integrations._wording import lined
-from agentguard.integrations.guard import Judgement, Outcome, ToolGuard, apart
 from agentguard.integrations.receipts import as_text, seal
 from agentguard.verification.receipts import ReceiptSigner
 

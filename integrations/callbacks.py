@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from agentguard import _forks as forks
+from agentguard.guard import Outcome, Policy, ToolGuard
 from agentguard.integrations._extras import needs
-from agentguard.integrations.guard import Outcome, Policy, ToolGuard
 from agentguard.verification import VerificationEngine, VerificationResult
 
 try:

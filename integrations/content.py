@@ -24,6 +24,7 @@ except ImportError as error:
 from agentguard.content._findings import KINDS, Finding, Kind
 from agentguard.content._results import redacted
 from agentguard.content.grounding import check, check_arguments
+from agentguard.guard._guard import apart
 from agentguard.integrations._messages import (
     ACTS,
     Act,
@@ -39,7 +40,6 @@ from agentguard.integrations._messages import (
     withheld,
     without,
 )
-from agentguard.integrations.guard import apart
 from agentguard.integrations.receipts import as_text
 from agentguard.verification._canonical import args_key, made_plain
 

@@ -12,8 +12,9 @@ from uuid import uuid4
 import orjson
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.integrations._wording import FLAG_TEXT, appended
-from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome
+from agentguard.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
+from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.verification import VerificationEngine
 
 __all__ = ["guarded"]

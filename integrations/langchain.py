@@ -16,10 +16,10 @@ try:
 except ImportError as error:
     raise needs("langchain", error) from error
 
+from agentguard.guard import Artifacts, OnFlag, Policy, ToolGuard
+from agentguard.guard._wording import FLAG_TEXT
 from agentguard.integrations._messages import blocked_in, messages_of
 from agentguard.integrations._tool_calls import GuardedCalls
-from agentguard.integrations._wording import FLAG_TEXT
-from agentguard.integrations.guard import Artifacts, OnFlag, Policy, ToolGuard
 from agentguard.integrations.receipts import receipt_signer
 from agentguard.integrations.review import ReviewNode
 from agentguard.verification import VerificationEngine

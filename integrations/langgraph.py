@@ -21,6 +21,8 @@ try:
 except ImportError as error:
     raise needs("langgraph", error) from error
 
+from agentguard.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
+from agentguard.guard._wording import FLAG_TEXT, blocked, flag_line, lined, notice_of
 from agentguard.integrations._messages import (
     blocked_in,
     content_value,
@@ -33,8 +35,6 @@ from agentguard.integrations._messages import (
     without_redacted,
 )
 from agentguard.integrations._tool_calls import GuardedCalls, event_of, session_of
-from agentguard.integrations._wording import FLAG_TEXT, blocked, flag_line, lined, notice_of
-from agentguard.integrations.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
 from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of, tool_answers
 from agentguard.integrations.review import ReviewNode
 from agentguard.verification import VerificationEngine

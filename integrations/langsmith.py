@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.integrations.guard import artifact_of
+from agentguard.guard import artifact_of
 from agentguard.verification import VerificationEngine
 
 __all__ = ["record_langsmith_feedback"]

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import orjson
 from pydantic import ValidationError
 
+from agentguard.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, apart
+from agentguard.guard._wording import FLAG_TEXT, lined
 from agentguard.integrations._extras import needs
-from agentguard.integrations._wording import FLAG_TEXT, lined
-from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome, apart
 from agentguard.verification import VerificationEngine
 
 try:

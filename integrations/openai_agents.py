@@ -13,9 +13,10 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from agentguard.errors import ConfigurationError
+from agentguard.guard import OnFlagUnasked, Outcome
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
+from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
-from agentguard.integrations._wording import FLAG_TEXT, appended
-from agentguard.integrations.guard import Attempt, CallGuard, OnFlagUnasked, OnJudgement, Outcome
 from agentguard.verification import VerificationEngine
 
 try:

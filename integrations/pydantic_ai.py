@@ -10,9 +10,10 @@ from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import Any, Literal
 
+from agentguard.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
+from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
-from agentguard.integrations._wording import FLAG_TEXT, appended
-from agentguard.integrations.guard import Attempt, CallGuard, Judgement, OnFlagUnasked, OnJudgement, Outcome
 from agentguard.verification import VerificationEngine
 
 try:

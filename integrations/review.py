@@ -7,11 +7,11 @@ from reprlib import repr as short
 from time import time
 from typing import Any
 
+from agentguard.guard import artifact_of
+from agentguard.guard._wording import notice_of, unlined
 from agentguard.integrations._extras import needs
 from agentguard.integrations._messages import messages_of, stamped, standing, this_turn, withheld
 from agentguard.integrations._tool_calls import session_of
-from agentguard.integrations._wording import notice_of, unlined
-from agentguard.integrations.guard import artifact_of
 from agentguard.integrations.receipts import ToolAnswer, check, receipt_of, receipt_signer, seal, stamp_of
 from agentguard.verification import VerificationEngine
 from agentguard.verification.receipts import ReceiptSigner

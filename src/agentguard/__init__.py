@@ -1,27 +1,31 @@
 """agentguard: verifies what an agent's tools return, before the agent believes it."""
 
-from agentguard.errors import (
-    AgentGuardError,
-    ConfigurationError,
-    DataError,
-    FileProblems,
-    GateError,
-    Problem,
-    ProfileError,
-    ResultBlocked,
-    StoreError,
-)
-from agentguard.verification import (
-    Change,
-    DeclaredEcho,
-    Feedback,
-    SignalResult,
-    ToolProfile,
-    VerificationEngine,
-    VerificationResult,
-    VerificationTier,
-    load_profiles,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentguard.errors import (
+        AgentGuardError,
+        ConfigurationError,
+        DataError,
+        FileProblems,
+        GateError,
+        Problem,
+        ProfileError,
+        ResultBlocked,
+        StoreError,
+    )
+    from agentguard.verification import (
+        Change,
+        DeclaredEcho,
+        Feedback,
+        SignalResult,
+        ToolProfile,
+        VerificationEngine,
+        VerificationResult,
+        VerificationTier,
+        load_profiles,
+    )
 
 __all__ = [
     "AgentGuardError",
@@ -44,11 +48,20 @@ __all__ = [
     "load_profiles",
 ]
 
+_ERRORS = frozenset(name for name in __all__ if name.endswith(("Error", "Problem", "Problems", "Blocked")))
 
-def __getattr__(name: str) -> str:
-    """``__version__``, read when it is asked for: the distribution's metadata is a file."""
-    if name != "__version__":
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is asked for: a process that only asks for the version does without the engine."""
+    if name == "__version__":
+        from agentguard._version import installed_version
+
+        return installed_version()
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentguard._version import installed_version
+    home = "agentguard.errors" if name in _ERRORS else "agentguard.verification"
+    return getattr(import_module(home), name)
 
-    return installed_version()
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -10,6 +10,7 @@ FACES = [
     "agentguard",
     "agentguard.convergence",
     "agentguard.gate",
+    "agentguard.guard",
     "agentguard.health",
     "agentguard.live",
     "agentguard.report",

@@ -13,7 +13,6 @@ INTEGRATIONS = {path.stem for path in (ROOT / "integrations").glob("*.py")} - {"
 FACES = {
     "callbacks": "langchain",
     "functions": None,
-    "guard": None,
     "health": "langchain",
     "langchain": "langchain",
     "langgraph": "langgraph",
@@ -112,6 +111,6 @@ def test_with_its_framework_it_is_imported(module: str) -> None:
 
 
 def test_importing_the_package_of_integrations_imports_no_framework() -> None:
-    run = python(HIDE + "import agentguard.integrations.guard, agentguard.integrations.langsmith")
+    run = python(HIDE + "import agentguard.guard, agentguard.integrations.langsmith")
 
     assert (run.returncode, run.stderr) == (0, "")

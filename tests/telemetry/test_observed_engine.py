@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError
+from agentguard.guard import Outcome, ToolGuard
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Outcome, ToolGuard
 from agentguard.stores import MemoryStore
 from agentguard.telemetry import Observation, ObservedEngine, Observer, observe
 from agentguard.verification import ToolCall, VerificationEngine

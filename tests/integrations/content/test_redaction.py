@@ -12,8 +12,8 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode
 
+from agentguard.guard import Outcome
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Outcome
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.langgraph import GuardedToolNode, GuardNode, GuardState
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard import VerificationEngine
+from agentguard.guard import Outcome
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Outcome
 
 
 class Seen(list[Outcome]):

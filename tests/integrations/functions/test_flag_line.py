@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
+from agentguard.guard import Judgement, Outcome
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Judgement, Outcome
 
 from ..langchain.scripted import ScriptedEngine
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from agentguard import ConfigurationError, DataError, ResultBlocked, VerificationEngine
+from agentguard.guard import Outcome
 from agentguard.integrations import functions
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import Outcome
 
 ROWS = [{"id": 1}, {"id": 2}]
 

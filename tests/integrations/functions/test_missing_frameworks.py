@@ -26,7 +26,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_core_and_functions_need_no_framework() -> None:
     done = run(
-        "import agentguard, agentguard.integrations, agentguard.integrations.guard\n"
+        "import agentguard, agentguard.integrations, agentguard.guard\n"
         "from agentguard.integrations.functions import guarded\n"
         "print(guarded(agentguard.VerificationEngine())(lambda: 5)())\n"
     )

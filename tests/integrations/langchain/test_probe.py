@@ -14,8 +14,8 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, T
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
+from agentguard.guard import ToolGuard
 from agentguard.integrations._tool_calls import GuardedCalls, Probe
-from agentguard.integrations.guard import ToolGuard
 from agentguard.integrations.receipts import receipt_signer
 
 from .scripted import Run, ScriptedEngine

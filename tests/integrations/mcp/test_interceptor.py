@@ -14,8 +14,8 @@ from langgraph.types import Command
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agentguard import ConfigurationError, VerificationEngine
+from agentguard.guard import Outcome
 from agentguard.integrations import mcp
-from agentguard.integrations.guard import Outcome
 from agentguard.integrations.mcp import MCPGuardInterceptor
 
 from ..langchain.scripted import ScriptedEngine

@@ -10,7 +10,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from agentguard import ResultBlocked, VerificationEngine
-from agentguard.integrations.guard import Outcome
+from agentguard.guard import Outcome
 from agentguard.integrations.mcp import MCPGuardInterceptor
 
 from ..langchain.scripted import ScriptedEngine

@@ -21,8 +21,8 @@ from agents.run import RunResult
 from pydantic import BaseModel
 
 from agentguard import ConfigurationError, VerificationEngine
+from agentguard.guard import Outcome
 from agentguard.integrations import openai_agents
-from agentguard.integrations.guard import Outcome
 from agentguard.integrations.openai_agents import guard_agent, guard_tool
 
 from ..langchain.scripted import ScriptedEngine

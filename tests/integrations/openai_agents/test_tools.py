@@ -18,7 +18,7 @@ from agents.run_context import RunContextWrapper
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from agentguard import ConfigurationError, VerificationEngine
-from agentguard.integrations.guard import Outcome
+from agentguard.guard import Outcome
 from agentguard.integrations.openai_agents import guard_agent, guard_tool
 
 

@@ -12,7 +12,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import DeferredToolRequests
 
 from agentguard import VerificationEngine
-from agentguard.integrations.guard import Outcome
+from agentguard.guard import Outcome
 from agentguard.integrations.pydantic_ai import GuardCapability
 
 from ..langchain.scripted import ScriptedEngine

@@ -13,8 +13,8 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.models.test import TestModel
 
 from agentguard import ConfigurationError, ResultBlocked, VerificationEngine
+from agentguard.guard import Outcome
 from agentguard.integrations import pydantic_ai as integration
-from agentguard.integrations.guard import Outcome
 from agentguard.integrations.pydantic_ai import GuardCapability
 
 from ..langchain.scripted import ScriptedEngine

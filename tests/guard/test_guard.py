@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agentguard.errors import ConfigurationError
-from agentguard.integrations.guard import Outcome, Policy, ToolGuard
+from agentguard.guard import Outcome, Policy, ToolGuard
 
-from ..langchain.scripted import ScriptedEngine
+from ..integrations.langchain.scripted import ScriptedEngine
 
 CALL = Outcome("price", {"sku": "K-7"}, {"price": 900}, 120.0, "s1", "c1")
 

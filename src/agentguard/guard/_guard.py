@@ -1,7 +1,7 @@
-"""Verdicts turned into actions by a policy: what every integration shares.
+"""The guard: a policy, what it makes of a verdict, and calls that are made again.
 
-An integration gathers what its framework knows of a call (``Outcome``), asks ``ToolGuard.judge`` and acts on the
-``Judgement``. No framework is imported here.
+Whoever sees a call gathers what it knows of it (``Outcome``), asks ``ToolGuard.judge`` and acts on the ``Judgement``.
+No framework is imported here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
-from agentguard.integrations._wording import (
+from agentguard.guard._wording import (
     FLAG_TEXT,
     blocked,
     check_flag_text,
@@ -26,18 +26,6 @@ from agentguard.integrations._wording import (
 )
 from agentguard.verification import VerificationEngine, VerificationResult
 from agentguard.verification.types import Verdict
-
-__all__ = [
-    "Action",
-    "Artifacts",
-    "Judgement",
-    "OnFlag",
-    "OnFlagUnasked",
-    "Outcome",
-    "Policy",
-    "ToolGuard",
-    "artifact_of",
-]
 
 _log = logging.getLogger("agentguard")
 

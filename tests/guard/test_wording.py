@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.integrations._wording import flag_line, hazard_of, lined, notice_of, unlined
-from agentguard.integrations.guard import Policy
+from agentguard.guard import Policy
+from agentguard.guard._wording import flag_line, hazard_of, lined, notice_of, unlined
 from agentguard.verification import SignalResult, VerificationResult, VerificationTier
 
 

@@ -16,15 +16,16 @@ from langgraph.types import Command
 from mcp.types import CallToolResult, TextContent
 
 from agentguard.content import _results as results
+from agentguard.guard import Judgement, Outcome
+from agentguard.guard._guard import CallGuard, apart, is_large
 from agentguard.integrations import content
 from agentguard.integrations.content import ContentGuardMiddleware
 from agentguard.integrations.functions import guarded
-from agentguard.integrations.guard import CallGuard, Judgement, Outcome, apart, is_large
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.mcp import MCPGuardInterceptor
 from agentguard.verification import VerificationEngine, VerificationResult
 
-from ..langchain.scripted import ASK, agent, answers, calls
+from ..integrations.langchain.scripted import ASK, agent, answers, calls
 
 MAIL = "ada@example.org"
 SMALL, LARGE = f"write to {MAIL}", f"write to {MAIL}. " + "It is mild. " * 20_000
