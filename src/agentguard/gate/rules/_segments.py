@@ -32,6 +32,7 @@ MAX_CARRIED: Final = 30  # words of earlier segments that one carries
 _MAX_BACK: Final = 8  # words before "or more", among which the preposition is looked for
 _CONJUNCTIONS: Final = frozenset({"and", "or", "but"})
 _ANAPHORS: Final = frozenset("it they he she this these that those which who".split())  # of what was spoken of before
+_SPEAKERS: Final = frozenset({"i", "we", "you", "they", "he", "she"})  # after whom a verb stands
 _ANY: Final = frozenset({"any", "all", "every", "each", "no", "nothing", "free"})
 _TELLING: Final = frozenset({"was", "were", "had", "did"})
 _LIMITS_AFTER: Final = frozenset("more less fewer over above below under up later earlier longer higher lower".split())
@@ -44,6 +45,7 @@ _CONDITION_BEGINNINGS: Final = frozenset(
     {("as", "long"), ("so", "long"), ("in", "case"), ("subject", "to"), ("on", "condition"), ("except", "where")}
 )
 PERMISSIONS: Final = WORDS["permissions"]
+_EXCEPTIONS: Final = frozenset({"except", "excluding"})
 
 
 class Segment(NamedTuple):
@@ -55,6 +57,7 @@ class Segment(NamedTuple):
         carried: Tokens of earlier segments that it leaves out, those of a missing subject among them.
         negations: What denies it, its conditions not.
         conditions: What it is true under, each from a token to another, not included: "if …", "only …", "over €50".
+        exceptions: Those of the conditions that take something out: "except books", "and vouchers" after it.
         conditional: Whether it is a rule, of which conditions are a part, and does not tell what happened.
     """
 
@@ -64,6 +67,7 @@ class Segment(NamedTuple):
     carried: tuple[int, ...]
     negations: tuple[int, ...]
     conditions: tuple[tuple[int, int], ...]
+    exceptions: tuple[tuple[int, int], ...]
     conditional: bool
 
 
@@ -97,8 +101,8 @@ def _cut(words: Sequence[str], gaps: Sequence[str], first: int, last: int) -> It
     """Cut a sentence at semicolons, conjunctions, and commas that no condition or phrase ends or begins with."""
     begin = first
     # "If …, …" and "In 2022, …" are whole up to the clause that they belong to.
-    fronted = words[first] in SUBORDINATORS or words[first] in PREPOSITIONS or words[first] in CONDITIONS
-    fronted = fronted and any("," in gap for gap in gaps[first + 1 : last])
+    comma = next((number for number in range(first + 1, last) if "," in gaps[number]), None)
+    fronted = comma is not None and _is_fronted(words[first:comma])
     between = False
     for number in range(first + 1, last):
         word, gap = words[number], gaps[number]
@@ -131,6 +135,16 @@ def _cut(words: Sequence[str], gaps: Sequence[str], first: int, last: int) -> It
         yield begin, last
 
 
+def _is_fronted(part: Sequence[str]) -> bool:
+    """Whether what stands before a comma belongs to what follows: "In the shop we take cash, …" does not."""
+    if part[0] in SUBORDINATORS or part[0] in CONDITIONS:
+        return True
+    if part[0] not in PREPOSITIONS:
+        return False
+    verb = next((at for at in range(2, len(part)) if part[at] in AUXILIARIES or part[at - 1] in _SPEAKERS), len(part))
+    return any(word in SUBORDINATORS or word in RELATIVES for word in part[1:verb]) or verb == len(part)
+
+
 def _segment(
     words: Sequence[str],
     gaps: Sequence[str],
@@ -149,6 +163,7 @@ def _segment(
     verb = _verb(words, main, end, before if not is_first else None)
     own = [number for number in range(main, end if verb is None else verb) if tokens[number].kind != "light"]
     negations = tuple(number for number in range(begin, end) if number in denying and number not in restricted)
+    exceptions = tuple(span for span in conditions if words[span[0]] in _EXCEPTIONS)
     carried: tuple[int, ...] = ()
     if verb is not None:
         subject = tuple(own)
@@ -161,10 +176,12 @@ def _segment(
         subject = tuple(number for number in own if number < turn)[:MAX_SUBJECT]
     else:
         subject, carried = _completed(words, tokens, begin, end, before)
-        if words[begin - 1] != "but" or not negations:
-            negations = (*(() if words[begin - 1] == "but" else before.negations), *negations)
+        if words[begin - 1] != "but" and begin not in negations:  # "no food, and no perfume" denies each by itself
+            negations = (*before.negations, *negations)
+        if any(span[1] == before.last for span in before.exceptions) and words[begin - 1] != "but":
+            exceptions = ((begin, end),)  # one more of what is taken out: "except books and vouchers"
     tells = verb is not None and _tells(words, verb)
-    return Segment(begin, end, subject, carried, negations, () if tells else conditions, not tells)
+    return Segment(begin, end, subject, carried, negations, () if tells else conditions, exceptions, not tells)
 
 
 def _tells(words: Sequence[str], verb: int) -> bool:

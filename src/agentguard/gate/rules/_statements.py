@@ -270,6 +270,7 @@ class _Holding:
         # A negation of a word that the other side does not have may have its like in that side's own words.
         ours, open_ours = _negations(self._claim, self._segment, said | {word for word, _ in opposites})
         theirs, open_theirs = _negations(self._passage, home, self._covered | {word for _, word in opposites})
+        theirs += self._is_excepted(home)
         if (ours + theirs + len(opposites)) % 2 == 0:
             return "", False
         own = (number for number in range(self._segment.first, self._segment.last) if number not in said)
@@ -280,6 +281,17 @@ class _Holding:
         )
         is_open = bool(open_ours or open_theirs) or any(token.root in _NEGATIVE for token in others)
         return ("claim" if ours > theirs else "passage" if theirs > ours else "opposite"), is_open
+
+    def _is_excepted(self, home: Segment) -> bool:
+        """Whether the passage takes out what the claim includes: "15% off everything except books"."""
+        if self._segment.exceptions or self._segment.negations:
+            return False
+        tokens = self._passage.tokens
+        for span in home.exceptions:
+            telling = [token for token in range(*span) if tokens[token].kind != "light" and token != span[0]]
+            if telling and self._covered.issuperset(telling):
+                return True
+        return False
 
     # --- Under which conditions ---
 
@@ -326,12 +338,23 @@ def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int,
     """Count the negations of words that the other side says too, and those of other words."""
     certain = 0
     for negation in segment.negations:
-        after = (token for token in range(negation + 1, segment.last) if reading.tokens[token].kind != "light")
-        head = next(after, None)
-        beside = any(token in said for token in range(negation - REACH, negation + REACH + 1) if token != head)
+        head = _denied(reading, negation, segment.last)
+        nearby = (*range(negation - REACH, negation + REACH + 1), *segment.carried)
+        beside = any(token in said for token in nearby if token != head)
         carried = negation < segment.first  # "not to Mali or Chad"
         certain += carried or head is None or (head in said and beside)
     return certain, len(segment.negations) - certain
+
+
+def _denied(reading: Reading, negation: int, last: int) -> int | None:
+    """The word that a negation is before; None where a comma or the end comes first: "handles never are, because …"."""
+    tokens = reading.tokens
+    for token in range(negation + 1, last):
+        if "," in reading.text[tokens[token - 1].end : tokens[token].start]:
+            return None
+        if tokens[token].kind != "light":
+            return token
+    return None
 
 
 def _voice(reading: Reading, segment: Segment) -> str:
