@@ -268,11 +268,15 @@ class _Holding:
         said = {self._alignment.words[number] for number in self._numbers if self._alignment.candidates[number]}
         opposed = {token for pair in opposites for token in pair}
         # A negation of a word that the other side does not have may have its like in that side's own words.
-        ours, open_ours = _negations(self._claim, self._segment, said | {word for word, _ in opposites})
-        theirs, open_theirs = _negations(self._passage, home, self._covered | {word for _, word in opposites})
-        theirs += self._is_excepted(home)
+        # "Prohibited" beside "permitted" is one denial: it is counted as an opposite, and not as a negation too.
+        ours, open_ours = _negations(self._claim, self._segment, said, {word for word, _ in opposites})
+        theirs, open_theirs = _negations(self._passage, home, self._covered, {word for _, word in opposites})
+        excepted = self._is_excepted(home)
+        theirs += excepted
         if (ours + theirs + len(opposites)) % 2 == 0:
             return "", False
+        if excepted:
+            return "passage", False
         own = (number for number in range(self._segment.first, self._segment.last) if number not in said)
         free = (number for number in range(home.first, home.last) if number not in self._alignment.covered)
         others = (
@@ -334,16 +338,18 @@ class _Holding:
         return any(is_plural(self._word(token)) for token in heads)
 
 
-def _negations(reading: Reading, segment: Segment, said: Set[int]) -> tuple[int, int]:
-    """Count the negations of words that the other side says too, and those of other words."""
+def _negations(reading: Reading, segment: Segment, said: Set[int], opposed: Set[int]) -> tuple[int, int]:
+    """Count the negations of words that the other side says too, or says the opposite of, and those of other words."""
+    said = said | opposed
+    negations = [negation for negation in segment.negations if negation not in opposed]
     certain = 0
-    for negation in segment.negations:
+    for negation in negations:
         head = _denied(reading, negation, segment.last)
         nearby = (*range(negation - REACH, negation + REACH + 1), *segment.carried)
         beside = any(token in said for token in nearby if token != head)
         carried = negation < segment.first  # "not to Mali or Chad"
         certain += carried or head is None or (head in said and beside)
-    return certain, len(segment.negations) - certain
+    return certain, len(negations) - certain
 
 
 def _denied(reading: Reading, negation: int, last: int) -> int | None:

@@ -127,7 +127,7 @@ LOOKED_AT: Final = 3  # passages, those that share most words with the claim, th
 SHORT: Final = 6  # words of a claim, up to which one sentence of the passage must say most of it
 WHOLE: Final = 0.9  # of a claim's words: where single statements of the passage say so many, it is not paraphrased
 _DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
-_DOUBTS_OF_LONG: Final = frozenset({"name", "another", "condition", "denial"})
+_DOUBTS_OF_LONG: Final = frozenset({"name", "another", "condition", "denial", "scope"})
 _DOUBTS: Final = _DOUBTS_OF_LONG | {"scope"}
 _CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite", "swapped"})
 
