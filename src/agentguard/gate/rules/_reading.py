@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
@@ -52,6 +52,11 @@ _NO_NEGATION = re.compile(
 )
 _HEADS = re.compile(
     r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
+)
+# Ages without their unit: "aged under 5", "persons over 18", and not "orders over 50".
+_AGE = re.compile(
+    r"\b(?:aged?|(?:children|persons?|people|adults?|pupils?|students?|guests?|visitors?|passengers?|members?|anyone|"
+    r"those|minors)(?: aged?)?)(?: (?:of|from|between|under|over|above|below|(?:older|younger) than))* (\d{1,2})\b"
 )
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
@@ -179,7 +184,7 @@ class Reading:
     def quantities(self) -> tuple[Quantity, ...]:
         """The numbers of the text, with their units; one that a blank has cut in two ("1, 056") as a whole, too."""
         found = self.values.quantities
-        found = (*found, *_periods(self.text))
+        found = (*_with_ages(self.text, found), *_periods(self.text))
         joined = _CUT.sub(r"\1\2 ", self.text)  # of the same length, so that places stay
         if joined == self.text:
             return found
@@ -241,6 +246,15 @@ def _periods(text: str) -> Iterator[Quantity]:
         value, name = _ADVERBS.get(word) or (0.5 if word.startswith("half") else 1.0, match["unit"])
         units = units_of(name)[:1] or (None,)
         yield Quantity(*match.span(), match[0], (Read(value, 1e-6, units[0]),), 0)
+
+
+def _with_ages(text: str, quantities: Sequence[Quantity]) -> Iterator[Quantity]:
+    """The quantities, the bare numbers of ages among them as numbers of years."""
+    ages = {match.start(1) for match in _AGE.finditer(text)}
+    years = units_of("years")[:1] or (None,)
+    for each in quantities:
+        bare = each.start in ages and not each.noun and all(reading.unit is None for reading in each.readings)
+        yield each._replace(readings=tuple(one._replace(unit=years[0]) for one in each.readings)) if bare else each
 
 
 @lru_cache(maxsize=50_000)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from agentguard.content.grounding._values import NUMBER_WORDS
+from agentguard.content.grounding._values import NUMBER_WORDS, WEEKDAYS
 from agentguard.gate.rules._grammar import (
     AUXILIARIES,
     PREPOSITIONS,
@@ -160,7 +160,9 @@ def _segment(
     within = {number for condition in conditions for number in range(*condition)}
     restricted = {number for number in within if words[number] != "without"}  # "without" denies wherever it stands
     main = next((number for number in range(begin, end) if number not in within), begin)
-    verb = _verb(words, main, end, before if not is_first else None)
+    # A verb of "when accompanied by an adult" is not that of "Children aged under 5 travel free".
+    clauses = (first for first, _ in conditions if first > main and words[first] in CONDITIONS)
+    verb = _verb(words, main, next(clauses, end), before if not is_first else None)
     own = [number for number in range(main, end if verb is None else verb) if tokens[number].kind != "light"]
     negations = tuple(number for number in range(begin, end) if number in denying and number not in restricted)
     exceptions = tuple(span for span in conditions if words[span[0]] in _EXCEPTIONS)
@@ -295,6 +297,8 @@ def _opens_condition(words: Sequence[str], begin: int, number: int, end: int, pe
         return True
     if permits and word in _CIRCUMSTANCES and words[min(number + 1, end - 1)] not in _ANY:  # "for any reason" is none
         return number > begin or word not in _PLACES  # "In the shop, dogs are welcome" begins with a place
+    if word in {"on", "from"} and words[min(number + 1, end - 1)].removesuffix("s") in WEEKDAYS:
+        return word == "from" or words[number + 1].endswith("s")  # "on Fridays" is a rule, "on Friday" an event
     is_limit = (word in LIMITS and before not in {"no", "not"}) or word == "before"
     return is_limit and any(map(_is_number, words[number + 1 : number + 4]))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NamedTuple
 
+from agentguard.content.grounding._values import WEEKDAYS
 from agentguard.gate.rules._alignment import Alignment, weight_of
 from agentguard.gate.rules._grammar import DETERMINERS, WORDS
 from agentguard.gate.rules._reading import Reading
@@ -311,8 +312,10 @@ class _Holding:
             telling = [token for token in range(*condition) if tokens[token].kind != "light"]
             telling = [token for token in telling if tokens[token].root not in repeated]
             figures = [token for token in telling if tokens[token].kind == "figure"]
-            # "under Devices" tells where, not when.
-            is_name = all(tokens[token].kind == "name" for token in telling) and condition[1] - condition[0] < PHRASE
+            # "under Devices" tells where, not when; "on Fridays" tells when.
+            is_name = condition[1] - condition[0] < PHRASE and all(
+                tokens[token].kind == "name" and self._word(token).removesuffix("s") not in WEEKDAYS for token in telling
+            )
             if is_name and self._word(condition[0]) not in CONDITIONS:
                 continue
             if telling and not covered.intersection(figures or telling):
