@@ -62,6 +62,7 @@ AGAINST: Final = 6  # traits that only speak against a claim, the first ones
 UNIVERSAL: Final = frozenset(
     map(root, "all any anyone anybody always each every everyone everybody everything".split())
 )
+_PERIODS: Final = frozenset(map(root, "minute hour day night week weekend month quarter season year".split()))
 
 
 def traits(alignment: Alignment, held: Sequence[Statement]) -> Traits:
@@ -103,12 +104,18 @@ def unlimited(alignment: Alignment) -> int | None:
     """Find a word such as "all" or "every" in the claim that the passage's sentences have no such word for."""
     claim, passage = alignment.claim, alignment.passage
     for number, token in enumerate(claim.tokens):
-        if token.root in UNIVERSAL:
+        if token.root in UNIVERSAL and not _is_rate(claim, number):
             first, last = alignment.windows[token.sentence]
             positions = (position for word in UNIVERSAL for position in passage.positions.get(word, ()))
+            positions = (position for position in positions if not _is_rate(passage, position))
             if not any(first <= passage.tokens[position].sentence <= last for position in positions):
                 return number
     return None
+
+
+def _is_rate(reading: Reading, number: int) -> bool:
+    """Whether a word such as "each" tells how often: "each year"."""
+    return number + 1 < len(reading.tokens) and reading.tokens[number + 1].root in _PERIODS
 
 
 def between(links: Sequence[Link | None], number: int) -> tuple[int | None, int | None]:
