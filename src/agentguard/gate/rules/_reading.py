@@ -50,6 +50,7 @@ _NO_NEGATION = re.compile(
     r"\bfor (nothing)\b|\b(no|not)\s+(?:(?:more|less|fewer|later|earlier|longer|older|higher|lower)\s+than|only)\b",
     re.IGNORECASE,
 )
+_RULING_OUT = re.compile(r"\brul(?:e[sd]?|ing)\b(?= (?:[^\W\d_]+ ){0,3}out\b)", re.IGNORECASE)
 _HEADS = re.compile(
     r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
 )
@@ -107,6 +108,7 @@ class Reading:
         tokens, positions, families = self.tokens, self.positions, self.families
         ends = [end for _, end in self.sentences]
         sentence, seen, last = 0, -1, len(ends) - 1
+        ruling_out = {match.start() for match in _RULING_OUT.finditer(self.text)}
         affirming = {match.start(match.lastindex or 0) for match in _NO_NEGATION.finditer(self.text)}
         for number, match in enumerate(_TOKEN.finditer(self.text)):
             word = match[0]
@@ -118,7 +120,7 @@ class Reading:
                 kind = "content"  # a capital where a sentence begins says nothing
             elif _is_letter_name(word, self.text[max(0, start - 1) : start], sentence == seen):
                 base, kin, kind = word, word, "name"
-            if negates and start not in affirming:
+            if (negates and start not in affirming) or start in ruling_out:
                 self.negated.append(number)
             seen = sentence
             tokens.append(Token(start, end, base, kin, kind, sentence))
