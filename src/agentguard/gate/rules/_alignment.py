@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 from agentguard.gate.rules._figures import Figure, figures
 from agentguard.gate.rules._reading import Reading, Token
-from agentguard.gate.rules._words import generic_roots, opposites_of, synonyms_of
+from agentguard.gate.rules._words import generic_roots, opposites_of, related_to, synonyms_of
 
 MAX_WORDS: Final = 150  # of a claim; the words beyond are not aligned
 LITTLE: Final = 0.3  # what a generic word counts
 MAX_FOUND: Final = 100  # places of one root that are looked at
 MAX_PLACES: Final = 8  # places of one word that paths may lead through
 _FAR: Final = 25  # words, from which on one place is as far as another
-_SAME, _KIN, _ALIKE, _RESEMBLING = 1.0, 0.95, 0.75, 0.7
+_SAME, _KIN, _ALIKE, _RESEMBLING, _RELATED = 1.0, 0.95, 0.75, 0.7, 0.4
 
 
 class Link(NamedTuple):
@@ -168,8 +168,12 @@ def _candidates(token: Token, passage: Reading) -> list[tuple[int, float]]:
     for alike in synonyms_of(token.root):
         for position in passage.positions.get(alike, ())[:MAX_FOUND]:
             qualities.setdefault(position, _ALIKE)
+    opposites = opposites_of(token.root)
+    if not qualities:
+        for near in related_to(token.root) - opposites:
+            for position in passage.positions.get(near, ())[:MAX_FOUND]:
+                qualities.setdefault(position, _RELATED)
     if not qualities and len(token.root) >= 5:
-        opposites = opposites_of(token.root)
         for other in passage.resembling(token.root):
             if other not in opposites and _resembles(token.root, other):
                 for position in passage.positions[other][:MAX_FOUND]:

@@ -119,7 +119,7 @@ class _Holding:
         if share < MOST:
             return Statement(self._segment, home, share)
         opposites = tuple(self._opposites(home, self._said[chosen]))
-        denial, is_open = self._denial(home, opposites)
+        denial, is_open = self._denial(home, self._said[chosen], opposites)
         # A part whose own words the home does not say is no statement of the home's, with or without conditions.
         own = any(_holds(self._segment, self._alignment.words[number]) for number in self._said[chosen])
         dropped = tuple(self._dropped(home)) if own else ()
@@ -264,7 +264,9 @@ class _Holding:
                         yield word, position
                         break
 
-    def _denial(self, home: Segment, opposites: Sequence[tuple[int, int]]) -> tuple[str, bool]:
+    def _denial(
+        self, home: Segment, by_home: Mapping[int, float], opposites: Sequence[tuple[int, int]]
+    ) -> tuple[str, bool]:
         """The side that denies what the other affirms, by the parity of negations and opposites."""
         said = {self._alignment.words[number] for number in self._numbers if self._alignment.candidates[number]}
         opposed = {token for pair in opposites for token in pair}
@@ -285,7 +287,10 @@ class _Holding:
             *(self._passage.tokens[number] for number in free if number not in opposed),
         )
         is_open = bool(open_ours or open_theirs) or any(token.root in _NEGATIVE for token in others)
-        return ("claim" if ours > theirs else "passage" if theirs > ours else "opposite"), is_open
+        if ours > theirs:  # what is denied of others than the home speaks of is not denied of those
+            subject = [number for number in self._numbers if self._alignment.words[number] in self._segment.subject]
+            return "claim", is_open or any(number not in by_home for number in subject)
+        return ("passage" if theirs > ours else "opposite"), is_open
 
     def _is_excepted(self, home: Segment) -> bool:
         """Whether the passage takes out what the claim includes: "15% off everything except books"."""
@@ -314,7 +319,8 @@ class _Holding:
             figures = [token for token in telling if tokens[token].kind == "figure"]
             # "under Devices" tells where, not when; "on Fridays" tells when.
             is_name = condition[1] - condition[0] < PHRASE and all(
-                tokens[token].kind == "name" and self._word(token).removesuffix("s") not in WEEKDAYS for token in telling
+                tokens[token].kind == "name" and self._word(token).removesuffix("s") not in WEEKDAYS
+                for token in telling
             )
             if is_name and self._word(condition[0]) not in CONDITIONS:
                 continue

@@ -124,13 +124,13 @@ def generic_roots() -> frozenset[str]:
 
 
 @cache
-def _synonyms() -> dict[str, frozenset[str]]:
-    related: dict[str, set[str]] = {}
-    for line in word_list("synonyms"):
+def _classes(name: str) -> dict[str, frozenset[str]]:
+    shared: dict[str, set[str]] = {}
+    for line in word_list(name):
         roots = {root(word) for word in line.split()}
         for each in roots:
-            related.setdefault(each, set()).update(roots - {each})
-    return {word: frozenset(others) for word, others in related.items()}
+            shared.setdefault(each, set()).update(roots - {each})
+    return {word: frozenset(others) for word, others in shared.items()}
 
 
 @cache
@@ -150,7 +150,16 @@ def synonyms_of(one: str) -> frozenset[str]:
     >>> root("acquire") in synonyms_of(root("purchase")), synonyms_of("zebra")
     (True, frozenset())
     """
-    return _synonyms().get(one, frozenset())
+    return _classes("synonyms").get(one, frozenset())
+
+
+def related_to(one: str) -> frozenset[str]:
+    """The roots that are near a root, without being its synonyms.
+
+    >>> root("fruit") in related_to(root("apple")), related_to("zebra")
+    (True, frozenset())
+    """
+    return _classes("related").get(one, frozenset())
 
 
 def opposites_of(one: str) -> frozenset[str]:
