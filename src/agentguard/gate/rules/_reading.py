@@ -50,6 +50,13 @@ _NO_NEGATION = re.compile(
     r"\bfor (nothing)\b|\b(no|not)\s+(?:(?:more|less|fewer|later|earlier|longer|older|higher|lower)\s+than|only)\b",
     re.IGNORECASE,
 )
+# "at 17.30", "from 9.00 to 17.30": times as the British and others write them, unless a unit or a share follows.
+_TIME = r"(?:[01]?\d|2[0-3])\.[0-5]\d"
+_DOTTED_TIME = re.compile(
+    rf"\b(?:(?:at|by|until|till|before|after) {_TIME}|(?:from|between) {_TIME} (?:to|and|until|till) {_TIME})"
+    r"(?![\d.,:]?\d)(?!\s?(?:[%€$£°]|(?:per|percent|euros?|pounds?|dollars?|points?|met(?:re|er)s?|lit(?:re|er)s?|each|"
+    r"times|degrees?|million|billion|[kcm]?m|k?g|m?l|[kMG]B)\b))"
+)
 _RULING_OUT = re.compile(r"\brul(?:e[sd]?|ing)\b(?= (?:[^\W\d_]+ ){0,3}out\b)", re.IGNORECASE)
 _HEADS = re.compile(
     r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
@@ -180,7 +187,7 @@ class Reading:
     @cached_property
     def values(self) -> Values:
         """The figures of the text."""
-        return read(self.text)
+        return read(_with_colons(self.text))
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -191,7 +198,7 @@ class Reading:
         if joined == self.text:
             return found
         known = {(quantity.start, quantity.end) for quantity in found}
-        whole = (each for each in read(joined).quantities if (each.start, each.end) not in known)
+        whole = (each for each in read(_with_colons(joined)).quantities if (each.start, each.end) not in known)
         cut = (each for each in whole if _CUT.search(self.text, each.start, each.end + 2))
         return (*found, *(each._replace(end=each.end + (joined[each.end : each.end + 1] == " ")) for each in cut))
 
@@ -248,6 +255,11 @@ def _periods(text: str) -> Iterator[Quantity]:
         value, name = _ADVERBS.get(word) or (0.5 if word.startswith("half") else 1.0, match["unit"])
         units = units_of(name)[:1] or (None,)
         yield Quantity(*match.span(), match[0], (Read(value, 1e-6, units[0]),), 0)
+
+
+def _with_colons(text: str) -> str:
+    """The text with times as "17:30" that it writes as "17.30"; of the same length."""
+    return _DOTTED_TIME.sub(lambda match: match[0].replace(".", ":"), text)
 
 
 def _with_ages(text: str, quantities: Sequence[Quantity]) -> Iterator[Quantity]:
