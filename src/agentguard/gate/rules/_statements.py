@@ -28,6 +28,8 @@ _BE: Final = frozenset("is are was were be been being isn't aren't wasn't weren'
 # Words of what holds both ways round.
 _MUTUAL: Final = frozenset("and with between both each other together equals resembles meets met marries".split())
 _DETERMINERS: Final = frozenset(map(root, DETERMINERS))
+_TURNED: Final = {root(one): root(other) for one, other in (("before", "after"), ("after", "before"))}
+_DAYS: Final = {root(name): number for name, number in WEEKDAYS.items()}
 
 Span = tuple[int, int]  # of tokens, the last not included
 
@@ -123,7 +125,7 @@ class _Holding:
         # A part whose own words the home does not say is no statement of the home's, with or without conditions.
         own = any(_holds(self._segment, self._alignment.words[number]) for number in self._said[chosen])
         dropped = tuple(self._dropped(home)) if own else ()
-        swap = self._swap()
+        swap = self._swap() or self._other_day(home)
         another = self._another(home, self._said[chosen]) if swap is None else None
         return Statement(self._segment, home, share, swap, another, dropped, denial, is_open, opposites)
 
@@ -159,6 +161,15 @@ class _Holding:
             if rival is not None:
                 return Swap((first, last), rival)
         return None
+
+    def _other_day(self, home: Segment) -> Swap | None:
+        """Find a day of the week for which the home has another: "on Saturdays" beside "on Sundays"."""
+        ours = _days(self._claim, self._segment)
+        theirs = _days(self._passage, home)
+        if not ours or not theirs or not ours.keys().isdisjoint(_between(theirs, self._passage)):
+            return None
+        (one, *_), (other, *_) = ours.values(), theirs.values()
+        return Swap((one, one + 1), (other, other + 1))
 
     def _is_said_of_another(self, missing: Sequence[int], holder: int) -> bool:
         """Whether the passage says the missing words in a parallel statement nearby."""
@@ -263,6 +274,17 @@ class _Holding:
                     if _holds(home, position) and position not in self._alignment.covered:
                         yield word, position
                         break
+        yield from self._turned_round(home)
+
+    def _turned_round(self, home: Segment) -> Iterator[tuple[int, int]]:
+        """Find "before" and "after" with the same word behind them: "after first contact", "before first contact"."""
+        for word in range(self._segment.first, self._segment.last):
+            other = _TURNED.get(self._claim.tokens[word].root)
+            heads = None if other is None else _behind(self._claim, word, self._segment)
+            for position in self._passage.positions.get(other or "", ()):
+                if _holds(home, position) and heads and heads == _behind(self._passage, position, home):
+                    yield word, position
+                    break
 
     def _denial(
         self, home: Segment, by_home: Mapping[int, float], opposites: Sequence[tuple[int, int]]
@@ -359,6 +381,27 @@ def _negations(reading: Reading, segment: Segment, said: Set[int], opposed: Set[
         carried = negation < segment.first  # "not to Mali or Chad"
         certain += carried or head is None or (head in said and beside)
     return certain, len(negations) - certain
+
+
+def _behind(reading: Reading, token: int, segment: Segment) -> str:
+    """The root of the first word behind a preposition that says something; "" where there is none."""
+    behind = (reading.tokens[at] for at in range(token + 1, min(token + 4, segment.last)))
+    return next((each.root for each in behind if each.kind != "light"), "")
+
+
+def _days(reading: Reading, segment: Segment) -> dict[int, int]:
+    """The days of the week that a segment names, by number, with the token of each."""
+    tokens = ((reading.tokens[at].root, at) for at in range(segment.first, segment.last))
+    return {_DAYS[name]: at for name, at in tokens if name in _DAYS}
+
+
+def _between(days: Mapping[int, int], reading: Reading) -> Set[int]:
+    """The days, and those between two that are a range: "from Monday to Thursday"."""
+    first, last = min(days, key=days.__getitem__), max(days, key=days.__getitem__)
+    words = [reading.tokens[at].root for at in range(days[first], days[last])]
+    if not {"to", "until", "through", "till"}.intersection(words):
+        return days.keys()
+    return {(first + step) % 7 for step in range((last - first) % 7 + 1)} | days.keys()
 
 
 def _denied(reading: Reading, negation: int, last: int) -> int | None:
