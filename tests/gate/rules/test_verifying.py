@@ -282,6 +282,22 @@ def test_a_denial_is_found_in_the_sentence_that_says_it() -> None:
         ("Boxes hold as many as six kettles.", "Boxes hold at least six kettles.", "unsupported", "limit", "upper"),
         ("Kettles are taken back for nothing.", "Kettles are not taken back.", "unsupported", "negation", "denies"),
         ("It is sold in Oslo but not in Bergen.", "It is sold in Bergen.", "unsupported", "negation", "denies"),
+        ("Trailers are prohibited here.", "Trailers are permitted here.", "unsupported", "opposite", "prohibited"),
+        ("At the till we take cards, but no cash.", "The till takes cash.", "unsupported", "negation", "denies"),
+        ("No skates, and no scooters in the hall.", "Scooters may be used in the hall.", "unsupported", "negation", ""),
+        ("Blades are sharpened, but axes never are.", "Axes are sharpened.", "unsupported", "negation", "denies"),
+        ("Staff get 10% off all goods except tea.", "Staff get 10% off tea.", "unsupported", "negation", "denies"),
+        ("Staff get 10% off goods except tea and jam.", "Staff get 10% off jam.", "unsupported", "negation", "denies"),
+        ("Lanterns are ruled out as lamps.", "Lanterns are lamps.", "unsupported", "negation", "denies"),
+        ("Pupils aged under 7 swim free.", "Pupils aged under 7 weeks swim free.", "unsupported", "number", "7"),
+        ("Pupils swim free when a parent is there.", "Pupils swim free.", "weakly_supported", "condition", "parent"),
+        ("Tours are in Dutch on Mondays.", "Tours are in Dutch.", "weakly_supported", "condition", "Mondays"),
+        ("The bar opens on Mondays. The pool opens on Fridays.", "The bar opens on Fridays.", "unsupported", "swapped",
+         "Mondays"),
+        ("Doors open an hour before kick-off.", "Doors open an hour after kick-off.", "unsupported", "opposite", ""),
+        ("Staff may park at the mill each year.", "All the staff who work there may park at the mill.",
+         "weakly_supported", "scope", "all"),
+        ("The bar opens at 17.30.", "The bar opens at 18:30.", "unsupported", "date", "17.30"),
     ],
 )  # fmt: skip
 def test_what_is_plainly_wrong_is_not_supported(passage: str, claim: str, label: str, kind: str, detail: str) -> None:
@@ -306,6 +322,8 @@ def test_what_is_plainly_wrong_is_not_supported(passage: str, claim: str, label:
         ("Plan A costs €5, plan B costs €9.", "Plan B costs €9."),
         ("The city bought the mill.", "The mill was bought by the city."),
         ("Ines Varga is the director. She met Tom.", "The director is Ines Varga."),
+        ("The bar opens at 17.30.", "The bar opens at 5:30 pm."),
+        ("Pupils aged under 7 swim free.", "Pupils aged under 7 years swim free."),
     ],
 )
 def test_what_is_said_otherwise_is_supported(passage: str, claim: str) -> None:
@@ -323,6 +341,13 @@ def test_what_is_said_otherwise_is_supported(passage: str, claim: str) -> None:
 def test_two_denials_are_none(passage: str, claim: str) -> None:
     kinds = {reason.kind for reason in judged(claim, passage).reasons}
     assert kinds.isdisjoint({"negation", "opposite"})
+
+
+def test_a_day_between_two_is_no_other_day() -> None:
+    kinds = {
+        reason.kind for reason in judged("The bar opens on Tuesday.", "The bar opens from Monday to Friday.").reasons
+    }
+    assert kinds.isdisjoint({"swapped", "opposite"})
 
 
 def test_a_figure_of_something_else_is_not_said_to_be_missing() -> None:

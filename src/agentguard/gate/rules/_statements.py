@@ -319,8 +319,9 @@ class _Holding:
         if self._segment.exceptions or self._segment.negations:
             return False
         tokens = self._passage.tokens
+        marks = {first for first, _ in home.conditions}  # "except" itself
         for span in home.exceptions:
-            telling = [token for token in range(*span) if tokens[token].kind != "light" and token != span[0]]
+            telling = [token for token in range(*span) if tokens[token].kind != "light" and token not in marks]
             if telling and self._covered.issuperset(telling):
                 return True
         return False
