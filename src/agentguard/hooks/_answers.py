@@ -85,9 +85,11 @@ def unverified(agent: str, payload: bytes) -> Reply:
         event = json.loads(payload)
         if event["hook_event_name"] == "Stop":
             return NOTHING
-        return withheld(agent, event, UNVERIFIED)
+        if event["hook_event_name"] in ("PostToolUse", "PostToolUseFailure"):
+            return withheld(agent, event, UNVERIFIED)
     except (ValueError, TypeError, LookupError, RecursionError):
-        return Reply(BLOCK, UNVERIFIED.encode())
+        pass
+    return Reply(BLOCK, UNVERIFIED.encode())
 
 
 # --- Replacements ---
