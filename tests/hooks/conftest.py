@@ -24,11 +24,8 @@ class Installed(NamedTuple):
 
     def begin(self, event: str = "PostToolUse") -> subprocess.Popen[bytes]:
         """Start the command of an event, through a shell as an agent does."""
-        return subprocess.Popen(
-            self.commands[event],
-            shell=True,  # noqa: S602 -- which is what agents do with it
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        command = ["/bin/sh", "-c", self.commands[event]]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, payload: bytes | dict[str, Any], event: str | None = None) -> subprocess.CompletedProcess[bytes]:
         """Hand an event to its command."""
@@ -60,12 +57,3 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Insta
     yield installing
     for place in places:
         assert end_helper(place.folder)
-
-
-def post(tool: str, response: Any, number: int = 1, **fields: Any) -> dict[str, Any]:
-    """A ``PostToolUse`` event."""
-    return {
-        "session_id": "s1", "transcript_path": "/t", "cwd": "/", "hook_event_name": "PostToolUse", "tool_name": tool,
-        "tool_input": {"number": number}, "tool_response": response, "tool_use_id": f"toolu_{number}", "duration_ms": 40,
-        **fields,
-    }  # fmt: skip

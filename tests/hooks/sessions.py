@@ -41,6 +41,15 @@ def session(seed: int, calls: int, name: str = "session-1") -> Iterator[dict[str
         }
 
 
+def post(tool: str, response: Any, number: int = 1, **fields: Any) -> dict[str, Any]:
+    """A ``PostToolUse`` event."""
+    return {
+        "session_id": "s1", "transcript_path": "/t", "cwd": "/", "hook_event_name": "PostToolUse", "tool_name": tool,
+        "tool_input": {"number": number}, "tool_response": response, "tool_use_id": f"toolu_{number}",
+        "duration_ms": 40, **fields,
+    }  # fmt: skip
+
+
 def _duration(draw: random.Random, tool: str) -> int:
     if tool in {"WebFetch", "WebSearch"} or tool.startswith("mcp__"):
         return int(draw.lognormvariate(6.5, 0.6))

@@ -7,6 +7,7 @@ from typing import Any
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}
 FLAG = {"type": "boolean"}
+LIST = {"type": "array"}
 NAMES = {"type": "array", "items": TEXT}
 TEXT_OR_NONE = {"type": ["string", "null"]}
 HUNKS = {
@@ -45,7 +46,10 @@ AGENT = {
             {"agentType": TEXT},
         ),
         record(
-            {"status": {"const": "async_launched"}, "agentId": TEXT, "description": TEXT, "prompt": TEXT, "outputFile": TEXT},
+            {
+                "status": {"const": "async_launched"}, "agentId": TEXT, "description": TEXT, "prompt": TEXT,
+                "outputFile": TEXT,
+            },
             {"isAsync": {"const": True}},
         ),
     ]
@@ -57,7 +61,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "Bash": record(
         {"stdout": TEXT, "stderr": TEXT, "interrupted": FLAG},
         {
-            "isImage": FLAG, "noOutputExpected": FLAG, "returnCodeInterpretation": TEXT, "structuredContent": {"type": "array"},
+            "isImage": FLAG, "noOutputExpected": FLAG, "returnCodeInterpretation": TEXT, "structuredContent": LIST,
             "persistedOutputPath": TEXT, "persistedOutputSize": NUMBER, "gitOperation": {"type": "object"},
         },
     ),
@@ -94,7 +98,10 @@ SHAPES: dict[str, dict[str, Any]] = {
                 {
                     "type": {"const": "text"},
                     "file": record(
-                        {"filePath": TEXT, "content": TEXT, "numLines": NUMBER, "startLine": NUMBER, "totalLines": NUMBER}
+                        {
+                            "filePath": TEXT, "content": TEXT, "numLines": NUMBER, "startLine": NUMBER,
+                            "totalLines": NUMBER,
+                        }
                     ),
                 }
             ),
@@ -125,7 +132,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "WebSearch": record(
         {
             "query": TEXT, "durationSeconds": NUMBER,
-            "results": {"type": "array", "items": {"anyOf": [TEXT, record({"tool_use_id": TEXT, "content": {"type": "array"}})]}},
+            "results": {"type": "array", "items": {"anyOf": [TEXT, record({"tool_use_id": TEXT, "content": LIST})]}},
         },
         {"searchCount": NUMBER},
     ),
@@ -143,16 +150,17 @@ SHAPES["Task"] = AGENT
 RARE: list[tuple[str, dict[str, Any], Any]] = [
     ("Bash", {"command": "make"}, {
         "stdout": "SECRET", "stderr": "SECRET", "interrupted": False, "isImage": True, "structuredContent": ["SECRET"],
-        "persistedOutputPath": "/tmp/SECRET", "persistedOutputSize": 9, "returnCodeInterpretation": "SECRET",
+        "persistedOutputPath": "/var/SECRET", "persistedOutputSize": 9, "returnCodeInterpretation": "SECRET",
         "gitOperation": {"push": {"branch": "SECRET"}}, "noOutputExpected": True,
     }),
     ("Agent", {"prompt": "go"}, {
         "status": "async_launched", "isAsync": True, "agentId": "a1", "description": "SECRET", "prompt": "SECRET",
-        "outputFile": "/tmp/a1",
+        "outputFile": "/var/a1",
     }),
     ("Task", {"prompt": "go"}, {
         "status": "completed", "agentId": "a1", "content": [{"type": "text", "text": "SECRET"}] * 2, "prompt": "SECRET",
-        "totalToolUseCount": 1, "totalDurationMs": 2, "totalTokens": 3, "usage": {"input_tokens": 1, "output_tokens": 1},
+        "totalToolUseCount": 1, "totalDurationMs": 2, "totalTokens": 3,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
     }),
     ("Edit", {"file_path": "/a"}, {
         "filePath": "/a", "oldString": "SECRET", "newString": "SECRET", "originalFile": None, "structuredPatch": [],
@@ -162,14 +170,20 @@ RARE: list[tuple[str, dict[str, Any], Any]] = [
     ("ExitPlanMode", {}, {"plan": None, "isAgent": False}),
     ("ListMcpResourcesTool", {}, [{"uri": "a://SECRET", "name": "SECRET", "server": "s"}]),
     ("NotebookEdit", {"notebook_path": "/n"}, {
-        "new_source": "SECRET", "old_source": "SECRET", "cell_type": "code", "language": "python", "edit_mode": "replace",
-        "notebook_path": "/n", "original_file": "SECRET", "updated_file": "SECRET",
+        "new_source": "SECRET", "old_source": "SECRET", "cell_type": "code", "language": "python",
+        "edit_mode": "replace", "notebook_path": "/n", "original_file": "SECRET", "updated_file": "SECRET",
     }),
-    ("Read", {"file_path": "/p.png"}, {"type": "image", "file": {"base64": "SECRET", "type": "image/png", "originalSize": 4}}),
-    ("Read", {"file_path": "/p.pdf"}, {"type": "pdf", "file": {"filePath": "/p.pdf", "base64": "SECRET", "originalSize": 4}}),
+    ("Read", {"file_path": "/p.png"}, {
+        "type": "image", "file": {"base64": "SECRET", "type": "image/png", "originalSize": 4},
+    }),
+    ("Read", {"file_path": "/p.pdf"}, {
+        "type": "pdf", "file": {"filePath": "/p.pdf", "base64": "SECRET", "originalSize": 4},
+    }),
     ("Read", {"file_path": "/n.ipynb"}, {"type": "notebook", "file": {"filePath": "/n.ipynb", "cells": ["SECRET"]}}),
     ("ReadMcpResourceTool", {"server": "s", "uri": "a://b"}, {"contents": [{"uri": "a://b", "text": "SECRET"}]}),
-    ("ReadMcpResourceDirTool", {"server": "s", "uri": "a://b"}, {"resources": [{"uri": "a://SECRET", "name": "SECRET"}]}),
+    ("ReadMcpResourceDirTool", {"server": "s", "uri": "a://b"}, {
+        "resources": [{"uri": "a://SECRET", "name": "SECRET"}],
+    }),
     ("TaskStop", {"task_id": "t"}, {"message": "SECRET", "task_id": "t", "task_type": "shell", "command": "SECRET"}),
     ("TodoWrite", {"todos": []}, {"oldTodos": [{"content": "SECRET"}], "newTodos": []}),
 ]  # fmt: skip

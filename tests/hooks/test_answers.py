@@ -101,9 +101,8 @@ def test_pictures_are_neither_judged_nor_redacted() -> None:
     blocks = [{"type": "text", "text": "a"}, {"type": "image", "data": "BBBB", "mimeType": "image/png"}]
     assert judged("Read", image) == {"type": "image", "file": {"type": "image/png", "originalSize": 4}}
     assert "BBBB" not in json.dumps(judged("mcp__a__b", blocks))
-    assert restored([{"type": "text", "text": "x"}, {"type": "image", "data": "<…>", "mimeType": "image/png"}], blocks) == [
-        {"type": "text", "text": "x"}, blocks[1],
-    ]  # fmt: skip
+    shown = [{"type": "text", "text": "x"}, {"type": "image", "data": "<…>", "mimeType": "image/png"}]
+    assert restored(shown, blocks) == [{"type": "text", "text": "x"}, blocks[1]]
 
 
 def test_a_field_that_is_only_called_like_a_picture_is_text() -> None:
@@ -112,7 +111,9 @@ def test_a_field_that_is_only_called_like_a_picture_is_text() -> None:
     assert restored({"data": "x", "blob": "y", "base64": "z"}, rows) == {"data": "x", "blob": "y", "base64": "z"}
 
 
-@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"{}", b"null", b"[" * 100_000, b"\xff", b'{"hook_event_name": 1}'])
+@pytest.mark.parametrize(
+    "payload", [b"", b"{", b"[]", b"{}", b"null", b"[" * 100_000, b"\xff", b'{"hook_event_name": 1}']
+)
 def test_what_is_no_event_is_withheld_by_the_exit_code_where_the_policy_is_closed(payload: bytes) -> None:
     reply = unverified("claude", payload)
     assert reply.code == BLOCK

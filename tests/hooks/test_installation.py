@@ -21,13 +21,15 @@ values = st.recursive(
     lambda children: st.lists(children, max_size=4) | st.dictionaries(texts, children, max_size=4),
     max_leaves=12,
 )
-handlers = st.fixed_dictionaries({"type": st.just("command"), "command": texts}, optional={"timeout": st.integers(1, 90)})
+handlers = st.fixed_dictionaries(
+    {"type": st.just("command"), "command": texts}, optional={"timeout": st.integers(1, 90)}
+)
 groups = st.fixed_dictionaries({"hooks": st.lists(handlers, max_size=3)}, optional={"matcher": texts})
 events = st.sampled_from(["PostToolUse", "PreToolUse", "Stop", "PostToolUseFailure", "SessionStart"])
 data = st.dictionaries(texts, values, max_size=4).flatmap(
-    lambda rest: st.fixed_dictionaries({}, optional={"hooks": st.dictionaries(events, st.lists(groups, max_size=3))}).map(
-        lambda hooks: {**rest, **hooks}
-    )
+    lambda rest: st.fixed_dictionaries(
+        {}, optional={"hooks": st.dictionaries(events, st.lists(groups, max_size=3))}
+    ).map(lambda hooks: {**rest, **hooks})
 )
 layouts = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 
