@@ -13,7 +13,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agentguard.hooks import HookSettings, Place, commands_in, end_helper, install, place_of
+from agentguard.hooks import HookSettings, Place, install, place_of
+from agentguard.hooks._installation import commands_in
+from agentguard.hooks._running import end_helper
 
 
 class Installed(NamedTuple):

@@ -19,8 +19,8 @@ import pytest
 from conftest import Installed, Installing
 from sessions import post
 
-from agentguard.hooks import end_helper, status_of
-from agentguard.hooks._status import helper_of
+from agentguard.hooks import status_of
+from agentguard.hooks._running import end_helper, helper_of
 from agentguard.stores import open_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no Unix sockets")

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
-from agentguard.hooks import Agent, HookSettings, Place, commands_in, install, place_of, remove, status_of
+from agentguard.hooks import Agent, HookSettings, Place, install, place_of, remove, status_of
+from agentguard.hooks._installation import commands_in
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 values = st.recursive(

@@ -5,10 +5,10 @@ user's own; the helper has the engine loaded and keeps what it learns (``_helper
 hook`` puts the hooks into the agent's settings and takes them out again.
 """
 
-from agentguard.hooks._installation import Place, commands_in, install, place_of, remove
+from agentguard.hooks._installation import Place, install, place_of, remove
 from agentguard.hooks._record import Recorded, Suspect
 from agentguard.hooks._settings import AGENTS, Agent, HookSettings
-from agentguard.hooks._status import Status, end_helper, status_of
+from agentguard.hooks._status import Status, status_of
 
 __all__ = [
     "AGENTS",
@@ -18,8 +18,6 @@ __all__ = [
     "Recorded",
     "Status",
     "Suspect",
-    "commands_in",
-    "end_helper",
     "install",
     "place_of",
     "remove",

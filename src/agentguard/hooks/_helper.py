@@ -24,11 +24,12 @@ from typing import Final
 
 from agentguard.errors import AgentGuardError
 from agentguard.hooks._client import LARGEST, STALE
+from agentguard.hooks._running import LOCK
 from agentguard.hooks._settings import HookSettings, fingerprint, make_private, read_settings
 
 _log = logging.getLogger("agentguard")
 
-LOCK, SOCKET, LOG = "lock", "socket", "log"
+SOCKET, LOG = "socket", "log"
 WAIT_FOR_LOCK: Final = 10.0  # seconds for the one before to end
 REQUEST_SECONDS: Final = 30.0  # for a client to say what it has to say
 LAST_SECONDS: Final = 10.0  # for answers under way when the helper ends

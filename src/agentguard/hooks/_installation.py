@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from agentguard.errors import ConfigurationError
+from agentguard.hooks._running import end_helper
 from agentguard.hooks._settings import Agent, HookSettings, write_settings, write_whole
 
 #: The events that are asked for. Codex has no event for a call that failed: it tells of it as of any other.
@@ -91,15 +92,18 @@ def install(place: Place, settings: HookSettings) -> None:
 
 
 def remove(place: Place) -> bool:
-    """Take the hooks out of a settings file; returns whether there were any.
+    """Take the hooks out of a settings file, and end their helper; returns whether there were any.
 
     The installation's folder goes too. What was learned stays in its store.
 
     Raises:
-        ConfigurationError: for a settings file that cannot be read, or is no JSON; nothing is changed then.
+        ConfigurationError: for a settings file that cannot be read, or is no JSON, or where the helper does not end;
+            nothing is changed then.
     """
     held = _read(place.file)
     cleared = _cleared(place, held)
+    if not end_helper(place.folder):
+        raise ConfigurationError(f"the helper of {place.file} does not end; try again when its work is done")
     if cleared != held:
         _restore(place.file, cleared)
     shutil.rmtree(place.folder, ignore_errors=True)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
-import sys
-import time
-from contextlib import suppress
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.hooks._installation import EVENTS, Place, commands_in
 from agentguard.hooks._record import Recorded, read_record
+from agentguard.hooks._running import helper_of
 from agentguard.hooks._settings import HookSettings, read_settings
-
-LOCK: Final = "lock"
-END_SECONDS: Final = 15.0  # that a helper may take to end; it waits ten for answers under way
 
 
 class Status(NamedTuple):
@@ -74,33 +67,3 @@ def _files_of(command: str) -> list[str]:
     except ValueError:
         return []
     return [word for word in words[:4] if os.path.isabs(word)]
-
-
-def helper_of(folder: Path) -> int | None:
-    """The process id of the helper of an installation; None where none runs."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    try:
-        with open(folder / LOCK, "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:  # the helper holds it for as long as it lives
-                return int(file.read())
-    except (OSError, ValueError):
-        pass
-    return None
-
-
-def end_helper(folder: Path) -> bool:
-    """End the helper of an installation, which keeps what it learned; returns whether it has ended, or none ran."""
-    number = helper_of(folder)
-    if number is None:
-        return True
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(number, signal.SIGTERM)
-    end = time.monotonic() + END_SECONDS
-    while helper_of(folder) is not None and time.monotonic() < end:
-        time.sleep(0.02)
-    return helper_of(folder) is None
