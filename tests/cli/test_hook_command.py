@@ -50,6 +50,7 @@ def test_status_as_json_has_the_policy_and_the_suspects(tmp_path: Path) -> None:
     record = Record(folder)
     record.count("block")
     record.suspect(Suspect(0.0, "s1", "mcp__shop__price", "t1", "block", 0.91, "price is missing"))
+    record.save()
 
     (status,) = json.loads(runner.invoke(app, ["hook", "status", "--json"]).output)["installed"]
 

@@ -147,6 +147,12 @@ def test_a_file_that_cannot_be_kept_as_it_is_is_refused_and_not_touched(
     assert not place.folder.exists()
 
 
+def test_a_place_where_no_file_can_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".claude").write_text("")
+    with pytest.raises(ConfigurationError, match="cannot be read: Not a directory"):
+        install(placed(tmp_path), chosen())
+
+
 def test_a_link_stays_a_link_and_the_file_keeps_its_mode(tmp_path: Path) -> None:
     target = tmp_path / "dotfiles.json"
     target.write_text("{}")

@@ -42,7 +42,7 @@ def answer(folder: Path, payload: bytes) -> Reply:
             judge = Judge(settings, store, record)
             reply = asyncio.run(judge.answer(payload))
             judge.engine.close()
-        record.save_changes()
+        record.save()
         return reply
     except (AgentGuardError, OSError) as error:
         message = str(error).splitlines()[0] if isinstance(error, AgentGuardError) else type(error).__name__

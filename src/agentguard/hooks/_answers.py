@@ -17,6 +17,8 @@ from typing import Any, Final, NamedTuple
 
 #: The tools of MCP servers have names that begin with this, in Claude Code and in Codex.
 MCP: Final = "mcp__"
+#: The events that bring a result.
+RESULTS: Final = ("PostToolUse", "PostToolUseFailure")
 #: What the model is told where the guard failed and the policy is closed.
 UNVERIFIED: Final = (
     "agentguard could not verify the result of this call, and withholds it. Do not guess the result; say that it is "
@@ -78,15 +80,15 @@ def withheld(agent: str, event: dict[str, Any], notice: str) -> Reply:
 def unverified(agent: str, payload: bytes) -> Reply:
     """The reply to an event that could not be judged, where the policy is closed; never raises.
 
-    An event that cannot be read is answered with exit code 2. ``Stop`` is let pass: to block it would make the agent
-    go on for ever.
+    An event that cannot be read is answered with exit code 2. ``Stop`` and events that nobody asks for are let pass: to
+    block a stop would make the agent go on for ever.
     """
     try:
         event = json.loads(payload)
-        if event["hook_event_name"] == "Stop":
-            return NOTHING
-        if event["hook_event_name"] in ("PostToolUse", "PostToolUseFailure"):
+        if event["hook_event_name"] in RESULTS:
             return withheld(agent, event, UNVERIFIED)
+        if isinstance(event["hook_event_name"], str):
+            return NOTHING
     except (ValueError, TypeError, LookupError, RecursionError):
         pass
     return Reply(BLOCK, UNVERIFIED.encode())
@@ -99,10 +101,10 @@ def unverified(agent: str, payload: bytes) -> Reply:
 def shapes() -> dict[str, list[dict[str, Any]]]:
     """The forms of each built-in tool's results, by the tool's name.
 
-    The first form whose ``if`` holds is taken. ``notice`` is the path of the text that the notice replaces, ``set``
-    has values for other places that a result has, ``drop`` fields that a result need not have. ``whole`` is a result to
-    be taken instead, with ``$notice`` and ``$input.NAME`` for the notice and an argument. Tools without a form give no
-    text, or none that can be replaced.
+    The first form whose ``if`` holds is taken. ``notice`` is the path of what the notice replaces, ``as`` a ``text``
+    (unsaid), a list of ``names``, or content ``blocks``. ``set`` has values for other places that a result has, and
+    ``drop`` the fields that it need not have. ``whole`` is a result to be taken instead, with ``$notice`` and
+    ``$input.NAME`` for the notice and an argument. Tools without a form give no text, or none that can be replaced.
     """
     with open(os.path.join(os.path.dirname(__file__), "shapes.json"), encoding="utf-8") as file:
         table: dict[str, list[dict[str, Any]]] = json.load(file)
@@ -127,7 +129,8 @@ def replaced(tool: str, arguments: Any, response: Any, notice: str) -> Any:
         holder, name = _holder(result, path)
         if holder.get(name) is not None:  # what a result need not have is not given to it
             holder[name] = deepcopy(value)
-    _write(result, form["notice"], notice)
+    holder, name = _holder(result, form["notice"])
+    holder[name] = {"text": notice, "names": [notice], "blocks": _as_blocks(notice)}[form.get("as", "text")]
     return result
 
 
@@ -187,41 +190,29 @@ def _form_of(tool: str, response: Any) -> dict[str, Any] | None:
         if "whole" in form or (
             isinstance(response, dict)
             and all(response.get(name) == value for name, value in conditions)
-            and _fits(response, form["notice"])
+            and _fits(response, form)
         ):
             return form
     return None
 
 
-def _fits(response: dict[str, Any], path: str) -> bool:
-    """A result has the place that a path names."""
+def _fits(response: dict[str, Any], form: dict[str, Any]) -> bool:
+    """A result has the place that a form has for the notice, with something of its kind in it."""
     try:
-        holder, name = _holder(response, path)
-        value = holder[name.removesuffix("[]")]
+        holder, name = _holder(response, form["notice"])
+        value = holder[name]
     except (KeyError, TypeError):
         return False
-    return isinstance(value, list) if name.endswith("[]") else value is None or isinstance(value, str)
+    return value is None or isinstance(value, str) if form.get("as", "text") == "text" else isinstance(value, list)
 
 
 def _holder(result: dict[str, Any], path: str) -> tuple[Any, str]:
     """The object that holds the end of a path, and the name that it has there."""
     holder: Any = result
-    *steps, name = path.removesuffix("[].text").split(".")
-    if path.endswith("[].text"):
-        name += "[]"
+    *steps, name = path.split(".")
     for step in steps:
         holder = holder[step]
     return holder, name
-
-
-def _write(result: dict[str, Any], path: str, notice: str) -> None:
-    holder, name = _holder(result, path)
-    if path.endswith("[].text"):
-        holder[name[:-2]] = [{"type": "text", "text": notice}]
-    elif name.endswith("[]"):
-        holder[name[:-2]] = [notice]
-    else:
-        holder[name] = notice
 
 
 def _filled(template: Any, words: dict[str, str], arguments: dict[str, Any]) -> Any:
@@ -241,8 +232,11 @@ def _of_its_kind(response: Any, notice: str) -> Any:
         return notice
     if _blocks_of(response) is None:
         return None
-    blocks = [{"type": "text", "text": notice}]
-    return blocks if isinstance(response, list) else {"content": blocks}
+    return _as_blocks(notice) if isinstance(response, list) else {"content": _as_blocks(notice)}
+
+
+def _as_blocks(notice: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": notice}]
 
 
 def _blocks_of(response: Any) -> list[dict[str, Any]] | None:

@@ -62,6 +62,8 @@ def ask(folder: str, payload: bytes) -> bytes:
             raise Unreachable(f"no helper has answered within {SECONDS:g} seconds")
         try:
             reply = exchange(payload, end - now)
+        except TimeoutError:
+            continue
         except (FileNotFoundError, ConnectionError, BlockingIOError):
             if helper is not None and helper.poll() not in (None, 0):
                 raise Unreachable(f"the helper ended with code {helper.poll()}") from None
@@ -105,9 +107,7 @@ def start(folder: str) -> "subprocess.Popen[bytes]":
 
 def fail(folder: str, agent: str, policy: str, payload: bytes, error: "OSError | Unreachable") -> int:
     """Follow the policy where the guard could not be asked, and say so; returns the exit code."""
-    reason = (
-        str(error) if isinstance(error, Unreachable) else f"{type(error).__name__}: {os.strerror(error.errno or 0)}"
-    )
+    reason = str(error) if isinstance(error, Unreachable) else error.strerror or type(error).__name__
     message = f"agentguard did not judge a result: {reason}. 'agentguard hook status' says more."
     write(2, f"{message}\n".encode())
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))

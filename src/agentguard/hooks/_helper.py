@@ -120,6 +120,7 @@ class _Helper:
         self._answering = 0
         self._saving: asyncio.TimerHandle | None = None
         self._heard = time.monotonic()
+        self._save()
 
     @property
     def _profiles(self) -> str | None:
@@ -153,14 +154,14 @@ class _Helper:
     def _save(self) -> None:
         self._saving = None
         try:
-            self._record.save_changes()
+            self._record.save()
         except OSError as error:
             _log.error("the counts could not be written: %s", type(error).__name__)
 
     def _keep(self) -> None:
         """Keep what was learned and counted."""
         try:
-            self._record.save_changes()
+            self._record.save()
             engine = getattr(self._judge, "engine", None)
             if engine is not None:
                 engine.close()

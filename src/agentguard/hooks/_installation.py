@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.hooks._running import end_helper
-from agentguard.hooks._settings import Agent, HookSettings, write_settings, write_whole
+from agentguard.hooks._settings import SETTINGS, Agent, HookSettings, as_json, make_private, write_whole
 
 #: The events that are asked for. Codex has no event for a call that failed: it tells of it as of any other.
 EVENTS: Final[Mapping[Agent, tuple[str, ...]]] = {
@@ -84,10 +84,10 @@ def install(place: Place, settings: HookSettings) -> None:
             raise ConfigurationError(f"{place.file}: 'hooks.{event}' must be a list; mend it first")
         groups.append({"hooks": [_handler(place, settings, event)]})
     text = _written(place.file, data, held)
-    write_settings(place.folder, settings)
     kept = {"before": None if held is None else held.decode(), "after": _digest(text)}
-    write_whole(place.folder / BACKUP, json.dumps(kept).encode(), 0o600)
-    place.file.parent.mkdir(parents=True, exist_ok=True)
+    make_private(place.folder)
+    _write(place.folder / SETTINGS, as_json(settings))
+    _write(place.folder / BACKUP, json.dumps(kept).encode())
     _write(place.file, text)
 
 
@@ -105,7 +105,7 @@ def remove(place: Place) -> bool:
     if not end_helper(place.folder):
         raise ConfigurationError(f"the helper of {place.file} does not end; try again when its work is done")
     if cleared != held:
-        _restore(place.file, cleared)
+        _write(place.file, cleared)
     shutil.rmtree(place.folder, ignore_errors=True)
     return cleared != held
 
@@ -244,22 +244,18 @@ def _written(file: Path, data: dict[str, Any], like: bytes | None) -> bytes:
     return written + (b"\n" if text.endswith("\n") else b"")
 
 
-def _write(file: Path, text: bytes) -> None:
+def _write(file: Path, text: bytes | None) -> None:
+    """Write a file as a whole, or remove it, and its folder with it where that is an agent's and holds nothing else."""
     try:
-        mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
-        write_whole(file, text, mode)
+        if text is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, text, file.stat().st_mode & 0o777 if file.exists() else 0o600)
+            return
+        file.unlink()
+        if file.parent.name in (".claude", ".codex") and not any(file.parent.iterdir()):
+            file.parent.rmdir()
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be written: {error.strerror or type(error).__name__}") from None
-
-
-def _restore(file: Path, before: bytes | None) -> None:
-    if before is not None:
-        _write(file, before)
-        return
-    file.unlink()
-    with_nothing = file.parent
-    if with_nothing.name in (".claude", ".codex") and not any(with_nothing.iterdir()):
-        with_nothing.rmdir()
 
 
 # --- What the file held before ---

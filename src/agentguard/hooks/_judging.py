@@ -14,6 +14,7 @@ from agentguard.errors import AgentGuardError
 from agentguard.guard import Judgement, Outcome, Policy, ToolGuard
 from agentguard.hooks._answers import (
     NOTHING,
+    RESULTS,
     Reply,
     judged,
     noted,
@@ -79,23 +80,21 @@ class Judge:
         """
         try:
             event = _read(payload)
-            name = event["hook_event_name"]
-            if name == "Stop":
-                return self._stopped(event)
-            if name in ("PostToolUse", "PostToolUseFailure"):
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            _log.error("what came in is no event: %s", type(error).__name__)
+            self._record.count("unjudged")
+            return NOTHING if self._settings.on_guard_error == "open" else self._unverified(payload)
+        try:
+            if event["hook_event_name"] in RESULTS:
                 return await self._judged(event)
-            return NOTHING
+            return self._stopped(event) if event["hook_event_name"] == "Stop" else NOTHING
         except Exception as error:
             _log.error("an event could not be judged: %s", type(error).__name__)
             self._record.count("unjudged")
-            if self._settings.on_guard_error == "closed":
-                return unverified(self._settings.agent, payload)
-            return NOTHING
+            return self._warned_of(event) if self._settings.on_guard_error == "open" else self._unverified(payload)
 
     async def _judged(self, event: dict[str, Any]) -> Reply:
         tool, failed = event["tool_name"], event["hook_event_name"] == "PostToolUseFailure"
-        if not isinstance(tool, str):
-            raise TypeError("tool_name")
         result = event.get("error") if failed else judged(tool, event.get("tool_response"))
         took = event.get("duration_ms")
         outcome = Outcome(
@@ -106,7 +105,7 @@ class Judge:
         judgement = await self._guard.judge_async(outcome)
         self._enter(event, outcome, judgement)
         if judgement.verdict is None and self._settings.on_guard_error == "open":
-            return self._warned_of(outcome)
+            return self._warned_of(event)
         return await self._reply(event, judgement)
 
     def _enter(self, event: dict[str, Any], outcome: Outcome, judgement: Judgement) -> None:
@@ -142,19 +141,22 @@ class Judge:
                 return withheld(self._settings.agent, event, notice)
         return noted(event, judgement.line) if judgement.line else NOTHING
 
-    def _warned_of(self, outcome: Outcome) -> Reply:
+    def _unverified(self, payload: bytes) -> Reply:
+        return unverified(self._settings.agent, payload)
+
+    def _warned_of(self, event: dict[str, Any]) -> Reply:
         """Tell the user, once in a session, that results pass that were not judged."""
-        session = outcome.session_id or ""
+        session = _text(event, "session_id") or ""
         if session in self._warned:
             return NOTHING
         self._warned.add(session)
-        return told(f"agentguard could not judge a result of {outcome.tool}; it was let pass. Its log says why.")
+        return told("agentguard could not judge a result; it was let pass. Its log says why.")
 
     def _stopped(self, event: dict[str, Any]) -> Reply:
         """Keep what was learned, and name what was not accepted since the last stop; never keeps the agent going."""
         try:
             self.engine.flush()
-            self._record.save_changes()
+            self._record.save()
         except (AgentGuardError, OSError) as error:
             _log.error("what was learned could not be kept: %s", type(error).__name__)
         message = closing(self._ledger.since_last_stop(_text(event, "session_id") or ""))
@@ -211,15 +213,16 @@ def _read(payload: bytes) -> dict[str, Any]:
     """Read an event.
 
     Raises:
-        ValueError, TypeError, RecursionError: for what is none.
+        ValueError, TypeError, LookupError, RecursionError: for what is none.
     """
     try:
         event = orjson.loads(payload)
     except orjson.JSONDecodeError:
         event = json.loads(payload)  # takes half a surrogate pair, which JavaScript writes, and long numbers
-    if not isinstance(event, dict):
-        raise TypeError("an event is an object")
-    return event
+    names = ("hook_event_name", "tool_name") if event["hook_event_name"] in RESULTS else ("hook_event_name",)
+    if not all(isinstance(event[name], str) for name in names):
+        raise TypeError("a name is a text")
+    return dict(event)
 
 
 def _text(event: dict[str, Any], name: str) -> str | None:

@@ -53,7 +53,7 @@ class Record:
         self._counts = dict(known.counts)
         self._last: deque[Suspect] = deque(known.last, maxlen=LAST)
         self._trouble = ""
-        self._saved = False
+        self._saved = True
 
     def count(self, outcome: str) -> None:
         """Count a result."""
@@ -61,29 +61,26 @@ class Record:
         self._saved = False
 
     def suspect(self, suspect: Suspect) -> None:
-        """List a suspect, and write the record: they are few, and what a user looks for."""
+        """List a suspect."""
         self._last.append(suspect)
-        self.save()
+        self._saved = False
 
     def trouble(self, message: str) -> None:
-        """Say what keeps the helper from judging."""
+        """Note what keeps the helper from judging."""
         self._trouble = message
-        self.save()
+        self._saved = False
 
     def save(self) -> None:
-        """Write the record.
+        """Write what was noted since it was last written.
 
         Raises:
             OSError: where it cannot be written.
         """
+        if self._saved:
+            return
         fields = {"counts": self._counts, "last": [each._asdict() for each in self._last], "trouble": self._trouble}
         write_whole(self._path, json.dumps(fields).encode(), 0o600)
         self._saved = True
-
-    def save_changes(self) -> None:
-        """Write the record where something was counted since it was written."""
-        if not self._saved:
-            self.save()
 
 
 def read_record(folder: Path) -> Recorded:

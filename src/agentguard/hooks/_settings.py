@@ -79,15 +79,9 @@ def read_settings(folder: Path) -> HookSettings:
         ) from None
 
 
-def write_settings(folder: Path, settings: HookSettings) -> None:
-    """Write the settings, into a folder that is made where there is none.
-
-    Raises:
-        ConfigurationError: where the folder is not this user's alone and cannot be made so.
-    """
-    make_private(folder)
-    text = json.dumps(dataclasses.asdict(settings), indent=2)
-    write_whole(folder / SETTINGS, f"{text}\n".encode(), 0o600)
+def as_json(settings: HookSettings) -> bytes:
+    """The settings as the text of their file."""
+    return f"{json.dumps(dataclasses.asdict(settings), indent=2)}\n".encode()
 
 
 def make_private(folder: Path) -> None:
