@@ -1,4 +1,4 @@
-"""What a tool call waits for where a coding agent's hook judges it: the whole process, from its start to its end.
+"""The time that a tool call waits for a coding agent's hook: the whole process, from its start to its end.
 
     python benchmarks/hook.py
 

@@ -55,7 +55,7 @@ def judging(tmp_path: Path, profiles: Path) -> Any:
 
 
 async def asked(judge: Judge | NoJudge, event: Any) -> Any:
-    """What is answered to an event: the object on standard output, or None where nothing is said."""
+    """Ask a judge: the object on standard output, None where nothing is said."""
     reply = await judge.answer(event if isinstance(event, bytes) else json.dumps(event).encode())
     assert reply.code == 0
     return json.loads(reply.output) if reply.output else None

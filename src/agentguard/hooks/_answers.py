@@ -148,7 +148,7 @@ def judged(tool: str, response: Any) -> Any:
 
 
 def restored(shown: Any, response: Any) -> Any:
-    """What is to be shown of a result, with its pictures and files as they were."""
+    """Put back the pictures and files of a result into what is shown of it."""
     if isinstance(shown, dict) and isinstance(response, dict) and shown.keys() == response.keys():
         return {
             name: response[name] if _is_file(response, name) else restored(value, response[name])

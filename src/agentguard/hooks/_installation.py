@@ -262,7 +262,7 @@ def _write(file: Path, text: bytes | None) -> None:
 
 
 def _cleared(place: Place, held: bytes | None) -> bytes | None:
-    """What the file would hold without the hooks: what it held before, where nobody has touched it since."""
+    """Return the file without the hooks: what it held before, where nobody has touched it since."""
     data = _parsed(place.file, held)
     if held is None or not _has_ours(data):
         return held

@@ -193,9 +193,9 @@ class NoJudge:
 
 
 def closing(calls: Sequence[Call]) -> str:
-    """What the user is told of a session's calls when the agent stops; "" where all were accepted.
+    """Write the message to the user about calls that were not accepted, when the agent stops; "" where all were.
 
-    This is the place to hold the agent's last message against its calls.
+    Whoever holds the agent's last message against its calls does it here.
     """
     suspects = [call for call in calls if call.verdict in ("flag", "block")]
     if not suspects:
@@ -231,5 +231,5 @@ def _text(event: dict[str, Any], name: str) -> str | None:
 
 
 def _same_kind(one: Any, other: Any) -> bool:
-    """Whether two values are of one type: a result that could not be redacted has become a sentence."""
+    """Tell whether two values are of one type: a result that could not be redacted has become a sentence."""
     return type(one) is type(other)

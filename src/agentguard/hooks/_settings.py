@@ -26,7 +26,7 @@ IDLE_SECONDS: Final = 1_800.0  # a judgement: longer than a coffee, shorter than
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """How the results of a coding agent are judged.
+    """The policy by which the results of a coding agent are judged.
 
     Attributes:
         agent: whose hooks they are.
