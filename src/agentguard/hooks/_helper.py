@@ -215,7 +215,7 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
 
 
 def _same_user(connection: socket.socket) -> bool:
-    """Tell whether a client is this user's. Where the system does not say, the folder has to do: nobody else enters it."""
+    """Tell whether a client is this user's. Where the system does not say, the folder keeps others out."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
