@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Installed, Installing
+from installed_hooks import Installed, Installing
 from sessions import post
 
 from agentguard.hooks import status_of
