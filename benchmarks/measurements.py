@@ -16,6 +16,7 @@ import content
 import detection
 import fuzzing
 import growth
+import hook
 import lasting
 import race
 import typer
@@ -63,6 +64,7 @@ def main(
         planted.section(),
         growth.section(console),
         slow_redis.section(),
+        hook.section(),
         fuzzing.section(console, FUZZED),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}

@@ -13,6 +13,7 @@ from fuzz.targets import (
     configuration,
     documents,
     grounding,
+    hooks,
     json_repair,
     receipts,
     record_files,
@@ -29,7 +30,7 @@ __all__ = ["HARNESSES", "TARGETS", "target_of"]
 
 _MODULES = (
     *(verify, configuration, traces, json_repair, replies, receipts, canonical, scanners, grounding, answers, claims),
-    *(documents, record_files, search, stores, report),
+    *(documents, record_files, search, stores, report, hooks),
 )
 
 HARNESSES: dict[str, Harness] = {harness.name: harness for module in _MODULES for harness in module.HARNESSES}
@@ -42,10 +43,13 @@ def _target(name: str, covers: str, **shares: int) -> Target:
 # The shares are of the time: of two harnesses with the same, the one whose inputs take less has more of them.
 _ALL: Final = (
     _target(
-        "judging", "the engine: calls of any kind, in both modes; what it learned, damaged; its report",
-        verify=5, verify_objects=3, restart=1, learned_state=2, report=1,
+        "judging", "the engine: calls of any kind, in both modes; what it learned, damaged; its report; agents' events",
+        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1,
     ),
-    _target("declaring", "profiles, calibrations, the gate's configuration", profiles=1, calibration=1, gate_config=1),
+    _target(
+        "declaring", "profiles, calibrations, the gate's configuration, agents' settings",
+        profiles=1, calibration=1, gate_config=1, hook_settings=1,
+    ),
     _target(
         "reading", "what models and tools answer: JSON to mend, evaluations, verdicts, clients' replies",
         json_repair=2, judge_answers=2, evaluations=2, client_replies=1,

@@ -110,6 +110,18 @@ def test_a_larger_ratio_makes_the_signal_weigh_more(mode: Mode) -> None:
     assert weights == pytest.approx([math.log(2.0), math.log(12.0), math.log(40.0)])
 
 
+def test_a_ratio_of_one_takes_a_learned_signals_word_even_where_it_knows_the_rate_itself() -> None:
+    def cut_off(engine: VerificationEngine) -> float:
+        for n in range(30):
+            engine.verify("log", args={"n": n}, result=f"Run {n} took {n * 7} seconds (and {n} retries).")
+        verdict = engine.verify("log", args={"n": 99}, result="Run 99 took 12 seconds (and", learn=False)
+        assert verdict.signals["truncated_result"].fired
+        return verdict.signals["truncated_result"].likelihood_ratio
+
+    assert cut_off(VerificationEngine()) > 10.0
+    assert cut_off(VerificationEngine().calibrate("log", likelihood_ratios={"truncated_result": 1.0})) == 1.0
+
+
 def test_ratios_are_set_one_by_one_and_a_tools_stand_over_those_of_all(mode: Mode) -> None:
     engine = guarded(mode)
     engine.calibrate("get_weather", likelihood_ratios={"schema_mismatch": 5.0})

@@ -538,7 +538,8 @@ class VerificationEngine:
     ) -> VerificationEngine:
         """Change the thresholds in force, for one tool or (without a name) for all; returns the engine.
 
-        What is set for a tool stands over what is set for all. Likelihood ratios are given by signal name, in (0, inf).
+        What is set for a tool stands over what is set for all. Likelihood ratios are given by signal name, in (0, inf);
+        with a ratio of 1 or less a signal that looks at what was learned says nothing against a call.
 
         Raises:
             ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.

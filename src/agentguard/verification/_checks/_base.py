@@ -202,7 +202,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         likelihood = ratio_of(p, ratio, self.share)
         if likelihood > self.cap:
             likelihood = self.cap
-        if direct > likelihood:
+        if direct > likelihood and ratio > 1.0:  # calibrated to 1, the signal says nothing of this tool
             likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
         if likelihood > 1.0 and case.factors:
             likelihood = _labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
