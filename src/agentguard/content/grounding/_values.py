@@ -277,13 +277,23 @@ _TABLE: Final = {
         "ml millilitre millilitres milliliter milliliters": 1e-3,
         "l litre litres liter liters": 1.0,
         "gal gallon gallons": 3.785411784,
+        "m³ cubic_m cubic_metre cubic_metres cubic_meter cubic_meters": 1e3,
+        "cubic_ft cubic_foot cubic_feet": 28.316846592,
     },
     "speed": {"m/s": 1.0, "km/h kmh kph": 1 / 3.6, "mph": 0.44704, "knot knots kt kts": 1852 / 3600},
     "power": {"w watt watts": 1.0, "kw kilowatt kilowatts": 1e3, "megawatt megawatts": 1e6},
     "energy": {"wh": 1.0, "kwh": 1e3},
     "frequency": {"hz hertz": 1.0, "khz": 1e3, "mhz": 1e6, "ghz": 1e9},
     "voltage": {"v volt volts": 1.0, "kv kilovolt kilovolts": 1e3},
-    "area": {"m² sqm": 1.0, "km²": 1e6, "hectare hectares": 1e4, "acre acres": 4046.8564224},
+    "area": {
+        "m² sqm square_m square_metre square_metres square_meter square_meters": 1.0,
+        "km² square_km square_kilometre square_kilometres square_kilometer square_kilometers": 1e6,
+        "hectare hectares": 1e4,
+        "acre acres": 4046.8564224,
+        "square_ft square_foot square_feet": 0.09290304,
+        "square_yd square_yard square_yards": 0.83612736,
+        "square_mi square_mile square_miles": 2589988.110336,
+    },
     "loudness": {"db decibel decibels": 1.0},
     PERCENT: {"% percent pct": 1.0},
     "USD": {"$ us$ usd dollar dollars": 1.0, "cent cents": 0.01},
@@ -344,7 +354,7 @@ _NOT_IN_KEYS: Final = {
     *("m d k l w v wk".split()),
     *("day days night nights week weeks month year yr decade century second minute hour degree".split()),
 }
-_OF_ANY_DAY: Final = frozenset({"calendar", "consecutive", "full", "whole"})  # that change no unit
+_OF_ANY: Final = frozenset({"calendar", "consecutive", "full", "linear", "running", "whole"})  # that change no unit
 COUNTED: Final = Unit("counted")  # of a number that counts what a noun names: no quantity with a unit equals it
 _KEYS_OF_TEMPERATURE: Final = {"temp", "temperature", "feelslike", "feels", "dewpoint", "min", "max", "high", "low"}
 
@@ -356,8 +366,10 @@ def units_of(spelling: str) -> tuple[Unit, ...]:
     (['length', 'time'], ())
     """
     words = re.split(r"[\s-]", spelling.casefold())
-    while len(words) > 1 and words[0] in _OF_ANY_DAY:
+    while len(words) > 1 and words[0] in _OF_ANY:
         words = words[1:]
+    if words[0] == "sq":
+        words[0] = "square"
     return UNITS.get("_".join(words), ())
 
 
@@ -486,8 +498,9 @@ _NUMBER = re.compile(rf"([-+−])?({_SIGNS})?\s?(-)?({_CORE})\s?(.*)", re.IGNORE
 _GROUPED = re.compile(rf"\d{{1,3}}(?:([,.{_QUOTE} \u00a0\u202f])\d{{3}})(?:\1\d{{3}})*")
 _GROUPED_CHAIN = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _AFTER = re.compile(
-    r"[\s\u00a0-]{0,2}([%°$€£¥₹℃℉]|(?:(?:business|working|calendar|consecutive|full|whole)[\s-])?"
-    r"[A-Za-z]{1,16}[²]?(?:/[hs]\b)?|°\s?[CF])(?!\w)",
+    r"[\s\u00a0-]{0,2}([%°$€£¥₹℃℉]|"
+    r"(?:(?:business|working|calendar|consecutive|full|whole|square|sq|cubic|running|linear)[\s-])?"
+    r"[A-Za-z]{1,16}[²³]?(?:/[hs]\b)?|°\s?[CF])(?!\w)",
     re.IGNORECASE,
 )
 _COUNTED_NOUN = re.compile(r"[ \u00a0]([a-z]{2,30}s)\b")
