@@ -99,7 +99,7 @@ class ToolState:
         self.changed = True
         if self.census is not None:
             try:
-                self.census.push(case.document, case.milliseconds, method.outcomes(case))
+                self.census.push(case.document, case.milliseconds, method.outcomes(case), case.measured)
             except Exception as error:
                 _log.error("a call of %r could not be counted: %s", case.call.tool, type(error).__name__)
 

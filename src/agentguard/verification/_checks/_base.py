@@ -13,7 +13,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._document import Document
 from agentguard.verification._shape import Shape
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
-from agentguard.verification.statistics import Rate, Surprises
+from agentguard.verification.statistics import Rate
 from agentguard.verification.types import SignalResult, VerificationTier
 
 FIRES_AT: Final = 0.05  # p-value
@@ -193,10 +193,7 @@ class LearnedCheck(DeclaredCheck, ABC):
             surprise = MOST_SURPRISE
         # Recalibrate on how often this tool's genuine calls looked as unusual.
         memory: ToolMemory = case.memory
-        past = memory.surprises.get(self.name)
-        overall = memory.pool.surprises.get(self.name)
-        expected = None if overall is None else overall.p(surprise)
-        p = (Surprises(self.floor, self.prior) if past is None else past).p(surprise, expected)
+        p = memory.recalibrated(self.name, surprise, self.floor, self.prior)
         # The ratio of the p-value, up to the check's cap; a larger one that is known from a rate; what labels make of
         # it; and no more than the finding itself may weigh.
         likelihood = ratio_of(p, ratio, self.share)
