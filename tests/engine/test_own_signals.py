@@ -431,6 +431,29 @@ def test_its_labels_and_its_verdicts_go_the_way_of_all_others(mode: Mode) -> Non
     assert second.thresholds("get_order").prior == engine.thresholds("get_order").prior
 
 
+@pytest.mark.parametrize("label", [True, False])
+def test_labels_move_its_weight_as_that_of_any_other(label: bool) -> None:
+    """A signal that reviewers find wrong counts less, one that they find right more, and never beyond its bounds."""
+    store = MemoryStore()
+    engine = warm(VerificationEngine(store=store, signals=[NegativeTotal(ratio=6.0), Discount()]), calls=100)
+    before = judge(engine, BAD)
+    for number in range(30):
+        result = {"order_id": f"X{number}", "total": -1.0 - number}
+        engine.verify("get_order", args={"order_id": f"X{number}"}, result=result, call_id=f"c{number}")
+        engine.record_feedback("get_order", 0.8, label, f"c{number}")
+
+    later = VerificationEngine(store=store)  # the label is read before the signal is there
+    later.register_signal(NegativeTotal(ratio=6.0))
+    later.register_signal(Discount())
+    for each in (engine, later):
+        for name in ("negative_total", "discount"):
+            ratio, first = (judged.signals[name].likelihood_ratio for judged in (judge(each, BAD), before))
+            assert first > 1.0
+            assert 1.0 <= ratio <= 20.0
+            if name == "negative_total":
+                assert ratio > first if label else 1.5 <= ratio < first
+
+
 def test_signals_may_come_while_calls_are_judged() -> None:
     """Every verdict has the signals that there were at one moment; none is lost between two that come at once."""
     engine = VerificationEngine()

@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification._baseline import OWN_FLOOR, OWN_PRIOR, ToolMemory
+from agentguard.verification._calibration import DECLARED
 from agentguard.verification._canonical import plain
 from agentguard.verification._case import Case
-from agentguard.verification._checks._base import AS_USUAL_DETAIL, FIRES_AT
+from agentguard.verification._checks._base import AS_USUAL_DETAIL, FIRES_AT, LEAST_RATIO, labelled
 from agentguard.verification._method import Check
 from agentguard.verification.evidence import ratio_of
 from agentguard.verification.signals import MOST_RATIO, Abstain, Broken, Kept, Measured, Past, Signal
@@ -58,6 +59,8 @@ class OwnSignal:
             return self._abstain(str(answer.reason))
         if isinstance(answer, Broken):
             ratio = self._ratio(case, answer.ratio, 1.0)
+            if learns and ratio > LEAST_RATIO:
+                ratio = max(labelled(ratio, case.factors.get(DECLARED + self.name, 1.0), MOST_RATIO), LEAST_RATIO)
             return self._result(1.0, ratio, None, answer.detail, answer.traits)
         if isinstance(answer, Kept):
             ratio = max(_positive(answer.ratio, "at most", answer.ratio <= 1.0), 1.0 / MOST_RATIO)
@@ -81,7 +84,8 @@ class OwnSignal:
             return self._abstain(f"{0 if values is None else len(values)} of {WARM_UP} numbers are known")
         surprise = surprise_of(values, value)
         p = case.memory.recalibrated(self.name, surprise, OWN_FLOOR, OWN_PRIOR)
-        likelihood = min(max(ratio_of(p, ratio), 1.0), MOST_RATIO)
+        likelihood = max(ratio_of(p, ratio), 1.0)
+        likelihood = min(labelled(likelihood, case.factors.get(self.name, 1.0)), MOST_RATIO)
         score = 1.0 - math.exp(-surprise)
         return self._result(score, likelihood, p, answer.detail, answer.traits)
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
+from .evidence import OWN_RATIO, OWN_RULE_RATIO
 from .profile import ToolProfile
 from .types import Settings, ToolCall, VerificationTier
 
@@ -36,13 +37,13 @@ class Broken(NamedTuple):
 
     Attributes:
         detail: one sentence for the reasons of the verdict, without content of the result.
-        ratio: P(broken | fabricated) / P(broken | genuine), from 1 up; 20 at most counts. The default is that of
-            ``schema_mismatch``.
+        ratio: P(broken | fabricated) / P(broken | genuine), from 1 up; 20 at most counts. The default, 12, is that
+            of ``schema_mismatch``.
         traits: names by which calls that are odd in the same way are known to each other; none: the signal's name.
     """
 
     detail: str
-    ratio: float = 12.0
+    ratio: float = OWN_RULE_RATIO
     traits: tuple[str, ...] = ()
 
 
@@ -69,14 +70,14 @@ class Measured(NamedTuple):
     Attributes:
         value: finite.
         detail: what it is, in one sentence without content of the result.
-        ratio: the likelihood ratio at p = .0027 (three sigma), from 1 to 20. The default, that of
+        ratio: the likelihood ratio at p = .0027 (three sigma), from 1 to 20. The default, 4.5 as of
             ``historical_inconsistency``, is for a signal of which nothing is known.
         traits: as in ``Broken``.
     """
 
     value: float
     detail: str
-    ratio: float = 4.5
+    ratio: float = OWN_RATIO
     traits: tuple[str, ...] = ()
 
 

@@ -63,7 +63,7 @@ class Finding:
 AS_USUAL: Final = Finding(0.0, AS_USUAL_DETAIL)
 
 
-def _labelled(ratio: float, factor: float, most: float = math.inf) -> float:
+def labelled(ratio: float, factor: float, most: float = math.inf) -> float:
     """A ratio above 1, with what labels say of it; it stays above 1, and silence is not concerned."""
     return min(1.0 + (ratio - 1.0) * factor, most)
 
@@ -111,7 +111,7 @@ class DeclaredCheck:
         rate = memory.contracts.get(self.name) or Rate()
         likelihood = max(self.fabricated / self._genuine_rate(rate, ratio), min(ratio, 1.0))
         if likelihood > LEAST_RATIO and case.factors:
-            likelihood = max(_labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
+            likelihood = max(labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
         return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group, traits)
 
     @staticmethod
@@ -202,7 +202,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         if direct > likelihood:
             likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
         if likelihood > 1.0 and case.factors:
-            likelihood = _labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
+            likelihood = labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
         if likelihood > 1.0 and math.log(likelihood) > finding.most:
             likelihood = math.exp(finding.most)
         fired = p <= FIRES_AT
