@@ -7,14 +7,13 @@ installed, by somebody who installs code, under the group ``agentguard.signals``
 from __future__ import annotations
 
 import difflib
-import logging
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, NamedTuple
 
 SIGNALS: Final = "agentguard.signals"
 NEAREST: Final = 3  # names that are proposed for one that is unknown
-_log = logging.getLogger("agentguard")
+MOST_SHOWN: Final = 10  # names that are offered, where none is near
 
 
 class Offered(NamedTuple):
@@ -32,8 +31,9 @@ class Offered(NamedTuple):
         offered = self.by_name.get(name)
         if offered is None:
             near = difflib.get_close_matches(name, self.by_name, n=NEAREST)
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"offered: {', '.join(self.by_name)}"
-            hint = hint if self.by_name else "none offers any"
+            known = ", ".join([*self.by_name][:MOST_SHOWN])
+            hint = f"offered: {known}" if known else "none offers any"
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else hint
             return f"no installed package offers {name!r} in its entry points {self.group!r}; {hint}"
         if len(offered) > 1:
             packages = " and ".join(sorted(_package(each) for each in offered))
@@ -54,7 +54,6 @@ class Offered(NamedTuple):
             loaded = point.load()
             return loaded() if isinstance(loaded, type) else loaded
         except Exception as error:
-            _log.error("the entry point %r of %s cannot be loaded: %s", name, _package(point), type(error).__name__)
             raise ValueError(f"{point.value} of {_package(point)} cannot be loaded: {error!r}") from None
 
 

@@ -402,6 +402,7 @@ def named(name: Any, tier: Any = VerificationTier.TIER_0) -> Any:
         ([named("")], "a signal has a name"),
         ([named(7)], "a signal has a name"),
         ([named("two\nlines")], "a signal has a name"),
+        ([named("!rule")], "does not begin with '!'"),  # as broken rules are written in the log of labels
         ([object()], "a signal has a name"),
         ([named("one", 0)], "signal 'one' has a tier"),
         ([type("Mute", (), {"name": "mute", "tier": VerificationTier.TIER_1})()], "cannot be called"),

@@ -34,7 +34,7 @@ from agentguard.verification._decision import DONE, graver, least_verdict, why_n
 from agentguard.verification._document import read, read_copy
 from agentguard.verification._incidents import Incidents
 from agentguard.verification._method import Check, Decision, Method
-from agentguard.verification._own_signals import Lineup, OwnSignal, own_signal
+from agentguard.verification._own_signals import Lineup, own_signal
 from agentguard.verification._persistence import Backlog, Persistence, document_name
 from agentguard.verification._reference import MIN_CALLS, Reference
 from agentguard.verification._reference import adapted as adapted_by_the_document
@@ -189,25 +189,26 @@ class VerificationEngine:
             return
         from agentguard._entry_points import offered  # which few profiles need
 
-        offers, problems, loaded = offered(), [], dict(self._lineup.named)
-        for profile, k, name in wanted:
-            try:
-                if name not in loaded:
-                    loaded[name] = self._named_signal(name, offers.load(name))
-            except (ConfigurationError, ValueError) as error:
-                problems.append(Problem(f"profile {profile.name!r}", None, f"signals.{k}", str(error)))
-        if problems:
-            raise ProfileError(in_order(problems))
+        offers, loaded, faults = offered(), {}, {}
+        for _, _, name in wanted:  # code of others runs here: no lock is held
+            if name not in self._lineup.named and name not in loaded and name not in faults:
+                try:
+                    loaded[name] = offers.load(name)
+                except ValueError as error:
+                    faults[name] = str(error)
         with self._lineup_lock:
-            for signal in loaded.values():
-                if signal.name not in self._lineup.named:
-                    self._lineup = self._lineup.with_named(signal)
-
-    def _named_signal(self, name: str, signal: Any) -> OwnSignal:
-        made = own_signal(signal, {*self._lineup.names, *DEFAULT_RATIOS})
-        if made.name != name:
-            raise ConfigurationError(f"the signal that is offered as {name!r} calls itself {made.name!r}")
-        return made
+            lineup = self._lineup
+            for name in loaded.keys() - lineup.named.keys():
+                try:
+                    lineup = lineup.with_named(name, own_signal(loaded[name], {*lineup.names, *DEFAULT_RATIOS}))
+                except ConfigurationError as error:
+                    faults[name] = str(error)
+            if not faults:
+                self._lineup = lineup
+        if faults:
+            places = [(f"profile {profile.name!r}", f"signals.{k}", name) for profile, k, name in wanted]
+            problems = [Problem(place, None, key, faults[name]) for place, key, name in places if name in faults]
+            raise ProfileError(in_order(problems))
 
     def unregister(self, name: str) -> ToolProfile:
         """Take back a profile, by its own name; returns it. What was learned stays.

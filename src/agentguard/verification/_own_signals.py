@@ -162,8 +162,14 @@ class Lineup(NamedTuple):
         tiers = tuple((tier, (*checks, signal) if tier is signal.tier else checks) for tier, checks in self.tiers)
         return self._replace(tiers=tiers)
 
-    def with_named(self, signal: OwnSignal) -> Lineup:
-        """These checks with one more that profiles may name."""
+    def with_named(self, name: str, signal: OwnSignal) -> Lineup:
+        """These checks with one more that profiles may name.
+
+        Raises:
+            ConfigurationError: where the signal has another name.
+        """
+        if signal.name != name:
+            raise ConfigurationError(f"the signal that is offered as {name!r} calls itself {signal.name!r}")
         return self._replace(named={**self.named, signal.name: signal})
 
     def not_looked_at(self, names: Sequence[str]) -> dict[str, SignalResult]:
@@ -191,8 +197,9 @@ def own_signal(signal: Any, taken: Iterable[str]) -> OwnSignal:
         ConfigurationError: for what is no signal, or has the name of another one.
     """
     name, tier = getattr(signal, "name", None), getattr(signal, "tier", None)
-    if not isinstance(name, str) or not name or not name.isprintable():
-        raise ConfigurationError(f"a signal has a name, which is text, and {signal!r} has {name!r}")
+    if not isinstance(name, str) or not name or not name.isprintable() or name.startswith(DECLARED):
+        written = f"which is text and does not begin with {DECLARED!r}"
+        raise ConfigurationError(f"a signal has a name, {written}, and {signal!r} has {name!r}")
     if not isinstance(tier, VerificationTier):
         raise ConfigurationError(f"signal {name!r} has a tier, which is a VerificationTier, not {tier!r}")
     if not callable(signal) or isinstance(signal, type):
