@@ -66,16 +66,19 @@ class SignalConformance:
                 yield f"{part}: {name}", seen(example.tool, example.args, {**example.result, part: make()})
 
     def test_an_engine_takes_it(self) -> None:
+        """It has a tier, and a name that is no other signal's."""
         engine, name = VerificationEngine(signals=[self.signal()]), self.signal().name
         assert name in engine.verify("tool").signals
         assert name in engine.calibrate(likelihood_ratios={name: 2.0}).thresholds().likelihood_ratios
 
     def test_it_has_something_to_say_of_the_example(self) -> None:
+        """Of a tool that is new, and of one that is well known."""
         for past in PASTS:
             answer = self.signal()(self.example(), past)
             assert not isinstance(answer, Abstain), f"it abstains: {answer.reason}"
 
     def test_it_abstains_aloud_without_a_basis(self) -> None:
+        """Nothing to go by is no evidence, and the reason is said."""
         assert self.without_basis
         for call in self.without_basis:
             for past in PASTS:
@@ -115,12 +118,14 @@ class SignalConformance:
                 assert repr(self.signal()(call, past)) == repr(answer), what
 
     def test_it_changes_nothing_of_what_it_is_given(self) -> None:
+        """The result is the caller's own."""
         for what, call in self._calls():
             before = serialise([call.args, call.result])[0]
             self.signal()(call, PASTS[1])
             assert serialise([call.args, call.result])[0] == before, what
 
     def test_it_takes_no_longer_than_it_may(self) -> None:
+        """Whatever it is given: other calls of the tool wait for it."""
         signal = self.signal()
         for what, call in self._calls():
             started = perf_counter()
