@@ -13,13 +13,13 @@ from agentguard.calibration import labels_in_store
 from agentguard.cli._exits import Exit
 from agentguard.cli._files import STDIO, write_lines
 from agentguard.cli._options import (
-    STORE_VARIABLE,
     CalibrationOption,
     JsonOption,
     LimitOption,
     Mode,
     ModeOption,
     ProfilesOption,
+    StoreOption,
     build_engine,
     default_store,
     holds_store,
@@ -51,15 +51,16 @@ MAX_WORST = 100
 
 
 def report(
+    context: typer.Context,
     source: Annotated[
         str | None,
         typer.Argument(
             metavar="[STORE|TRACES|-]",
-            envvar=STORE_VARIABLE,
             help="A store (a folder or a server), or a log of calls: a .jsonl, .jsonl.gz or .parquet file, a folder of "
-            "them, or '-' for stdin. Without it the command line's own store.",
+            "them, or '-' for stdin. Without it the store of --store, or the command line's own.",
         ),
     ] = None,
+    store: StoreOption = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE|-", help="Where to write the page.")
     ] = "report.html",
@@ -85,7 +86,10 @@ def report(
     """
     if as_json and output == STDIO:
         raise ConfigurationError("--json and the page cannot both go to standard output")
-    address = source or default_store()
+    given = context.get_parameter_source("store")  # what is typed stands over the environment, a log too
+    if source is not None and given is not None and given.name == "COMMANDLINE":
+        raise ConfigurationError("give a log or a store, or --store, and not both")
+    address = source or store or default_store()
     accept_below, block_at = _thresholds(calibration)
     page: dict[str, Any] = {
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
@@ -102,8 +106,8 @@ def report(
         data = _of_store(address, worst, page)
     else:
         # What is learned is written here in the end, and looked at; of records of verdicts nobody has any use.
-        store = MemoryStore(max_events=1, max_names=2_000)
-        engine, builder = build_engine(profiles, mode, store, calibration), ReportBuilder(worst, content=content)
+        learned = MemoryStore(max_events=1, max_names=2_000)
+        engine, builder = build_engine(profiles, mode, learned, calibration), ReportBuilder(worst, content=content)
         tally = Tally(worst=0, broken=1)
 
         def add(row: TraceRow, result: VerificationResult) -> None:
@@ -117,7 +121,7 @@ def report(
         data = builder.data(
             source="standard input" if address == STDIO else printable(address),
             mode=mode.value,
-            learned=lambda tool: kept_of(store, tool).learned,
+            learned=lambda tool: kept_of(learned, tool).learned,
             notes=tuple(_notes(summary, interrupted=interruption.happened)),
             **{"title": "What the guard made of these calls", **page},
         )
