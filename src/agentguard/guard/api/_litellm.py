@@ -188,11 +188,15 @@ def _results(messages: Sequence[Mapping[str, Any]]) -> Iterator[_Result]:
 def _calls(message: Mapping[str, Any]) -> Iterator[tuple[str | None, tuple[str, Any]]]:
     """The calls of an assistant's message by their ids; by None the one of the older form, which has none."""
     calls = message.get("tool_calls")
-    functions = [(call.get("id"), call.get("function")) for call in calls or () if isinstance(call, dict)]
+    functions = [(call.get("id"), call.get("function")) for call in _list(calls) if isinstance(call, dict)]
     functions.append((None, message.get("function_call")))
     for id_, function in functions:
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             yield (id_ if isinstance(id_, str) else None), (function["name"], _arguments(function.get("arguments")))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _arguments(text: Any) -> Any:
@@ -216,8 +220,7 @@ def _slots(content: Any) -> list[str]:
     """The texts of a message's content, as LiteLLM takes them: the content itself, or those of its parts."""
     if isinstance(content, str):
         return [content]
-    parts = content if isinstance(content, list) else ()
-    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return [part["text"] for part in _list(content) if isinstance(part, dict) and isinstance(part.get("text"), str)]
 
 
 def _filled(row: dict[str, Any], slots: Sequence[str]) -> dict[str, Any]:
