@@ -40,8 +40,8 @@ class OnFlag(str, Enum):
 class OnBlock(str, Enum):
     """What to do with a blocked result."""
 
-    replace = "replace"
-    throw = "raise"
+    notice = "replace"
+    error = "raise"
 
 
 class OnGuardError(str, Enum):

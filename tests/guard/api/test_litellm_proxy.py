@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from .conftest import KEY, SWAPPED, Server, running
+from .servers import KEY, SWAPPED, Server, running
 
 HERE = Path(__file__).parent
+DOCUMENT = HERE.parents[2] / "docs" / "how-to" / "http.md"
 MASTER_KEY = "sk-test-0123456789abcdef0123456789abcdef"
 BAD = json.dumps(SWAPPED["result"])
 ARGS = json.dumps(SWAPPED["args"])
@@ -99,12 +102,11 @@ class Proxy:
 
 
 def guardrail(name: str, url: str, **options: Any) -> dict[str, Any]:
-    # JSON is YAML: LiteLLM reads the configuration as it stands in docs/how-to/http.md.
-    parameters = {
-        "guardrail": "generic_guardrail_api", "mode": ["pre_call", "post_call"], "api_base": url,
-        "api_key": "os.environ/AGENTGUARD_API_KEY",
-    }  # fmt: skip
-    return {"guardrail_name": name, "litellm_params": {**parameters, **options}}
+    """The guardrail of docs/how-to/http.md, at another address and not for every request."""
+    (shown,) = re.findall(r"^```yaml\n(guardrails:\n.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    (documented,) = yaml.safe_load(shown)["guardrails"]
+    parameters = {**documented["litellm_params"], "api_base": url, "default_on": False, **options}
+    return {"guardrail_name": name, "litellm_params": parameters}
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +147,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
             ],
         }  # fmt: skip
         file = tmp_path_factory.mktemp("litellm") / "config.yaml"
-        file.write_text(json.dumps(config))
+        file.write_text(yaml.safe_dump(config))
         yield stack.enter_context(started(program, file, model, guard))
 
 

@@ -14,7 +14,7 @@ from agentguard.errors import StoreError
 from agentguard.stores import DiskStore, MemoryStore
 from agentguard.verification import VerificationEngine
 
-from .conftest import learn_orders
+from .servers import learn_orders
 
 Make = Callable[..., TestClient]
 

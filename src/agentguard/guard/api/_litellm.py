@@ -34,7 +34,7 @@ class Parameters(BaseModel):
     """The parameters of the guardrail's configuration that are for this server; others are left alone."""
 
     content: dict[Kind, Literal["block", "redact"]] = Field(
-        {}, description="What to do with kinds of content in every text of requests and answers."
+        default={}, description="What to do with kinds of content in every text of requests and answers."
     )
 
 
@@ -85,9 +85,9 @@ class GuardrailResponse(Model):
 
     action: Literal["NONE", "BLOCKED", "GUARDRAIL_INTERVENED"]
     blocked_reason: str | None = None
-    texts: list[str] | None = Field(None, description="All texts, where some were changed.")
+    texts: list[str] | None = Field(default=None, description="All texts, where some were changed.")
     structured_messages: list[dict[str, Any]] | None = Field(
-        None, description="All messages, where some were changed in a way that texts do not tell."
+        default=None, description="All messages, where some were changed in a way that texts do not tell."
     )
 
 
@@ -98,7 +98,7 @@ class _Blocked(Exception):
 class _Result(NamedTuple):
     """The result of a tool in a conversation; ``is_new``: the model has not answered to it yet."""
 
-    index: int
+    position: int
     tool: str
     args: Any
     call_id: str | None
@@ -140,7 +140,7 @@ class Guardrail:
             if action_of(self._guard, judgement) == "raise":
                 raise _Blocked(judgement.notice)
             content = judgement.notice if judgement.action == "replace" else _shown(result.content, judgement)
-            rows[result.index] = {**rows[result.index], "content": content}
+            rows[result.position] = {**rows[result.position], "content": content}
         return rows
 
     def _judgement(self, result: _Result, trace: str | None) -> Judgement:

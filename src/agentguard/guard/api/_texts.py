@@ -88,7 +88,7 @@ class ScanResponse(Model):
     kinds: dict[str, KindFound]
     findings: list[Place] = Field(description="In the order of the value, 10,000 of a kind at most.")
     complete: bool = Field(description="All of the value was looked through, and all that was found is told.")
-    redacted: Any = Field(None, description="The value with placeholders, where that was asked for.")
+    redacted: Any = Field(default=None, description="The value with placeholders, where that was asked for.")
 
 
 def scan(request: ScanRequest) -> ScanResponse:
