@@ -118,6 +118,11 @@ def test_a_flagged_result_gets_its_line_after_it(make_client: Make) -> None:
     assert of_text["texts"][0].startswith(f"{GOOD}\n\n{line}")
     assert of_parts["texts"][0] == "one"
     assert of_parts["texts"][1].startswith(f"two\n\n{line}")
+    picture = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]
+    of_picture = guardrail(make_client(engine), [asked("W1"), told(picture)])["structured_messages"][1]["content"]
+    assert of_picture[0] == picture[0]
+    assert of_picture[1]["text"].startswith(line)
+    assert guardrail(make_client(engine), [asked("W1"), told({"no": "content"})]) == {"action": "NONE"}
 
 
 def test_a_result_is_learned_from_once_and_shown_alike_in_every_turn(

@@ -7,9 +7,9 @@ first, and that may take long. Long bodies are read in a thread too, and answers
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import anyio.to_thread
 import pydantic_core
@@ -40,17 +40,17 @@ from agentguard.guard.api._texts import GroundRequest, GroundResponse, ScanReque
 from agentguard.serving._app import KEY_SCHEME, Part, ProblemError, ServiceKey, assemble, documented
 from agentguard.verification import VerificationEngine
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 VERIFY: Final = "/v1/verify"
 SCAN: Final = "/v1/scan"
 GROUND: Final = "/v1/ground"
 FEEDBACK: Final = "/v1/feedback"
 CHANGES: Final = "/v1/changes"
 
-#: Of a body with a result in it: no detector and no check reads more of a text.
-MAX_BODY_BYTES: Final = LIMITS.bytes
+#: Of a body with a result or a text in it. A judgement: more than any model reads at once, and little enough that its
+#: JSON, were it nothing but brackets, is read within some tenths of a second, in which no other thread goes on.
+MAX_BODY_BYTES: Final = 1 << 22
+#: Of a whole conversation, with the pictures in it; no detector and no check reads more of a text.
+MAX_CONVERSATION_BYTES: Final = LIMITS.bytes
 #: Requests under way, of which the framework works on 40 at a time. A judgement: the last of them waits a quarter of a
 #: second where each takes a millisecond or two.
 MOST_UNDER_WAY: Final = 256
@@ -120,7 +120,10 @@ def guard_part(
         _operations(guard),
         lambda: None,
         json_at=frozenset(("POST", path) for path in (VERIFY, SCAN, GROUND, FEEDBACK, f"{CHANGES}/", LITELLM)),
-        bodies=dict.fromkeys((VERIFY, SCAN, GROUND, LITELLM), max_body_bytes),
+        bodies={
+            **dict.fromkeys((VERIFY, SCAN, GROUND), max_body_bytes),
+            LITELLM: max(max_body_bytes, MAX_CONVERSATION_BYTES),
+        },
     )
 
 
@@ -145,7 +148,7 @@ def _operations(guard: ToolGuard) -> APIRouter:
     def ground_(request: GroundRequest) -> Response:
         return _json(ground(request))
 
-    @router.post(FEEDBACK, **_described("feedback", "Say what a call really was", FeedbackResponse, *_WITH_BODY, 503))
+    @router.post(FEEDBACK, **_described("feedback", "Say what a call really was", FeedbackResponse, *_WITH_BODY))
     def feedback(request: FeedbackRequest) -> FeedbackResponse:
         with _store_faults():
             said = engine.record_feedback(
@@ -153,16 +156,14 @@ def _operations(guard: ToolGuard) -> APIRouter:
             )
         return FeedbackResponse(counted=said.counted, note=said.note)
 
-    @router.get(
-        CHANGES, **_described("list_changes", "Lasting changes of tools, the open ones first", Changes, *_ALL, 503)
-    )
+    @router.get(CHANGES, **_described("list_changes", "Lasting changes of tools, the open ones first", Changes, *_ALL))
     def changes(query: Annotated[ChangesQuery, Query()]) -> Changes:
         with _store_faults():
             return Changes(changes=[shown_change(change) for change in engine.changes(query.tool)])
 
     decided = "Say what a lasting change is; engines on the store act on it with their next flush"
 
-    @router.post(CHANGES + "/{id}", **_described("decide_change", decided, ShownChange, *_WITH_BODY, 404, 503))
+    @router.post(CHANGES + "/{id}", **_described("decide_change", decided, ShownChange, *_WITH_BODY, 404))
     def decide(id_: Annotated[ChangeId, Path(alias="id")], request: DecideRequest) -> ShownChange:
         with _store_faults():
             known = next((change for change in engine.changes() if change.id == id_), None)
@@ -184,25 +185,25 @@ def _operations(guard: ToolGuard) -> APIRouter:
     return router
 
 
-_ALL: Final = (401, 413, 422, 429, 500)
+_ALL: Final = (401, 413, 422, 429, 500, 503)
 _WITH_BODY: Final = (*_ALL, 400, 415)
 
 
 def _described(name: str, summary: str, answer: type[BaseModel], *statuses: int) -> dict[str, Any]:
     """An operation for OpenAPI: its id, its summary, its answer, and the problems that it may answer."""
-    problems = documented({status: _DESCRIPTIONS[status] for status in sorted({*statuses, 503})})
+    problems = documented({status: _DESCRIPTIONS[status] for status in sorted(statuses)})
     return {"operation_id": name, "summary": summary, "response_model": answer, "responses": problems}
 
 
 @contextmanager
 def _store_faults() -> Iterator[None]:
-    """Answer a store that cannot be used with a problem."""
+    """Answer with a problem where the store cannot be used, or a change is gone from it."""
     try:
         yield
     except StoreError:
         detail = "the store cannot be used, and nothing was learned; try again later"
         raise ProblemError(503, "store", detail, retry_after=10) from None
-    except DataError:  # somebody has reset the tool meanwhile
+    except DataError:  # the log has let go of its events meanwhile
         raise ProblemError(404, "no-such-change", "there is no such change on record") from None
 
 

@@ -240,8 +240,8 @@ def _shown(content: Any, judgement: Judgement) -> Any:
     slots = [str(judgement.shown(text)) for text in _slots(content)]
     if not judgement.line:
         return _filled({"content": content}, slots)["content"]
-    if not slots:
-        return lined(content, judgement.line)
+    if not slots:  # pictures alone; anything else is no content that a model reads
+        return lined(content, judgement.line) if isinstance(content, list) else content
     slots[-1] = appended(slots[-1], judgement.line)
     return _filled({"content": content}, slots)["content"]
 
