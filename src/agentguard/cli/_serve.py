@@ -120,10 +120,10 @@ def serve(
 ) -> None:
     """Serve the guard, the reliability gate, a page over a store, or several; requests bring AGENTGUARD_API_KEY.
 
-    The guard: POST /v1/verify, /v1/scan, /v1/ground, /v1/feedback, GET and POST /v1/changes, and the address that
-    LiteLLM calls. The gate: POST /evaluate, GET /runs/ID and /history. The page: /live/, to which a browser logs in
-    with the key. Of all: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run of the gate ends before its
-    next stage, and is recorded as interrupted.
+    The guard: POST /v1/verify, /v1/scan, /v1/ground, /v1/check and /v1/feedback, GET and POST /v1/changes, and the
+    address that LiteLLM calls. The gate: POST /evaluate, GET /runs/ID and /history. The page: /live/, to which a
+    browser logs in with the key. Of all: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run of the gate
+    ends before its next stage, and is recorded as interrupted.
     """
     if not allow_remote and not _is_loopback(host):
         raise ConfigurationError(

@@ -57,7 +57,7 @@ def test_schemathesis_finds_nothing(engine: VerificationEngine, key: str) -> Non
     assert failures == []
     # … and it has been everywhere, so that this says something.
     taken = {
-        "POST /v1/verify", "POST /v1/scan", "POST /v1/ground", "POST /v1/feedback", "GET /v1/changes",
+        "POST /v1/verify", "POST /v1/scan", "POST /v1/ground", "POST /v1/check", "POST /v1/feedback", "GET /v1/changes",
         "POST /beta/litellm_basic_guardrail_api",
     }  # fmt: skip
     operations = {*taken, "POST /v1/changes/{id}"}

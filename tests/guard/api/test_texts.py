@@ -178,3 +178,38 @@ def test_any_value_is_scanned(any_client: TestClient, value: Any) -> None:
 
     assert response.status_code == 200
     assert response.json()["complete"] is True
+
+
+# --- One text by all detectors ---
+
+
+def test_a_text_is_looked_at_by_every_detector_that_applies(client: TestClient) -> None:
+    text = "Mail ada@example.org: it is 9 degrees."
+    body = client.post(
+        "/v1/check",
+        json={"text": text, "results": [{"temperature": 31.5}], "prompt": "How warm is it?"},
+    ).json()  # fmt: skip
+
+    assert body["outcome"] == "flag"
+    outcomes = {name: part["outcome"] for name, part in body["parts"].items()}
+    assert outcomes == {
+        "injection": "accept", "pii": "flag", "secrets": "accept", "grounding": "flag", "hallucination": None,
+        "compression": None,
+    }  # fmt: skip
+    (found,) = body["parts"]["pii"]["findings"]
+    assert text[found["start"] : found["end"]] == "ada@example.org"
+    assert "value" not in body
+
+
+def test_json_is_mended(client: TestClient) -> None:
+    body = client.post("/v1/check", json={"text": '{"a": [1, 2', "is_json": True}).json()
+
+    assert (body["value"], body["parts"]["json"]["label"], body["outcome"]) == ({"a": [1, 2]}, "repaired", "flag")
+
+
+@given(text=st.text(max_size=120), prompt=st.none() | st.text(max_size=60), is_json=st.booleans())
+def test_any_text_is_checked(any_client: TestClient, text: str, prompt: str | None, is_json: bool) -> None:
+    response = any_client.post("/v1/check", json={"text": text, "prompt": prompt, "is_json": is_json})
+
+    assert response.status_code == 200
+    assert ("value" in response.json()) is is_json

@@ -36,13 +36,24 @@ from agentguard.guard.api._calls import (
 )
 from agentguard.guard.api._litellm import PATH as LITELLM
 from agentguard.guard.api._litellm import Guardrail, GuardrailRequest, GuardrailResponse
-from agentguard.guard.api._texts import GroundRequest, GroundResponse, ScanRequest, ScanResponse, ground, scan
+from agentguard.guard.api._texts import (
+    CheckRequest,
+    CheckResponse,
+    GroundRequest,
+    GroundResponse,
+    ScanRequest,
+    ScanResponse,
+    check,
+    ground,
+    scan,
+)
 from agentguard.serving._app import KEY_SCHEME, Part, ProblemError, ServiceKey, assemble, documented
 from agentguard.verification import VerificationEngine
 
 VERIFY: Final = "/v1/verify"
 SCAN: Final = "/v1/scan"
 GROUND: Final = "/v1/ground"
+CHECK: Final = "/v1/check"
 FEEDBACK: Final = "/v1/feedback"
 CHANGES: Final = "/v1/changes"
 
@@ -119,9 +130,9 @@ def guard_part(
         "Results of tools, judged before a model reads them; texts, scanned and traced; lasting changes of tools.",
         _operations(guard),
         lambda: None,
-        json_at=frozenset(("POST", path) for path in (VERIFY, SCAN, GROUND, FEEDBACK, f"{CHANGES}/", LITELLM)),
+        json_at=frozenset(("POST", path) for path in (VERIFY, SCAN, GROUND, CHECK, FEEDBACK, f"{CHANGES}/", LITELLM)),
         bodies={
-            **dict.fromkeys((VERIFY, SCAN, GROUND), max_body_bytes),
+            **dict.fromkeys((VERIFY, SCAN, GROUND, CHECK), max_body_bytes),
             LITELLM: max(max_body_bytes, MAX_CONVERSATION_BYTES),
         },
     )
@@ -147,6 +158,10 @@ def _operations(guard: ToolGuard) -> APIRouter:
     )
     def ground_(request: GroundRequest) -> Response:
         return _json(ground(request))
+
+    @router.post(CHECK, **_described("check", "Look at a text by every detector", CheckResponse, *_WITH_BODY))
+    def check_(request: CheckRequest) -> Response:
+        return _json(check(request))
 
     @router.post(FEEDBACK, **_described("feedback", "Say what a call really was", FeedbackResponse, *_WITH_BODY))
     def feedback(request: FeedbackRequest) -> FeedbackResponse:

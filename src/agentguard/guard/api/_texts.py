@@ -1,4 +1,4 @@
-"""Texts over HTTP: what is found in one, and what an answer says that no result does.
+"""Texts over HTTP: what is found in one, what an answer says that no result does, and both with all other detectors.
 
 A finding says where it stands and never what stands there.
 """
@@ -362,3 +362,99 @@ def ground(request: GroundRequest) -> GroundResponse:
         ],
         complete=traced.complete,
     )
+
+
+# --- One text by all detectors ---
+
+
+class CheckRequest(Asked):
+    """A text, with what is known of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "text": "Mail ada@example.org: it is 7 degrees.",
+                    "results": [{"city": "Oslo", "temperature": 7}],
+                }
+            ]
+        }
+    )
+
+    text: str = Field(description="The text, an answer of a model for example.")
+    prompt: str | None = Field(None, description="What it answers, with all that it may draw on.")
+    results: list[Any] | None = Field(None, max_length=MOST_RESULTS, description="The tools' results that it rests on.")
+    is_json: bool = Field(False, description="The text is to be JSON; it is mended where need is.")
+
+
+class Found(Model):
+    """One finding, and where it stands."""
+
+    kind: str
+    detail: str
+    start: int
+    end: int
+
+
+class Part(Model):
+    """The result of one detector."""
+
+    label: str = Field(description="The detector's own word.")
+    score: float = Field(description="The detector's own score; what is good differs.")
+    outcome: Literal["accept", "flag", "block"] | None = Field(
+        description="What should be done by it; null for a heuristic, which decides nothing by itself."
+    )
+    findings: list[Found]
+
+
+class CheckResponse(Model):
+    """The results of all detectors that apply."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "outcome": "flag",
+                    "parts": {
+                        "pii": {
+                            "label": "pii",
+                            "score": 0.9,
+                            "outcome": "flag",
+                            "findings": [
+                                {"kind": "email", "detail": "the form of an e-mail address", "start": 5, "end": 20}
+                            ],
+                        }
+                    },
+                }
+            ]
+        }
+    )
+
+    outcome: Literal["accept", "flag", "block"] = Field(description="The gravest outcome of any.")
+    parts: dict[str, Part] = Field(description="By the detector's name.")
+    value: Any = Field(default=None, description="The JSON value that was asked for.")
+
+
+def check(request: CheckRequest) -> CheckResponse:
+    """Look at a text by every detector that applies but rules of form; see ``agentguard.content.check``."""
+    with forks.undivided():
+        from agentguard.content._checking import check as check_text
+
+    checked = check_text(request.text, prompt=request.prompt, tool_results=request.results, is_json=request.is_json)
+    answer = CheckResponse(
+        outcome=checked.outcome,
+        parts={
+            name: Part(
+                label=part.label,
+                score=part.score,
+                outcome=part.outcome,
+                findings=[
+                    Found(kind=each.kind, detail=each.detail, start=each.start, end=each.end) for each in part.findings
+                ],
+            )
+            for name, part in checked.parts.items()
+        },
+    )
+    if request.is_json:
+        answer.value = checked.value
+    return answer
