@@ -103,7 +103,19 @@ def test_how_certain_a_finding_must_be_is_the_caller_s(client: TestClient) -> No
 
     certain = scan(client, text, kinds=["pii"], at_least=0.99)
     assert certain["findings"] == []
-    assert len(scan(client, text, kinds=["pii"], at_least=0.0)["findings"]) >= 1
+    assert scan(client, text, kinds=["pii"], at_least=0.99, redact=True)["redacted"] == text
+    doubtful = scan(client, {"note": text}, kinds=["pii"], at_least=0.0, redact=True)
+    assert len(doubtful["findings"]) >= 1
+    assert "021000021" not in doubtful["redacted"]["note"]
+
+
+def test_more_than_can_be_taken_out_is_a_problem_and_not_half_of_it(client: TestClient) -> None:
+    many = " ".join(f"a{n}@example.org" for n in range(10_001))
+
+    answer = client.post("/v1/scan", json={"value": many, "kinds": ["pii"], "redact": True})
+
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:agentguard:problem:cannot-redact")
+    assert scan(client, many, kinds=["pii"])["complete"] is False
 
 
 leaves = st.text(max_size=12) | st.integers(-(10**9), 10**9) | st.booleans() | st.none()

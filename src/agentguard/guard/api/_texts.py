@@ -97,8 +97,6 @@ def scan(request: ScanRequest) -> ScanResponse:
     Raises:
         ProblemError: for what cannot be redacted.
     """
-    from agentguard.content._results import redacted  # with all patterns
-
     text = Spread.of(request.value)
     found = findings_in(text.text, request.kinds, at_least=request.at_least, tools=())
     places = [text.place(kind, finding) for kind, result in found.items() for finding in result.findings]
@@ -114,11 +112,22 @@ def scan(request: ScanRequest) -> ScanResponse:
     )
     private = [kind for kind in PRIVATE if kind in request.kinds]
     if request.redact and private:
-        try:
-            answer.redacted = redacted(request.value, private)
-        except TypeError as error:
-            raise ProblemError(422, "cannot-redact", str(error)) from None
+        answer.redacted = _redacted(request.value, private, request.at_least)
     return answer
+
+
+def _redacted(value: Any, kinds: Collection[Kind], at_least: float) -> Any:
+    """The value with placeholders for all that is found of these kinds."""
+    from agentguard.content._redaction import redact_value
+
+    def find(text: str) -> list[Finding]:
+        found = findings_in(text, kinds, at_least=at_least, tools=())
+        if any(_is_cut(result) for result in found.values()):
+            detail = f"what holds {LIMITS.findings:,} findings of a kind or more cannot be redacted in one piece"
+            raise ProblemError(422, "cannot-redact", detail)
+        return [finding for result in found.values() for finding in result.findings]
+
+    return redact_value(value, find, max_depth=MAX_DEPTH).value
 
 
 def findings_in(
