@@ -39,7 +39,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs layout servers test test-slow coverage test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout servers clients test test-slow coverage test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -51,13 +51,17 @@ demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among t
 test: layout servers ## Run the tests but for the slow ones, the doctests and the code blocks of the documents
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
 
-test-slow: layout servers ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
+test-slow: layout servers clients ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
 	$(BIN)/python -m pytest -q $(PARALLEL) -m slow tests
 
 servers:
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
 	@tests/ensure_browser.sh
+
+clients:
+	@tests/guard/api/ensure_node.sh
+	@PYTHON=$(BIN)/python tests/guard/api/ensure_litellm.sh
 
 coverage: layout servers ## Run the tests but for the slow ones, and say which lines none of them reaches
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow" --cov=agentguard --cov-report=term:skip-covered

@@ -13,6 +13,7 @@ from fuzz.targets import (
     configuration,
     documents,
     grounding,
+    guardrail,
     hooks,
     json_repair,
     receipts,
@@ -30,7 +31,7 @@ __all__ = ["HARNESSES", "TARGETS", "target_of"]
 
 _MODULES = (
     *(verify, configuration, traces, json_repair, replies, receipts, canonical, scanners, grounding, answers, claims),
-    *(documents, record_files, search, stores, report, hooks),
+    *(documents, record_files, search, stores, report, guardrail, hooks),
 )
 
 HARNESSES: dict[str, Harness] = {harness.name: harness for module in _MODULES for harness in module.HARNESSES}
@@ -43,8 +44,9 @@ def _target(name: str, covers: str, **shares: int) -> Target:
 # The shares are of the time: of two harnesses with the same, the one whose inputs take less has more of them.
 _ALL: Final = (
     _target(
-        "judging", "the engine: calls of any kind, in both modes; what it learned, damaged; its report; agents' events",
-        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1,
+        "judging",
+        "the engine: calls of any kind, in both modes, of agents and LiteLLM; what it learned, damaged; its report",
+        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1, guardrail=1,
     ),
     _target(
         "declaring", "profiles, calibrations, the gate's configuration, agents' settings",
@@ -56,7 +58,7 @@ _ALL: Final = (
     ),
     _target(
         "scanning", "instructions, personal data and credentials in texts, conversations and values; redaction",
-        scanners=1, conversations=1, redaction=1, results=1,
+        scanners=1, conversations=1, redaction=1, results=1, places=1,
     ),
     _target(
         "answering", "what is said of an answer: grounding, rules, risk, depth, intent, health",

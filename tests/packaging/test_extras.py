@@ -52,6 +52,7 @@ PART_OF = {
     "src/agentguard/gate/models/_entailment.py": "onnx",
     "src/agentguard/gate/models/_opening.py": "bedrock",
     "src/agentguard/gate/records/_elasticsearch": "elasticsearch",
+    "src/agentguard/guard/api/": "serve",
     "src/agentguard/live/": "serve",
     "src/agentguard/serving/": "serve",
     "src/agentguard/stores/_redis": "redis",

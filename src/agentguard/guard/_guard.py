@@ -156,6 +156,7 @@ class Outcome(NamedTuple):
         session_id, call_id: the framework's.
         is_error: the framework's own flag that the tool ran and failed. What a framework makes up itself (an unknown
             tool, bad arguments) is no answer of the tool, and no outcome.
+        learn: False judges the call and leaves everything that was learned as it is.
     """
 
     tool: str
@@ -165,6 +166,7 @@ class Outcome(NamedTuple):
     session_id: str | None = None
     call_id: str | None = None
     is_error: bool = False
+    learn: bool = True
 
 
 class Judgement(NamedTuple):
@@ -327,6 +329,7 @@ class ToolGuard:
                 session_id=outcome.session_id,
                 call_id=outcome.call_id,
                 is_error=outcome.is_error,
+                learn=outcome.learn,
             )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
