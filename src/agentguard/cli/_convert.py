@@ -58,11 +58,13 @@ def convert(
     with reading_bar(traces, lambda: calls, hidden=as_json) as advance:
         write_lines(output, lines())
     if as_json:
-        write_json({"written": output, "calls": calls, "broken": broken, "first_broken": first, "read": reading.as_dict()})
+        unread = {"broken": broken, "first_broken": first, "read": reading.as_dict()}
+        write_json({"written": output, "calls": calls, **unread})
     else:
         out = console(stderr=output == STDIO)
         if broken:
             print_broken(out, f"broken lines left out: {broken:,}", broken, first)
         print_reading(out, reading)
-        print_line(out, f"{counted(calls, 'call')} written to {printable(output)}")
+        where = "standard output" if output == STDIO else printable(output)
+        print_line(out, f"{counted(calls, 'call')} written to {where}")
     raise typer.Exit(Exit.ACCEPT if calls or not (broken or reading.skipped) else Exit.ERROR)

@@ -99,9 +99,7 @@ def learn(
 class _Reader:
     """Reads the log from its beginning as often as it is asked to, and moves the bar."""
 
-    def __init__(
-        self, traces: list[str], format: str, spooled: BinaryIO | None, bar: Progress, task: TaskID
-    ) -> None:
+    def __init__(self, traces: list[str], format: str, spooled: BinaryIO | None, bar: Progress, task: TaskID) -> None:
         self.learner: Learner | None = None
         self.reading = Reading()  # of the last time
         self._traces = traces

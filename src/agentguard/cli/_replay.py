@@ -178,8 +178,8 @@ def replay(
 ) -> None:
     """Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a call."""
     plan = Plan(
-        traces, check_format(format), profiles, mode, compare_two, count, fail_on, limit, runner, workers or usable_cpus(), partitions,
-        master, store, calibration, as_json,
+        traces, check_format(format), profiles, mode, compare_two, count, fail_on, limit, runner,
+        workers or usable_cpus(), partitions, master, store, calibration, as_json,
     )  # fmt: skip
     _refuse_contradictions(plan)
     raise typer.Exit(_compare(plan, compare_two) if compare_two else _count(plan) if count else _judge(plan))

@@ -173,11 +173,7 @@ def _refuse_empty(address: str, summary: ReplaySummary, reading: Reading) -> Non
 
 def _notes(summary: ReplaySummary, reading: Reading, *, interrupted: bool) -> list[str]:
     """Write the page's notes: on a foreign format, on what was left out, and on an interruption."""
-    notes = []
-    if titles := reading.titles():
-        notes.append(f"Read as {titles}.")
-    if skipped := reading.words():
-        notes.append(f"Left out: {skipped}.")
+    notes = reading.remarks()
     if summary.broken:
         first = printable(str(summary.first_broken[0]))
         notes.append(f"Lines that hold no call were left out: {summary.broken:,}, the first {first}.")

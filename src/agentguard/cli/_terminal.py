@@ -168,10 +168,8 @@ def print_broken(out: Console, heading: str, number: int, named: Sequence[object
 
 def print_reading(out: Console, reading: Reading) -> None:
     """Say which foreign formats a log was read in, and what of it holds no call that could be judged."""
-    if titles := reading.titles():
-        out.print(f"read as {titles}", style="dim", soft_wrap=True)
-    if skipped := reading.words():
-        out.print(f"left out: {skipped}", style="bold", soft_wrap=True)
+    for remark in reading.remarks():
+        out.print(remark, soft_wrap=True)
 
 
 def print_offenders(out: Console, heading: str, offenders: Sequence[Any]) -> None:

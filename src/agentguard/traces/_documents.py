@@ -40,7 +40,7 @@ class Element(NamedTuple):
     """A record of a document.
 
     Attributes:
-        root: the number of the document in the file, from 1.
+        root: the number of the document, from 1, whose list it is in; 0 where it is a document itself.
         line: the number of its first line.
         raw: its bytes; None where it is longer than the limit.
     """
@@ -58,9 +58,9 @@ class Fault(NamedTuple):
 
 
 def is_document(head: bytes) -> bool:
-    """Whether a file is a document, by how it begins, rather than lines of JSON.
+    r"""Whether a file is a document, by how it begins, rather than lines of JSON.
 
-    >>> is_document(b'[\\n  {"a": 1}'), is_document(b'{"a": 1}\\n{"a": 2}\\n'), is_document(b'{"a": "cut o\\n')
+    >>> is_document(b'[\n  {"a": 1}'), is_document(b'{"a": 1}\n{"a": 2}\n'), is_document(b'{"a": "cut o\n')
     (True, False, False)
     """
     head = head.removeprefix(BYTE_ORDER_MARK).lstrip()
@@ -220,7 +220,7 @@ class _Cutter:
 
     def _taken(self) -> Element:
         held, self._held = self._held, None
-        return Element(self._root, self._begun, None if held is None or self._too_long else bytes(held))
+        return Element(self._root if self._around else 0, self._begun, None if held is None or self._too_long else bytes(held))
 
     def _lost(self, line: int) -> Fault:
         self.is_lost = True

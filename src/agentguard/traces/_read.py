@@ -328,6 +328,9 @@ OWN = "agentguard"
 
 UNKNOWN = "a JSON document in no format that is recognised: it is not read; --format names one"
 
+NEWEST_FIRST = "It lists its newest calls first, and the guard learns in this order: sort it by start time."
+_ENOUGH = 10  # calls with a time, before anything is said of their order
+
 _LOOKED_AT = 20  # records from which a format is recognised
 _LOOKED_AT_BYTES = 2**20
 
@@ -338,11 +341,19 @@ class Reading:
     Attributes:
         formats: number of files by the format in which each was read.
         skipped: what holds no call that could be judged, by kind.
+        timed: number of calls of which it is known when they began.
+        backwards: number of those that began before the one before them.
     """
 
     def __init__(self) -> None:
         self.formats: Counter[str] = Counter()
         self.skipped: Counter[Skip] = Counter()
+        self.timed = self.backwards = 0
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether the log runs backwards, as lists of an API do; parallel calls are out of order here and there."""
+        return self.timed >= _ENOUGH and 2 * self.backwards > self.timed
 
     @property
     def foreign(self) -> list[str]:
@@ -354,7 +365,17 @@ class Reading:
         return {
             "formats": self.foreign,
             "skipped": {kind.value: self.skipped[kind] for kind in Skip if self.skipped[kind]},
+            "newest_first": self.newest_first,
         }
+
+    def remarks(self) -> list[str]:
+        """What there is to say of how a log was read, a sentence each."""
+        titles, words = self.titles(), self.words()
+        return [
+            *([f"Read as {titles}."] if titles else []),
+            *([f"Left out: {words}."] if words else []),
+            *([NEWEST_FIRST] if self.newest_first else []),
+        ]
 
     def words(self) -> str:
         """What was skipped in words; empty where nothing was.
@@ -470,7 +491,7 @@ def format_of(file: Path) -> str:
 
 
 class _Raw(NamedTuple):
-    """Bytes of a line, or of a record of a document, which has a number."""
+    """Bytes of a line, or of a record of a document: ``document`` is None, or as ``Element.root``."""
 
     source: str
     line: int
@@ -484,6 +505,7 @@ class _Log:
     def __init__(self, format: str, limit: int, reading: Reading) -> None:
         self._format, self._limit, self._reading = format, limit, reading
         self._readers: dict[str, Reader] = {}
+        self._begun: float | None = None  # of the last call
 
     def lines(self, files: Iterable[Iterator[_Raw | BrokenLine]]) -> Iterator[Line]:
         """The lines of all files in the common format."""
@@ -573,14 +595,21 @@ class _Log:
             except DataError as error:
                 yield BrokenLine(raw.source, raw.line, str(error))
                 continue
-            root = raw.line if raw.document is None else raw.document
-            yield from self._made(reader.push(Record(raw.source, raw.line, root, value)))
+            if isinstance(value, list) and raw.document is None:
+                for element in value:
+                    yield from self._made(reader.push(Record(raw.source, raw.line, raw.line, element)))
+            else:
+                yield from self._made(reader.push(Record(raw.source, raw.line, raw.document or 0, value)))
 
     def _made(self, found: Iterable[Found]) -> Iterator[Line]:
         for one in found:
             if not isinstance(one, Call):
                 self._reading.skipped[one.reason] += 1
                 continue
+            if one.begun is not None:
+                self._reading.timed += 1
+                self._reading.backwards += self._begun is not None and one.begun < self._begun
+                self._begun = one.begun
             raw = line_of(one.fields)
             yield too_long_line(one.source, one.line) if len(raw) > MAX_LINE_BYTES else (one.source, one.line, raw)
 
@@ -593,8 +622,9 @@ def _name_of_format(raw: bytes) -> str | None:
         return None
     if isinstance(value, dict) and "tool" in value and "result" in value:
         return OWN
-    format = recognised(value)
-    return None if format is None else format.name
+    values = value[:_LOOKED_AT] if isinstance(value, list) else [value]
+    formats = (format for format in map(recognised, (value, *values)) if format is not None)
+    return next((format.name for format in formats), None)
 
 
 def too_long_line(source: str, number: int, limit: int = MAX_LINE_BYTES) -> BrokenLine:

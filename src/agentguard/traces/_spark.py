@@ -213,8 +213,8 @@ def _refuse_if_read_otherwise(file: str) -> None:
         return
     if (format := format_of(Path(file))) != OWN:
         raise DataError(
-            f"{file} is in the format {format}, of which a call takes several lines, so that it cannot be divided among "
-            f"tasks: use another engine, or 'agentguard convert {file} -o calls.jsonl' first"
+            f"{file} is in the format {format}, in which a call may take several lines: it cannot be divided among "
+            f"tasks; use another engine, or convert it first ('agentguard convert {file} -o calls.jsonl')"
         )
     try:
         with Path(file).open("rb") as stream:

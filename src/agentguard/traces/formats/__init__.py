@@ -23,9 +23,7 @@ __all__ = [
     "recognised",
 ]
 
-FORMATS: Final = {
-    one.name: one for one in (OTLP, ROWS, LANGSMITH, LANGFUSE, OPENAI, ANTHROPIC, CLAUDE_CODE, CODEX)
-}
+FORMATS: Final = {one.name: one for one in (OTLP, ROWS, LANGSMITH, LANGFUSE, OPENAI, ANTHROPIC, CLAUDE_CODE, CODEX)}
 """The formats by name."""
 
 

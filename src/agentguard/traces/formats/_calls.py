@@ -34,7 +34,7 @@ class Record(NamedTuple):
     Attributes:
         source: the file.
         line: the number of its first line.
-        root: the number of the line or document that it is a part of; parts of one array have the same.
+        root: the number of the line or document whose array it is an element of; 0 where it stands alone.
         value: as JSON has it.
     """
 
@@ -73,11 +73,19 @@ _WORDS: Final = {
 
 
 class Call(NamedTuple):
-    """A tool call with its result, its fields named as in the common trace format."""
+    """A tool call with its result.
+
+    Attributes:
+        source: the file.
+        line: where the call was complete.
+        fields: named as in the common trace format.
+        begun: seconds since the epoch at which it began; None where that is not known.
+    """
 
     source: str
     line: int
     fields: Mapping[str, Any]
+    begun: float | None = None
 
 
 class Skipped(NamedTuple):
@@ -157,7 +165,7 @@ class Joining:
             fields = {**fields, **half.fields}
         if "args" in fields and "result" in fields:
             self.done.add(key)
-            return [Call(record.source, record.line, _ordered(fields))]
+            return [call_of(record, **fields)]
         half = _Half(record._replace(value=None), fields, sum(map(_size, fields.values())))
         self._waiting[key] = half
         self._bytes += half.size
@@ -222,16 +230,14 @@ def no_call(record: Record) -> list[Found]:
 
 
 _ORDER: Final = ("tool", "args", "result", "is_error", "latency_ms", "session_id", "call_id")
+_OTHER_SIZE: Final = 2_000  # bytes, of what is too deep or too odd to be measured
 _ALWAYS: Final = ("tool", "args", "result")
 
 
-def _ordered(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: fields.get(name) for name in _ORDER if name in _ALWAYS or fields.get(name) is not None}
-
-
-def call_of(record: Record, **fields: Any) -> Call:
-    """A call that is complete in one record; fields that are None are left out, but for tool, args and result."""
-    return Call(record.source, record.line, _ordered(fields))
+def call_of(record: Record, *, begun: float | None = None, **fields: Any) -> Call:
+    """A call that is complete with this record; fields that are None are left out, but for tool, args and result."""
+    known = {name: fields.get(name) for name in _ORDER if name in _ALWAYS or fields.get(name) is not None}
+    return Call(record.source, record.line, known, begun)
 
 
 def _size(value: Any) -> int:
@@ -242,7 +248,7 @@ def _size(value: Any) -> int:
     try:
         return len(orjson.dumps(value))
     except (TypeError, ValueError, RecursionError):
-        return len(repr(value))
+        return _OTHER_SIZE
 
 
 # --- Values as many formats have them ---
@@ -261,10 +267,10 @@ def at(value: Any, *path: str) -> Any:
 
 def text_at(value: Any, *path: str) -> str | None:
     """The text under keys of nested objects, numbers as text; None where there is none or an empty one."""
-    found = at(value, *path)
-    if isinstance(found, int) and not isinstance(found, bool):
-        return str(found)
-    return found if isinstance(found, str) and found else None
+    text = at(value, *path)
+    if isinstance(text, int) and not isinstance(text, bool):
+        return str(text)
+    return text if isinstance(text, str) and text else None
 
 
 def decoded(value: Any) -> Any:
@@ -315,13 +321,18 @@ def milliseconds(begin: Any, end: Any) -> float | None:
     >>> milliseconds("2026-01-02T03:04:05.5Z", "2026-01-02T03:04:05.750000+00:00")
     250.0
     """
-    first, last = _seconds(begin), _seconds(end)
+    first, last = seconds(begin), seconds(end)
     if first is None or last is None or last < first:
         return None
     return round((last - first) * 1e3, 3)
 
 
-def _seconds(moment: Any) -> float | None:
+def seconds(moment: Any) -> float | None:
+    """A moment as seconds since the epoch, UTC where it names no zone; None where it is none.
+
+    >>> seconds("1970-01-01T00:01:00"), seconds("soon")
+    (60.0, None)
+    """
     if moment is None or isinstance(moment, bool):
         return None
     try:

@@ -29,8 +29,8 @@ from agentguard.traces.formats._calls import (
     first_text,
     milliseconds,
     no_call,
+    seconds,
     text_at,
-    values_of,
 )
 
 _TYPES: Final = frozenset(
@@ -39,7 +39,7 @@ _TYPES: Final = frozenset(
 
 
 def _is_observation(value: Any) -> bool:
-    if not isinstance(value, dict) or str(value.get("type")).upper() not in _TYPES:
+    if not isinstance(value, dict) or (text_at(value, "type") or "").upper() not in _TYPES:
         return False
     return ("traceId" in value and "startTime" in value) or ("trace_id" in value and "start_time" in value)
 
@@ -94,12 +94,12 @@ class _Observations:
 
 
 def _is_tool(observation: Mapping[str, Any]) -> bool:
-    if str(observation["type"]).upper() == "TOOL":
+    if observation["type"].upper() == "TOOL":
         return True
     attributes = at(decoded(observation.get("metadata")), "attributes")
     return (
         at(attributes, "gen_ai.operation.name") == "execute_tool"
-        or str(at(attributes, "openinference.span.kind")).upper() == "TOOL"
+        or (text_at(attributes, "openinference.span.kind") or "").upper() == "TOOL"
     )
 
 
@@ -107,7 +107,7 @@ def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] 
     def either(camel: str, snake: str) -> Any:
         return value.get(camel, value.get(snake))
 
-    failed = str(value.get("level")).upper() == "ERROR"
+    failed = (text_at(value, "level") or "").upper() == "ERROR"
     output = value.get("output")
     if output is None and failed:
         output = either("statusMessage", "status_message") or "error"
@@ -120,11 +120,14 @@ def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] 
     attributes = at(decoded(value.get("metadata")), "attributes")
     yield call_of(
         record,
-        tool=first_text(text_at(attributes, "gen_ai.tool.name"), text_at(attributes, "tool.name"), text_at(value, "name")),
+        tool=first_text(
+            text_at(attributes, "gen_ai.tool.name"), text_at(attributes, "tool.name"), text_at(value, "name")
+        ),
         args=decoded(value.get("input")),
         result=content_of(read["content"]) if is_message else output,
         is_error=failed or (is_message and read.get("status") == "error") or None,
         latency_ms=milliseconds(either("startTime", "start_time"), either("endTime", "end_time")),
+        begun=seconds(either("startTime", "start_time")),
         session_id=first_text(
             text_at(value, "sessionId"), text_at(value, "session_id"), text_at(trace, "sessionId"),
             text_at(trace, "session_id"), text_at(value, "traceId"), text_at(value, "trace_id"),

@@ -1,8 +1,8 @@
 """Runs of LangSmith: those with ``run_type`` ``tool``.
 
-As ``Client.list_runs`` gives them (``langsmith.schemas.Run``, written with ``run.model_dump_json()`` or ``run.dict()``),
-as the bulk export writes them (https://docs.langchain.com/langsmith/data-export, columns ``inputs``, ``outputs`` and
-``extra`` as JSON text), or nested: a run with ``child_runs``. Fields: https://docs.langchain.com/langsmith/run-data-format.
+As ``Client.list_runs`` gives them (``langsmith.schemas.Run``, written with ``run.model_dump_json()``), as the bulk
+export writes them (https://docs.langchain.com/langsmith/data-export, columns ``inputs``, ``outputs`` and ``extra`` as
+JSON text), or nested: a run with ``child_runs``. Fields: https://docs.langchain.com/langsmith/run-data-format.
 
 ``args`` are the ``inputs`` (of one field ``input`` with JSON text: that JSON); ``result`` is ``outputs.output``, where
 that is a tool's message its content, or all ``outputs``; of a run that failed, its ``error``. ``session_id`` is the
@@ -29,6 +29,7 @@ from agentguard.traces.formats._calls import (
     first_text,
     milliseconds,
     no_call,
+    seconds,
     text_at,
     values_of,
 )
@@ -87,17 +88,18 @@ def _call_in(run: Mapping[str, Any], record: Record) -> Iterator[Found]:
         tool=text_at(run, "name"),
         args=_arguments(decoded(run.get("inputs"))),
         result=error if error is not None and not outputs else result,
-        is_error=error is not None or text_at(run, "status") == "error" or text_at(message, "status") == "error" or None,
+        is_error=error is not None or "error" in (text_at(run, "status"), text_at(message, "status")) or None,
         latency_ms=milliseconds(run.get("start_time"), run.get("end_time")),
+        begun=seconds(run.get("start_time")),
         session_id=_session(run),
         call_id=first_text(text_at(message, "tool_call_id"), text_at(run, "id")),
     )
 
 
 def _arguments(inputs: Any) -> Any:
-    only = _only(inputs, "input")
-    read = decoded(only)
-    return read if isinstance(only, str) and not isinstance(read, str) else inputs if isinstance(only, str) else only
+    """The inputs; of one field ``input`` with an object, or JSON text of one, that object."""
+    read = decoded(_only(inputs, "input"))
+    return read if isinstance(read, (dict, list)) else inputs
 
 
 def _only(value: Any, name: str) -> Any:

@@ -45,6 +45,7 @@ from agentguard.traces.formats._calls import (
     text_at,
     values_of,
 )
+from agentguard.verification._canonical import args_key
 
 _ROLES: Final = ("assistant", "developer", "function", "system", "tool", "user")
 _CALLS: Final = ("custom_tool_call", "function_call", "local_shell_call")
@@ -98,14 +99,15 @@ class Messages:
     def __init__(self) -> None:
         self._joining = Joining()
         self._met = Remembered()
-        self._conversation: tuple[str, int, int] | None = None
+        self._conversation: tuple[str, int, int] | None = None  # file, array, and number where it is a record
+        self._lists = 0
         self._numbers: Counter[tuple[str, str]] = Counter()  # calls and results of this conversation by id or name
 
     def push(self, record: Record) -> Iterator[Found]:
         """The calls that are complete with a conversation, or with a message."""
         messages = messages_in(record.value)
-        alone = messages is None
-        self._begin((record.source, record.root, 0 if alone else record.line))
+        self._lists += messages is not None
+        self._begin((record.source, record.root, 0 if messages is None else self._lists))
         session = _session_of(record.value) or self._own_session(record)
         count = 0
         for message in (record.value,) if messages is None else messages:
@@ -125,7 +127,8 @@ class Messages:
             self._numbers.clear()
 
     def _own_session(self, record: Record) -> str:
-        return f"{Path(record.source).name}:{record.root if messages_in(record.value) is None else record.line}"
+        number = record.root if messages_in(record.value) is None else record.line
+        return f"{Path(record.source).name}:{number}" if number else Path(record.source).name
 
     def _take(
         self, kind: str, name: str | None, identity: str | None, fields: Mapping[str, Any], record: Record, session: str
@@ -140,8 +143,7 @@ class Messages:
                 yield one
 
     def _is_new(self, call: Call) -> bool:
-        content = (call.fields["call_id"], call.fields["tool"], call.fields["args"], call.fields["result"])
-        return self._met.add(repr(content))
+        return self._met.add(args_key([call.fields.get(name) for name in ("call_id", "tool", "args", "result")]))
 
 
 def parts_of(message: Any) -> Iterator[tuple[str, str | None, str | None, dict[str, Any]]]:
@@ -150,7 +152,8 @@ def parts_of(message: Any) -> Iterator[tuple[str, str | None, str | None, dict[s
         return
     kind, role = message.get("type"), message.get("role")
     if isinstance(kind, str) and kind in _CALLS:
-        yield "call", text_at(message, "name"), _item_id(message), {"tool": _item_name(message), "args": _item_args(message)}
+        name = _item_name(message)
+        yield "call", name, _item_id(message), {"tool": name, "args": _item_args(message)}
     elif isinstance(kind, str) and kind in _OUTPUTS:
         yield "result", text_at(message, "name"), _item_id(message), _output_of(message.get("output"))
     elif role in ("tool", "function"):

@@ -40,12 +40,12 @@ from agentguard.traces.formats._calls import (
     Joining,
     Record,
     at,
-    call_of,
     content_of,
     decoded,
     first_text,
     milliseconds,
     no_call,
+    seconds,
     text_at,
     values_of,
 )
@@ -55,6 +55,7 @@ _SCALARS: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _MESSAGES: Final = ("gen_ai.input.messages", "gen_ai.output.messages")
 _MARK: Final = "openinference.span.kind"
 MAX_DEPTH: Final = 64  # levels of nested attribute values
+_LONGEST_NUMBER: Final = 20  # characters, of 64 bits
 
 
 class Span(NamedTuple):
@@ -62,6 +63,7 @@ class Span(NamedTuple):
 
     Attributes:
         attributes: by their dotted names.
+        begun: seconds since the epoch.
         events: the attributes of each event.
     """
 
@@ -70,6 +72,7 @@ class Span(NamedTuple):
     identity: str | None
     attributes: Mapping[str, Any]
     latency_ms: float | None
+    begun: float | None
     failed: bool
     message: str | None
     events: tuple[Mapping[str, Any], ...]
@@ -105,13 +108,13 @@ def _of_otlp(value: Any) -> Span | None:
         return None
     status = value.get("status")
     begin, end = _nanoseconds(value.get("startTimeUnixNano")), _nanoseconds(value.get("endTimeUnixNano"))
-    known = begin is not None and end is not None and 0 < begin <= end
     return Span(
         name=text_at(value, "name") or "",
         trace=text_at(value, "traceId"),
         identity=text_at(value, "spanId"),
         attributes=_otlp_attributes(value.get("attributes")),
-        latency_ms=round((end - begin) / 1e6, 6) if known and begin is not None and end is not None else None,
+        latency_ms=None if begin is None or end is None or not 0 < begin <= end else (end - begin) / 1e6,
+        begun=None if begin is None else begin / 1e9,
         failed=_is_any(at(status, "code"), _ERROR),
         message=text_at(status, "message"),
         events=tuple(_otlp_attributes(at(event, "attributes")) for event in values_of(value.get("events"))),
@@ -119,9 +122,9 @@ def _of_otlp(value: Any) -> Span | None:
 
 
 def _nanoseconds(value: Any) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.isascii() and value.isdigit():
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and 0 <= value < 2**64 and not isinstance(value, bool) else None
 
 
 def _otlp_attributes(attributes: Any) -> dict[str, Any]:
@@ -140,7 +143,7 @@ def _otlp_value(value: Any, depth: int) -> Any:
             return value[kind]
     if "intValue" in value:  # 64 bits, and so a text in JSON
         number = value["intValue"]
-        return int(number) if isinstance(number, str) and len(number) <= 20 and _is_integer(number) else number
+        return int(number) if isinstance(number, str) and _is_integer(number) else number
     if "arrayValue" in value:
         return [_otlp_value(item, depth + 1) for item in values_of(at(value, "arrayValue", "values"))]
     pairs = values_of(at(value, "kvlistValue", "values"))
@@ -152,6 +155,8 @@ def _otlp_value(value: Any, depth: int) -> Any:
 
 
 def _is_integer(text: str) -> bool:
+    if len(text) > _LONGEST_NUMBER:
+        return False
     return text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()
 
 
@@ -192,6 +197,7 @@ def _of_row(value: Any) -> Span | None:
         identity=text_at(value, "context.span_id") or text_at(value, "context", "span_id"),
         attributes=attributes,
         latency_ms=milliseconds(value.get("start_time"), value.get("end_time")),
+        begun=seconds(value.get("start_time")),
         failed=_is_any(code, _ERROR),
         message=text_at(value, "status_message") or text_at(status, "description"),
         events=tuple(
@@ -244,7 +250,7 @@ class _Spans:
                 args="gen_ai.tool.call.arguments",
                 result="gen_ai.tool.call.result",
             )  # fmt: skip
-        elif str(attributes.get(_MARK)).upper() == "TOOL":
+        elif (text_at(attributes, _MARK) or "").upper() == "TOOL":
             yield from self._of_tool(
                 span, record,
                 tool=first_text(text_at(attributes, "tool.name"), span.name),
@@ -271,6 +277,7 @@ class _Spans:
             "call_id": call_id,
             "session_id": session_id or span.trace,
             "latency_ms": span.latency_ms,
+            "begun": span.begun,
             "is_error": failed or None,
         }
         if attributes.get(args) is not None:
@@ -323,7 +330,7 @@ def _is_page(value: Any) -> bool:
 OTLP: Final = Format("otlp", "OpenTelemetry spans as OTLP JSON", _is_otlp, lambda: _Spans(_spans_in, _of_otlp))
 ROWS: Final = Format(
     "openinference",
-    "spans of Phoenix, and of the OpenTelemetry SDK's console exporter",
+    "spans of Phoenix or of the OpenTelemetry SDK",
     lambda value: _is_row(value) or _is_page(value),
     lambda: _Spans(_rows_in, _of_row),
 )

@@ -1,19 +1,19 @@
 """Transcripts of coding agents: Claude Code and Codex.
 
-Claude Code keeps a file a session, ``~/.claude/projects/PROJECT/SESSION.jsonl``. Lines of type ``assistant`` and ``user``
-hold a ``message`` of Anthropic's API (see ``_messages.py``); ``sessionId`` names the session, ``isSidechain`` and
-``agentId`` a subagent in it, which is a session of its own here. ``toolUseResult`` is what the tool itself returned, of
-which ``durationMs`` is read, the tool's own time: few tools give it. Field inventory:
+Claude Code keeps a file a session, ``~/.claude/projects/PROJECT/SESSION.jsonl``. Lines of type ``assistant`` and
+``user`` hold a ``message`` of Anthropic's API (see ``_messages.py``); ``sessionId`` names the session, ``isSidechain``
+and ``agentId`` a subagent in it, which is a session of its own here. ``toolUseResult`` is what the tool itself
+returned, of which ``durationMs`` is read, the tool's own time: few tools give it. Field inventory:
 https://github.com/jeremedia/claude-code-log-format.
 
-Codex keeps ``~/.codex/sessions/YEAR/MONTH/DAY/rollout-….jsonl``: ``session_meta`` first, then ``response_item`` (an item
-of the Responses API, see ``_messages.py``) and ``event_msg``, each with a ``payload``; events ``exec_command_end`` and
-``mcp_tool_call_end`` have the tool's own ``duration`` (``{"secs", "nanos"}``) where they are kept at all. Sources:
-``codex-rs/protocol/src/models.rs`` and ``protocol.rs`` (``RolloutItem``, ``ResponseItem``) and
+Codex keeps ``~/.codex/sessions/YEAR/MONTH/DAY/rollout-….jsonl``: ``session_meta`` first, then ``response_item`` (an
+item of the Responses API, see ``_messages.py``) and ``event_msg``, each with a ``payload``; events
+``exec_command_end`` and ``mcp_tool_call_end`` have the tool's own ``duration`` (``{"secs", "nanos"}``) where they are
+kept at all. Sources: ``codex-rs/protocol/src/models.rs`` and ``protocol.rs`` (``RolloutItem``, ``ResponseItem``) and
 ``codex-rs/core/src/rollout/policy.rs`` of https://github.com/openai/codex.
 
-The time between two lines is not read as latency: the agent's user is asked for permission in it, and a model may think.
-A session that is resumed or forked begins with lines of the one before; calls are told apart by their ids.
+The time between two lines is not read as latency: in it a user is asked for permission, and a model may think. A
+session that is resumed or forked begins with lines of the one before; calls are told apart by their ids.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from agentguard.traces.formats._messages import parts_of
 _CLAUDE_TYPES: Final = ("assistant", "file-history-snapshot", "queue-operation", "summary", "system", "user")
 _CODEX_TYPES: Final = ("compacted", "event_msg", "response_item", "session_meta", "turn_context")
 _TIMED: Final = ("exec_command_end", "mcp_tool_call_end")
+_MOST: Final = 2**40  # of seconds or milliseconds; a longer time is none
 
 
 def _is_claude_code(value: Any) -> bool:
@@ -52,7 +53,7 @@ class _ClaudeCode:
         agent = (text_at(value, "agentId") or "sidechain") if aside else None
         took = at(value, "toolUseResult", "durationMs") if len(parts) == 1 else None
         for kind, _, identity, fields in parts:
-            if kind == "result" and isinstance(took, (int, float)) and not isinstance(took, bool) and took >= 0:
+            if kind == "result" and isinstance(took, (int, float)) and not isinstance(took, bool) and 0 <= took < _MOST:
                 fields["latency_ms"] = took
             fields["session_id"] = f"{session}/{agent}" if agent else session
             yield from self._joining.add(identity or (record.source, record.line), record, call_id=identity, **fields)
@@ -95,7 +96,7 @@ class _Codex:
         identity = text_at(payload, "call_id")
         took, fields = at(payload, "duration"), {}
         seconds, nanoseconds = at(took, "secs"), at(took, "nanos")
-        if type(seconds) is int and type(nanoseconds) is int and seconds >= 0 and nanoseconds >= 0:
+        if all(isinstance(part, int) and 0 <= part < _MOST for part in (seconds, nanoseconds)):
             fields["latency_ms"] = seconds * 1e3 + nanoseconds / 1e6
         if at(payload, "result", "Err") is not None or at(payload, "result", "Ok", "isError") is True:
             fields["is_error"] = True
