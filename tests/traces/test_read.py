@@ -77,7 +77,16 @@ def test_a_plain_file_with_a_compressed_name_is_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_searched_in_sorted_order(tmp_path: Path) -> None:
-    for name in ("b.jsonl", "a/z.jsonl", "a/b/c.JSONL", ".hidden.jsonl", ".git/x.jsonl", "notes.txt", "c.json", "d.csv"):
+    for name in (
+        "b.jsonl",
+        "a/z.jsonl",
+        "a/b/c.JSONL",
+        ".hidden.jsonl",
+        ".git/x.jsonl",
+        "notes.txt",
+        "c.json",
+        "d.csv",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(line(name))
