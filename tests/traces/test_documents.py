@@ -137,7 +137,7 @@ def test_brackets_without_end_take_no_memory_worth_speaking_of() -> None:
         (b"\xef\xbb\xbf\n\n[\n1\n]", True),
         (b'{"resourceSpans": [{"scopeSpans"', True), (b'[{"a": "no line feed as far as was looked', True),
         (b'[{"a": 1}]\n', False), (b'{"tool": "a", "result": "cut of\n{"tool"', False), (b'{"tool": "a", "res', False),
-        (b"", False), (b"x\n[", False), (b'{"a": [1]}\n', False),
+        (b'{\n{"tool": "a"}\n', False), (b"", False), (b"x\n[", False), (b'{"a": [1]}\n', False),
     ],
 )  # fmt: skip
 def test_a_document_is_told_from_lines_by_how_it_begins(head: bytes, document: bool) -> None:

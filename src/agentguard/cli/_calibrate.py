@@ -32,8 +32,8 @@ from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import console, print_broken, printable, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces import find_traces
+from agentguard.traces._formats import FORMATS
 from agentguard.traces._read import OWN, STDIN, format_of
-from agentguard.traces.formats import FORMATS
 from agentguard.verification._calibration import Calibration, load_calibration
 
 _WISH = Wish()

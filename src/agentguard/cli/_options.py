@@ -16,8 +16,8 @@ from agentguard.cli._exits import Exit
 from agentguard.cli._terminal import printable
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.stores import Store, open_store
+from agentguard.traces._formats import FORMATS
 from agentguard.traces._read import AUTO, OWN
-from agentguard.traces.formats import FORMATS
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
 
 SHIPPED = "shipped"

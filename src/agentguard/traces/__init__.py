@@ -1,5 +1,6 @@
 """Logs of tool calls: read from files, replayed through an engine."""
 
+from agentguard.traces._formats import Skip
 from agentguard.traces._read import BrokenLine, Reading, TraceRow, find_traces, read_traces
 from agentguard.traces._replay import Offender, ReplaySummary, Tally, ToolSummary, replay
 from agentguard.verification.types import VerdictCounts
@@ -9,6 +10,7 @@ __all__ = [
     "Offender",
     "Reading",
     "ReplaySummary",
+    "Skip",
     "Tally",
     "ToolSummary",
     "TraceRow",

@@ -64,14 +64,14 @@ def is_document(head: bytes) -> bool:
     (True, False, False)
     """
     head = head.removeprefix(BYTE_ORDER_MARK).lstrip()
-    first, end, _ = head.partition(b"\n")
+    first, end, rest = head.partition(b"\n")
     first = first.rstrip()
     if not first.startswith((b"{", b"[")):
         return False
     if not end:  # a line longer than what was looked at
         return first.startswith(b"[") or _LONG_OBJECT.match(first) is not None
-    if first.startswith(b"{") and not first.endswith((b"{", b"[", b",", b":")):
-        return False  # a line of JSON, whole or cut off: none is broken between two of its tokens
+    if first.startswith(b"{") and (rest.startswith(b"{") or not first.endswith((b"{", b"[", b",", b":"))):
+        return False  # lines of JSON, the first of them whole or cut off
     try:
         orjson.loads(first)
     except ValueError:
@@ -220,7 +220,9 @@ class _Cutter:
 
     def _taken(self) -> Element:
         held, self._held = self._held, None
-        return Element(self._root if self._around else 0, self._begun, None if held is None or self._too_long else bytes(held))
+        return Element(
+            self._root if self._around else 0, self._begun, None if held is None or self._too_long else bytes(held)
+        )
 
     def _lost(self, line: int) -> Fault:
         self.is_lost = True

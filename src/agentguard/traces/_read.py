@@ -10,7 +10,7 @@ unknown), and ``call_id`` names the call. ``is_error`` is the framework's own fl
 Other keys are ignored: a log may carry more than a guard reads. The engine judges the ``ToolCall`` alone; ``label`` is
 kept apart from it, and ``source``, ``call_index`` and ``meta`` are not read.
 
-Files of other formats (``formats/``) are recognised by their first records, and their calls become lines of this one:
+Files of other formats (``_formats/``) are recognised by their first records, and their calls become lines of this one:
 whatever reads lines reads them. What they hold beside calls is counted in a ``Reading``.
 
 Memory is constant: one line is held at a time, and of a line at most ``MAX_LINE_BYTES``. Compressed input and Parquet
@@ -38,7 +38,7 @@ from agentguard._limits import LIMITS
 from agentguard._line_files import DAMAGED, DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces._documents import Fault, elements, is_document
-from agentguard.traces.formats import FORMATS, Call, Found, Reader, Record, Skip, recognised
+from agentguard.traces._formats import FORMATS, Call, Found, Reader, Record, Skip, recognised
 from agentguard.verification._canonical import plain
 from agentguard.verification.types import ToolCall
 
@@ -341,36 +341,40 @@ class Reading:
     Attributes:
         formats: number of files by the format in which each was read.
         skipped: what holds no call that could be judged, by kind.
-        timed: number of calls of which it is known when they began.
-        backwards: number of those that began before the one before them.
     """
 
     def __init__(self) -> None:
         self.formats: Counter[str] = Counter()
         self.skipped: Counter[Skip] = Counter()
-        self.timed = self.backwards = 0
+        self._timed = self._backwards = 0  # calls of which it is known when they began; before the one before them
+        self._begun: float | None = None  # when the last one did
+
+    def push(self, found: Found) -> None:
+        """Count what was found in a foreign format."""
+        if not isinstance(found, Call):
+            self.skipped[found.reason] += 1
+        elif found.begun is not None:
+            self._timed += 1
+            self._backwards += self._begun is not None and found.begun < self._begun
+            self._begun = found.begun
 
     @property
     def newest_first(self) -> bool:
         """Whether the log runs backwards, as lists of an API do; parallel calls are out of order here and there."""
-        return self.timed >= _ENOUGH and 2 * self.backwards > self.timed
-
-    @property
-    def foreign(self) -> list[str]:
-        """The names of the formats but for the common one."""
-        return sorted(self.formats.keys() - {OWN})
+        return self._timed >= _ENOUGH and 2 * self._backwards > self._timed
 
     def as_dict(self) -> dict[str, Any]:
         """Foreign formats and what was skipped as plain data, ready for JSON."""
         return {
-            "formats": self.foreign,
+            "formats": sorted(self.formats.keys() - {OWN}),
             "skipped": {kind.value: self.skipped[kind] for kind in Skip if self.skipped[kind]},
             "newest_first": self.newest_first,
         }
 
     def remarks(self) -> list[str]:
         """What there is to say of how a log was read, a sentence each."""
-        titles, words = self.titles(), self.words()
+        titles = ", ".join(f"{FORMATS[name].title} ({name})" for name in sorted(self.formats.keys() - {OWN}))
+        words = self.words()
         return [
             *([f"Read as {titles}."] if titles else []),
             *([f"Left out: {words}."] if words else []),
@@ -386,10 +390,6 @@ class Reading:
         '2 records without a tool call, 1 tool call without a result'
         """
         return ", ".join(kind.counted(self.skipped[kind]) for kind in Skip if self.skipped[kind])
-
-    def titles(self) -> str:
-        """The foreign formats in words; empty where there was none."""
-        return ", ".join(f"{FORMATS[name].title} ({name})" for name in self.foreign)
 
 
 def check_format(name: str) -> str:
@@ -505,7 +505,6 @@ class _Log:
     def __init__(self, format: str, limit: int, reading: Reading) -> None:
         self._format, self._limit, self._reading = format, limit, reading
         self._readers: dict[str, Reader] = {}
-        self._begun: float | None = None  # of the last call
 
     def lines(self, files: Iterable[Iterator[_Raw | BrokenLine]]) -> Iterator[Line]:
         """The lines of all files in the common format."""
@@ -603,15 +602,11 @@ class _Log:
 
     def _made(self, found: Iterable[Found]) -> Iterator[Line]:
         for one in found:
-            if not isinstance(one, Call):
-                self._reading.skipped[one.reason] += 1
-                continue
-            if one.begun is not None:
-                self._reading.timed += 1
-                self._reading.backwards += self._begun is not None and one.begun < self._begun
-                self._begun = one.begun
-            raw = line_of(one.fields)
-            yield too_long_line(one.source, one.line) if len(raw) > MAX_LINE_BYTES else (one.source, one.line, raw)
+            self._reading.push(one)
+            if isinstance(one, Call):
+                raw = line_of(one.fields)
+                too_long = len(raw) > self._limit
+                yield too_long_line(one.source, one.line, self._limit) if too_long else (one.source, one.line, raw)
 
 
 def _name_of_format(raw: bytes) -> str | None:

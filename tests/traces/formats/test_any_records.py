@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.traces import BrokenLine, Reading, TraceRow, read_traces
-from agentguard.traces.formats import FORMATS, Call, Record, Skip
+from agentguard.traces._formats import FORMATS, Call, Record, Skip
 
 EXPORTS = Path(__file__).parent / "exports"
 ENDS = {"jsonl": lambda text: [json.loads(line) for line in text.splitlines()], "json": lambda text: [json.loads(text)]}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agentguard.traces import BrokenLine, Reading, TraceRow, read_traces
+from agentguard.traces._formats import FORMATS, Skip
 from agentguard.traces._read import format_of
-from agentguard.traces.formats import FORMATS, Skip
 from agentguard.verification.types import ToolCall
 
 EXPORTS = Path(__file__).parent / "exports"
@@ -282,7 +282,7 @@ def test_a_session_that_was_resumed_in_a_second_file_gives_each_call_once(tmp_pa
 
 
 def test_calls_that_wait_too_long_are_given_up_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.traces.formats._calls.Joining.__init__.__defaults__", (2, 10_000))
+    monkeypatch.setattr("agentguard.traces._formats._calls.Joining.__init__.__defaults__", (2, 10_000))
     talk = [message(f"c{n}", "a", {}) for n in range(5)] + [answer("c4", "kept"), answer("c0", "given up")]
 
     calls, _, skipped = read(written(tmp_path / "talk.jsonl", {"messages": talk}))
@@ -292,7 +292,7 @@ def test_calls_that_wait_too_long_are_given_up_and_counted(tmp_path: Path, monke
 
 
 def test_a_long_result_that_waits_is_given_up_for_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentguard.traces.formats._calls.Joining.__init__.__defaults__", (100, 1_000))
+    monkeypatch.setattr("agentguard.traces._formats._calls.Joining.__init__.__defaults__", (100, 1_000))
     talk = [answer("x", "r" * 2_000), message("x", "a", {}), message("y", "a", {}), answer("y", "kept")]
 
     calls, _, skipped = read(written(tmp_path / "talk.jsonl", {"messages": talk}))

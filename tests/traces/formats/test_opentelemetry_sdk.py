@@ -11,7 +11,7 @@ from opentelemetry.trace import Status, StatusCode
 
 from agentguard.telemetry import OpenTelemetryObserver, observe
 from agentguard.traces import Reading, TraceRow, read_traces
-from agentguard.traces.formats import Skip
+from agentguard.traces._formats import Skip
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall
 

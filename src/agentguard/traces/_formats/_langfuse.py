@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from agentguard.traces.formats._calls import (
+from agentguard.traces._formats._calls import (
     Format,
     Found,
     Record,
@@ -31,6 +31,7 @@ from agentguard.traces.formats._calls import (
     no_call,
     seconds,
     text_at,
+    tool_message,
 )
 
 _TYPES: Final = frozenset(
@@ -115,8 +116,7 @@ def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] 
         ended = either("endTime", "end_time") is not None
         yield Skipped(record.source, record.line, Skip.no_content if ended else Skip.no_result)
         return
-    read = decoded(output)
-    is_message = isinstance(read, dict) and "content" in read and "tool_call_id" in read  # of LangChain
+    message = tool_message(output)
     attributes = at(decoded(value.get("metadata")), "attributes")
     yield call_of(
         record,
@@ -124,15 +124,15 @@ def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] 
             text_at(attributes, "gen_ai.tool.name"), text_at(attributes, "tool.name"), text_at(value, "name")
         ),
         args=decoded(value.get("input")),
-        result=content_of(read["content"]) if is_message else output,
-        is_error=failed or (is_message and read.get("status") == "error") or None,
+        result=content_of(message["content"]) if message else output,
+        is_error=failed or text_at(message, "status") == "error" or None,
         latency_ms=milliseconds(either("startTime", "start_time"), either("endTime", "end_time")),
         begun=seconds(either("startTime", "start_time")),
         session_id=first_text(
             text_at(value, "sessionId"), text_at(value, "session_id"), text_at(trace, "sessionId"),
             text_at(trace, "session_id"), text_at(value, "traceId"), text_at(value, "trace_id"),
         ),
-        call_id=first_text(text_at(read, "tool_call_id") if is_message else None, text_at(value, "id")),
+        call_id=first_text(text_at(message, "tool_call_id"), text_at(value, "id")),
     )  # fmt: skip
 
 

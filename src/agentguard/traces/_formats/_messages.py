@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from agentguard.traces.formats._calls import (
+from agentguard.traces._formats._calls import (
     Call,
     Format,
     Found,

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from agentguard.traces.formats._calls import Format, Found, Joining, Record, at, first_text, no_call, text_at
-from agentguard.traces.formats._messages import parts_of
+from agentguard.traces._formats._calls import Format, Found, Joining, Record, at, first_text, no_call, text_at
+from agentguard.traces._formats._messages import parts_of
 
 _CLAUDE_TYPES: Final = ("assistant", "file-history-snapshot", "queue-operation", "summary", "system", "user")
 _CODEX_TYPES: Final = ("compacted", "event_msg", "response_item", "session_meta", "turn_context")

@@ -310,6 +310,21 @@ def _block_value(block: Any) -> Any:
     return {key: value for key, value in block.items() if key != "id"}
 
 
+def tool_message(value: Any) -> Mapping[str, Any] | None:
+    """LangChain's message of a tool, in any of the ways in which it is written; None for any other value.
+
+    >>> message = {"content": "4 degrees", "tool_call_id": "c1"}
+    >>> tool_message({"type": "tool", "data": message}) == tool_message({"lc": 1, "kwargs": message}) == message
+    True
+    """
+    value = decoded(value)
+    for wrapping in ("kwargs", "data"):
+        inner = at(value, wrapping)
+        if isinstance(inner, dict) and ("lc" in value or value.get("type") == "tool"):
+            value = inner
+    return value if isinstance(value, dict) and "content" in value and "tool_call_id" in value else None
+
+
 def is_list_of(value: Any, test: Callable[[Any], bool]) -> bool:
     """Whether a value is an array, not empty, whose first elements (at most 20) all pass a test."""
     return isinstance(value, list) and bool(value) and all(map(test, value[:20]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agentguard.traces.formats._calls import Call, Format, Found, Reader, Record, Skip, Skipped
-from agentguard.traces.formats._langfuse import LANGFUSE
-from agentguard.traces.formats._langsmith import LANGSMITH
-from agentguard.traces.formats._messages import ANTHROPIC, OPENAI
-from agentguard.traces.formats._spans import OTLP, ROWS
-from agentguard.traces.formats._transcripts import CLAUDE_CODE, CODEX
+from agentguard.traces._formats._calls import Call, Format, Found, Reader, Record, Skip, Skipped
+from agentguard.traces._formats._langfuse import LANGFUSE
+from agentguard.traces._formats._langsmith import LANGSMITH
+from agentguard.traces._formats._messages import ANTHROPIC, OPENAI
+from agentguard.traces._formats._spans import OTLP, ROWS
+from agentguard.traces._formats._transcripts import CLAUDE_CODE, CODEX
 
 __all__ = [
     "FORMATS",

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from agentguard.traces.formats._calls import (
+from agentguard.traces._formats._calls import (
     Format,
     Found,
     Joining,
@@ -47,6 +47,7 @@ from agentguard.traces.formats._calls import (
     no_call,
     seconds,
     text_at,
+    tool_message,
     values_of,
 )
 
@@ -282,12 +283,17 @@ class _Spans:
         }
         if attributes.get(args) is not None:
             fields["args"] = decoded(attributes[args])
-        if attributes.get(result) is not None:
+        message = tool_message(attributes.get(result))
+        if message is not None:
+            fields["result"] = content_of(message["content"])
+            fields["call_id"] = call_id = first_text(call_id, text_at(message, "tool_call_id"))
+            fields["is_error"] = failed or text_at(message, "status") == "error" or None
+        elif attributes.get(result) is not None:
             fields["result"] = attributes[result]
+        if "result" in fields:
+            fields.setdefault("args", None)
         elif failed:
             fields["result"] = _failure(span)
-        if attributes.get(result) is not None:
-            fields.setdefault("args", None)
         # A call's id joins the span with the model's messages; an exporter that sends a span twice repeats its own.
         key = ("call", span.trace, call_id) if call_id else ("span", span.trace, span.identity)
         yield from self._joining.add(key, record, **fields)

@@ -5,9 +5,10 @@ export writes them (https://docs.langchain.com/langsmith/data-export, columns ``
 JSON text), or nested: a run with ``child_runs``. Fields: https://docs.langchain.com/langsmith/run-data-format.
 
 ``args`` are the ``inputs`` (of one field ``input`` with JSON text: that JSON); ``result`` is ``outputs.output``, where
-that is a tool's message its content, or all ``outputs``; of a run that failed, its ``error``. ``session_id`` is the
-thread (metadata ``session_id``, ``thread_id`` or ``conversation_id``, https://docs.langchain.com/langsmith/threads), or
-the trace; the run's own ``session_id`` is its project. ``latency_ms`` is ``end_time`` minus ``start_time``.
+that is a tool's message its content, or all ``outputs``; of a run that failed, its ``error`` without the traceback.
+``session_id`` is the thread (metadata ``session_id``, ``thread_id`` or ``conversation_id``,
+https://docs.langchain.com/langsmith/threads), or the trace; the run's own ``session_id`` is its project. ``latency_ms``
+is ``end_time`` minus ``start_time``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from agentguard.traces.formats._calls import (
+from agentguard.traces._formats._calls import (
     Format,
     Found,
     Record,
@@ -31,10 +32,12 @@ from agentguard.traces.formats._calls import (
     no_call,
     seconds,
     text_at,
+    tool_message,
     values_of,
 )
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")
+_TRACEBACK: Final = "Traceback (most recent call last)"  # what LangChain puts behind the error that it records
 MAX_DEPTH: Final = 100  # levels of nested runs
 
 
@@ -77,7 +80,7 @@ class _Runs:
 
 def _call_in(run: Mapping[str, Any], record: Record) -> Iterator[Found]:
     outputs, error = decoded(run.get("outputs")), text_at(run, "error")
-    message = _message_in(outputs)
+    message = tool_message(_only(outputs, "output"))
     result = content_of(message["content"]) if message else _only(outputs, "output")
     if not outputs and error is None:
         ended = run.get("end_time") is not None
@@ -87,12 +90,14 @@ def _call_in(run: Mapping[str, Any], record: Record) -> Iterator[Found]:
         record,
         tool=text_at(run, "name"),
         args=_arguments(decoded(run.get("inputs"))),
-        result=error if error is not None and not outputs else result,
+        result=error.split(_TRACEBACK)[0] or error if error is not None and not outputs else result,
         is_error=error is not None or "error" in (text_at(run, "status"), text_at(message, "status")) or None,
         latency_ms=milliseconds(run.get("start_time"), run.get("end_time")),
         begun=seconds(run.get("start_time")),
         session_id=_session(run),
-        call_id=first_text(text_at(message, "tool_call_id"), text_at(run, "id")),
+        call_id=first_text(
+            text_at(message, "tool_call_id"), text_at(decoded(run.get("extra")), "tool_call_id"), text_at(run, "id")
+        ),
     )
 
 
@@ -105,14 +110,6 @@ def _arguments(inputs: Any) -> Any:
 def _only(value: Any, name: str) -> Any:
     """The value of a field that an object has alone; any other value as it is."""
     return value[name] if isinstance(value, dict) and value.keys() == {name} else value
-
-
-def _message_in(outputs: Any) -> Mapping[str, Any] | None:
-    """The message of a tool, plain or as LangChain serialises it: ``{"lc": 1, "kwargs": {"content": …}}``."""
-    output = _only(outputs, "output")
-    message = output["kwargs"] if at(output, "lc") is not None and isinstance(at(output, "kwargs"), dict) else output
-    is_message = isinstance(message, dict) and "content" in message and "tool_call_id" in message
-    return message if is_message else None
 
 
 def _session(run: Mapping[str, Any]) -> str | None:
