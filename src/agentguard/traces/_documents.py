@@ -31,6 +31,7 @@ _AROUND: Final = frozenset({b"resourceSpans", b"resource_spans", b"scopeSpans", 
 _STRUCTURE: Final = re.compile(rb'["{}\[\]]')
 _IN_TEXT: Final = re.compile(rb'\\.|["\n]', re.DOTALL)
 _LONG_OBJECT: Final = re.compile(rb'\{\s*"(resourceSpans|resource_spans|data|runs)"\s*:\s*\[')
+_BEGINNING: Final = re.compile(rb"\{|\[\s*([\[{\]]|\Z)")  # lines of other logs begin with [INFO] or [2026-10-01]
 _MAX_KEY: Final = 32  # bytes of a name that is looked at
 _MAX_AROUND: Final = 16  # levels around records; OTLP has six
 _SEPARATORS: Final = b" \t\r\n"
@@ -66,7 +67,7 @@ def is_document(head: bytes) -> bool:
     head = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     first, end, rest = head.partition(b"\n")
     first = first.rstrip()
-    if not first.startswith((b"{", b"[")):
+    if not _BEGINNING.match(head):
         return False
     if not end:  # a line longer than what was looked at
         return first.startswith(b"[") or _LONG_OBJECT.match(first) is not None

@@ -402,7 +402,7 @@ def check_format(name: str) -> str:
     if name in known:
         return name
     near = difflib.get_close_matches(name.lower(), known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f"; did you mean {near[0]}?" if near else "."
     raise ConfigurationError(f"there is no format {name[:60]!r}{hint} Known are {', '.join(known)}.")
 
 

@@ -222,6 +222,22 @@ def test_requests_that_repeat_the_conversation_so_far_give_each_call_once(tmp_pa
     assert skipped == {Skip.repeated: 1 + 2 + 3}
 
 
+def test_a_later_trace_that_repeats_an_earlier_one_gives_its_calls_once(tmp_path: Path) -> None:
+    (first, *_) = [json.loads(line) for line in (EXPORTS / "otlp.jsonl").read_text().splitlines()]
+    executed = first["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+    parts = [
+        {"type": "tool_call", "id": "call_1", "name": "get_price", "arguments": {"sku": "A1"}},
+        {"type": "tool_call_response", "id": "call_1", "response": {"price": 7.5}},
+    ]
+    said = {"stringValue": json.dumps([{"role": "assistant", "parts": parts}])}
+    chat = {**executed, "traceId": "another", "attributes": [{"key": "gen_ai.input.messages", "value": said}]}
+
+    calls, _, skipped = read(written(tmp_path / "spans.jsonl", executed, chat))
+
+    assert calls == EXPECTED["otlp.jsonl"][1][:1]
+    assert skipped == {}
+
+
 def test_a_result_may_come_before_its_call_and_may_have_none(tmp_path: Path) -> None:
     talk = [answer("x", "early"), message("x", "a", {}), answer("y", "whose?")]
 

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 
@@ -19,7 +20,7 @@ def get_price(sku: str) -> dict[str, float]:
 
 def test_runs_of_a_tool_of_langchain_are_read_back(tmp_path: Path) -> None:
     collector = RunCollectorCallbackHandler()
-    thread = {"callbacks": [collector], "metadata": {"thread_id": "t1"}}
+    thread: RunnableConfig = {"callbacks": [collector], "metadata": {"thread_id": "t1"}}
     get_price.invoke({"type": "tool_call", "id": "call_1", "name": "get_price", "args": {"sku": "A1"}}, config=thread)
     get_price.invoke({"sku": "B2"}, config={"callbacks": [collector]})
     with suppress(ValueError):

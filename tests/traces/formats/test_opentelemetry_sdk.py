@@ -18,7 +18,8 @@ from agentguard.verification.types import ToolCall
 
 def file_exporter(path: Path) -> SpanExporter:
     exporters = pytest.importorskip("opentelemetry.exporter.otlp.json.file", reason="it needs Python 3.11")
-    return exporters.FileSpanExporter(path)
+    exporter: SpanExporter = exporters.FileSpanExporter(path)
+    return exporter
 
 
 def traced(exporter: SpanExporter) -> None:

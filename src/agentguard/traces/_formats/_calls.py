@@ -17,6 +17,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from agentguard._limits import LIMITS
+from agentguard.verification._canonical import args_key
 
 MAX_WAITING: Final = 10_000
 """Calls that wait for their results, a judgement: an agent has some dozens under way, a busy exporter some hundreds."""
@@ -238,6 +239,12 @@ def call_of(record: Record, *, begun: float | None = None, **fields: Any) -> Cal
     """A call that is complete with this record; fields that are None are left out, but for tool, args and result."""
     known = {name: fields.get(name) for name in _ORDER if name in _ALWAYS or fields.get(name) is not None}
     return Call(record.source, record.line, known, begun)
+
+
+def content_key(call: Call) -> bytes:
+    """A key of what a call is: its id, tool, arguments and result, the last read where it is JSON."""
+    id_tool_args = [call.fields.get(name) for name in ("call_id", "tool", "args")]
+    return args_key([*id_tool_args, decoded(call.fields["result"])])
 
 
 def _size(value: Any) -> int:

@@ -37,6 +37,7 @@ from agentguard.traces._formats._calls import (
     Skip,
     Skipped,
     at,
+    content_key,
     content_of,
     decoded,
     first_text,
@@ -45,7 +46,6 @@ from agentguard.traces._formats._calls import (
     text_at,
     values_of,
 )
-from agentguard.verification._canonical import args_key
 
 _ROLES: Final = ("assistant", "developer", "function", "system", "tool", "user")
 _CALLS: Final = ("custom_tool_call", "function_call", "local_shell_call")
@@ -137,13 +137,10 @@ class Messages:
         self._numbers[kind, handle] += 1
         key = (self._conversation, handle, self._numbers[kind, handle])
         for one in self._joining.add(key, record, session_id=session, call_id=identity, **fields):
-            if isinstance(one, Call) and identity and not self._is_new(one):
+            if isinstance(one, Call) and identity and not self._met.add(content_key(one)):
                 yield Skipped(one.source, one.line, Skip.repeated)
             else:
                 yield one
-
-    def _is_new(self, call: Call) -> bool:
-        return self._met.add(args_key([call.fields.get(name) for name in ("call_id", "tool", "args", "result")]))
 
 
 def parts_of(message: Any) -> Iterator[tuple[str, str | None, str | None, dict[str, Any]]]:

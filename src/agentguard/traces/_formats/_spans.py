@@ -35,11 +35,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from agentguard.traces._formats._calls import (
+    Call,
     Format,
     Found,
     Joining,
     Record,
+    Remembered,
     at,
+    content_key,
     content_of,
     decoded,
     first_text,
@@ -55,6 +58,11 @@ _ERROR: Final = (2, "STATUS_CODE_ERROR", "ERROR")
 _SCALARS: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _MESSAGES: Final = ("gen_ai.input.messages", "gen_ai.output.messages")
 _MARK: Final = "openinference.span.kind"
+_NAMES: Final = ("gen_ai.tool.name", "tool.name")
+_IDS: Final = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
+_SESSIONS: Final = ("gen_ai.conversation.id", "session.id")
+_ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "input.value")
+_RESULTS: Final = ("gen_ai.tool.call.result", "output.value")
 MAX_DEPTH: Final = 64  # levels of nested attribute values
 _LONGEST_NUMBER: Final = 20  # characters, of 64 bits
 
@@ -231,6 +239,7 @@ class _Spans:
     def __init__(self, spans_in: Callable[[Any], Iterable[Any]], read: Callable[[Any], Span | None]) -> None:
         self._spans_in, self._read = spans_in, read
         self._joining = Joining()
+        self._met = Remembered()  # calls by what is in them
 
     def push(self, record: Record) -> Iterator[Found]:
         for value in self._spans_in(record.value):
@@ -242,73 +251,69 @@ class _Spans:
 
     def _of_span(self, span: Span, record: Record) -> Iterator[Found]:
         attributes = span.attributes
-        if attributes.get("gen_ai.operation.name") == "execute_tool":
-            yield from self._of_tool(
-                span, record,
-                tool=first_text(text_at(attributes, "gen_ai.tool.name"), span.name.removeprefix("execute_tool ")),
-                call_id=text_at(attributes, "gen_ai.tool.call.id"),
-                session_id=text_at(attributes, "gen_ai.conversation.id"),
-                args="gen_ai.tool.call.arguments",
-                result="gen_ai.tool.call.result",
-            )  # fmt: skip
-        elif (text_at(attributes, _MARK) or "").upper() == "TOOL":
-            yield from self._of_tool(
-                span, record,
-                tool=first_text(text_at(attributes, "tool.name"), span.name),
-                call_id=first_text(text_at(attributes, "tool_call.id"), text_at(attributes, "tool.id")),
-                session_id=text_at(attributes, "session.id"),
-                args="input.value",
-                result="output.value",
-            )  # fmt: skip
-        else:
-            parts = list(_parts_of(span))
-            if not parts:
-                yield from no_call(record)
-            for part in parts:
-                yield from self._of_part(part, span, record)
+        is_openinference = (text_at(attributes, _MARK) or "").upper() == "TOOL"
+        if is_openinference or attributes.get("gen_ai.operation.name") == "execute_tool":
+            yield from self._of_tool(span, record)
+            return
+        parts = list(_parts_of(span))
+        if not parts:
+            yield from no_call(record)
+        for part in parts:
+            yield from self._of_part(part, span, record)
 
-    def _of_tool(
-        self, span: Span, record: Record, *, tool: str | None, call_id: str | None, session_id: str | None,
-        args: str, result: str,
-    ) -> Iterator[Found]:  # fmt: skip
+    def _of_tool(self, span: Span, record: Record) -> Iterator[Found]:
         attributes = span.attributes
         failed = span.failed or bool(text_at(attributes, "error.type"))
+        message = tool_message(_first(attributes, _RESULTS))
+        call_id = _first_text(attributes, _IDS) or text_at(message, "tool_call_id")
         fields: dict[str, Any] = {
-            "tool": tool or None,
+            "tool": first_text(
+                *(text_at(attributes, name) for name in _NAMES), span.name.removeprefix("execute_tool ")
+            ),
             "call_id": call_id,
-            "session_id": session_id or span.trace,
+            "session_id": _first_text(attributes, _SESSIONS) or span.trace,
             "latency_ms": span.latency_ms,
             "begun": span.begun,
-            "is_error": failed or None,
+            "is_error": failed or text_at(message, "status") == "error" or None,
         }
-        if attributes.get(args) is not None:
-            fields["args"] = decoded(attributes[args])
-        message = tool_message(attributes.get(result))
-        if message is not None:
-            fields["result"] = content_of(message["content"])
-            fields["call_id"] = call_id = first_text(call_id, text_at(message, "tool_call_id"))
-            fields["is_error"] = failed or text_at(message, "status") == "error" or None
-        elif attributes.get(result) is not None:
-            fields["result"] = attributes[result]
-        if "result" in fields:
+        if (args := _first(attributes, _ARGUMENTS)) is not None:
+            fields["args"] = decoded(args)
+        if (result := _first(attributes, _RESULTS)) is not None:
+            fields["result"] = content_of(message["content"]) if message else result
             fields.setdefault("args", None)
         elif failed:
             fields["result"] = _failure(span)
         # A call's id joins the span with the model's messages; an exporter that sends a span twice repeats its own.
         key = ("call", span.trace, call_id) if call_id else ("span", span.trace, span.identity)
-        yield from self._joining.add(key, record, **fields)
+        for one in self._joining.add(key, record, **fields):
+            if isinstance(one, Call):
+                self._met.add(content_key(one))
+            yield one
 
     def _of_part(self, part: Mapping[str, Any], span: Span, record: Record) -> Iterator[Found]:
-        key = ("call", span.trace, text_at(part, "id"))
+        identity = text_at(part, "id")
+        key = ("call", span.trace, identity)
         if self._joining.done.has(key):  # each request to a model repeats the conversation so far
             return
-        session = text_at(span.attributes, "gen_ai.conversation.id") or span.trace
-        fields: dict[str, Any] = {"session_id": session, "call_id": text_at(part, "id")}
+        session = _first_text(span.attributes, _SESSIONS) or span.trace
+        fields: dict[str, Any] = {"session_id": session, "call_id": identity}
         if part["type"] == "tool_call":
             fields |= {"tool": part.get("name"), "args": decoded(part.get("arguments"))}
         else:
             fields["result"] = content_of(part.get("response", part.get("result")))
-        yield from self._joining.add(key, record, **fields)
+        for one in self._joining.add(key, record, **fields):
+            if not isinstance(one, Call) or self._met.add(content_key(one)):  # else it is of an earlier trace
+                yield one
+
+
+def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value of the first attribute that is there."""
+    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+
+
+def _first_text(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """The first of the attributes that is a text."""
+    return first_text(*(text_at(attributes, name) for name in names))
 
 
 def _failure(span: Span) -> str:
