@@ -122,10 +122,8 @@ class _Reader:
                 yield from read_traces(source, format=self._format, on_read=self._advance, reading=self.reading)
                 continue
             self._spooled.seek(0)
-            spooled = read_traces(
-                self._spooled, format=self._format, on_read=self._advance, reading=self.reading
-            )  # fmt: skip
-            for row in spooled:
+            rows = read_traces(self._spooled, format=self._format, on_read=self._advance, reading=self.reading)
+            for row in rows:
                 yield row._replace(source="stdin")
 
     def _advance(self, read: int) -> None:

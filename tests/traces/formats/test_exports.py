@@ -238,6 +238,16 @@ def test_a_later_trace_that_repeats_an_earlier_one_gives_its_calls_once(tmp_path
     assert skipped == {}
 
 
+def test_what_has_no_id_is_counted_each_for_itself(tmp_path: Path) -> None:
+    blocks = [{"type": "tool_use", "name": "a", "input": {}}] * 2
+    line = {"type": "assistant", "sessionId": "s", "uuid": "u", "message": {"role": "assistant", "content": blocks}}
+    attributes = {"openinference.span.kind": "TOOL", "input.value": "1", "output.value": "2"}
+    row = {"name": "a", "context": {"trace_id": "t"}, "attributes": attributes}
+
+    assert read(written(tmp_path / "session.jsonl", line))[2] == {Skip.no_result: 2}
+    assert [call.result for call in read(written(tmp_path / "rows.jsonl", row, row))[0]] == ["2", "2"]
+
+
 def test_a_result_may_come_before_its_call_and_may_have_none(tmp_path: Path) -> None:
     talk = [answer("x", "early"), message("x", "a", {}), answer("y", "whose?")]
 

@@ -240,6 +240,7 @@ class _Spans:
         self._spans_in, self._read = spans_in, read
         self._joining = Joining()
         self._met = Remembered()  # calls by what is in them
+        self._spans = 0  # of tools
 
     def push(self, record: Record) -> Iterator[Found]:
         for value in self._spans_in(record.value):
@@ -267,9 +268,7 @@ class _Spans:
         message = tool_message(_first(attributes, _RESULTS))
         call_id = _first_text(attributes, _IDS) or text_at(message, "tool_call_id")
         fields: dict[str, Any] = {
-            "tool": first_text(
-                *(text_at(attributes, name) for name in _NAMES), span.name.removeprefix("execute_tool ")
-            ),
+            "tool": _first_text(attributes, _NAMES) or span.name.removeprefix("execute_tool ") or None,
             "call_id": call_id,
             "session_id": _first_text(attributes, _SESSIONS) or span.trace,
             "latency_ms": span.latency_ms,
@@ -284,7 +283,8 @@ class _Spans:
         elif failed:
             fields["result"] = _failure(span)
         # A call's id joins the span with the model's messages; an exporter that sends a span twice repeats its own.
-        key = ("call", span.trace, call_id) if call_id else ("span", span.trace, span.identity)
+        self._spans += 1
+        key = ("call", span.trace, call_id) if call_id else ("span", span.trace, span.identity or self._spans)
         for one in self._joining.add(key, record, **fields):
             if isinstance(one, Call):
                 self._met.add(content_key(one))

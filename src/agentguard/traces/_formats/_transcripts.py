@@ -52,11 +52,12 @@ class _ClaudeCode:
         aside = at(value, "isSidechain") is True
         agent = (text_at(value, "agentId") or "sidechain") if aside else None
         took = at(value, "toolUseResult", "durationMs") if len(parts) == 1 else None
-        for kind, _, identity, fields in parts:
+        for number, (kind, _, identity, fields) in enumerate(parts):
             if kind == "result" and isinstance(took, (int, float)) and not isinstance(took, bool) and 0 <= took < _MOST:
                 fields["latency_ms"] = took
             fields["session_id"] = f"{session}/{agent}" if agent else session
-            yield from self._joining.add(identity or (record.source, record.line), record, call_id=identity, **fields)
+            key = identity or (record.source, record.line, number)
+            yield from self._joining.add(key, record, call_id=identity, **fields)
 
     def end(self) -> Iterator[Found]:
         yield from self._joining.end()
