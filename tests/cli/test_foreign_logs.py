@@ -141,9 +141,10 @@ def test_a_document_that_no_format_knows_is_one_broken_line(tmp_path: Path) -> N
     assert found["first_broken"][0]["reason"].startswith("a JSON document in no format that is recognised")
 
 
-def test_an_array_of_calls_in_the_common_format_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_calls_in_the_common_format_is_read(indent: int | None, tmp_path: Path) -> None:
     path = tmp_path / "calls.json"
-    path.write_text(json.dumps([{"tool": "add", "result": n} for n in range(3)], indent=2))
+    path.write_text(json.dumps([{"tool": "add", "result": n} for n in range(3)], indent=indent))
 
     assert json.loads(command("replay", path, "--json").output)["calls"] == 3
 

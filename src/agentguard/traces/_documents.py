@@ -73,6 +73,8 @@ def is_document(head: bytes) -> bool:
         return first.startswith(b"[") or _LONG_OBJECT.match(first) is not None
     if first.startswith(b"{") and (rest.startswith(b"{") or not first.endswith((b"{", b"[", b",", b":"))):
         return False  # lines of JSON, the first of them whole or cut off
+    if first.startswith(b"[") and not rest.strip():
+        return True  # the only line
     try:
         orjson.loads(first)
     except ValueError:
