@@ -67,7 +67,7 @@ _ALL: Final = (
     _target("signing", "receipts, transcripts, canonical forms", receipts=1, transcripts=1, canonical=1),
     _target(
         "storing", "logs of calls, stores, exports, records, and what somebody planted in them",
-        traces=3, parquet=1, store_encoding=2, planted_rows=2, state_files=2, change_log=2, run_records=1,
+        exports=1, traces=3, parquet=1, store_encoding=2, planted_rows=2, state_files=2, change_log=2, run_records=1,
         prompt_sets=1, recorded_answers=1,
     ),
     _target(

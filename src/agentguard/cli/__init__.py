@@ -37,6 +37,7 @@ SUMMARIES: Mapping[str, str] = {
     "call.",
     "report": "Write what was judged, learned and drifted as one file of HTML, to be opened anywhere: it asks for "
     "nothing else.",
+    "convert": "Write the calls of a log of any format as a log in agentguard's own, one JSON object a line.",
     "scan": "Look for prompt injections, personal data and secrets, and say where they are, never what they are.",
     "check": "Look at one answer: injections, personal data, secrets, what no result supports, broken rules, broken "
     "JSON.",

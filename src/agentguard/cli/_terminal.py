@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from agentguard.traces import Reading
     from agentguard.verification.types import VerdictCounts
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -163,6 +164,12 @@ def print_broken(out: Console, heading: str, number: int, named: Sequence[object
     if number > len(named):
         out.print(f"     and {number - len(named):,} more")
     out.print()
+
+
+def print_reading(out: Console, reading: Reading) -> None:
+    """Say which foreign formats a log was read in, and what of it holds no call that could be judged."""
+    for remark in reading.remarks():
+        out.print(remark, soft_wrap=True)
 
 
 def print_offenders(out: Console, heading: str, offenders: Sequence[Any]) -> None:
