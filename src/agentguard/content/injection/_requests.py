@@ -73,10 +73,12 @@ _STOP = re.compile(
     r"|\n(?=\S|\s*\n)|\\n\\n|\\n(?=[A-Z-])|\n(?=\s*[-*|\w]+:\s|\||[-*] )"  # a line, paragraph, field, row or item
     r"|\s*\|"
 )
-# What follows a verb that is a noun there: "Message sent", "Order 7 was placed".
+# What follows a verb that is a noun or a participle there ("Message sent", "Order 7 was placed", "Name of the view",
+# "Set by the system"), and what every page says of its links ("Read more at", "Release notes, https://…").
 _TOLD = re.compile(
     r"(?i)\S+ (?:\S+ )?(?:is|are|was|were|has|have|had|will|does|did|can|cannot|not|failed|sent|placed|found|created"
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
+    r"|\w+ of\b|(?:set|read|put|cast|sent) by\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
@@ -193,7 +195,7 @@ def _position(text: str, start: int, end: int) -> set[str]:
 def _setting(text: str) -> set[str]:
     """The signs in what kind of text it is, told from its head; ``a line each`` where names and values have one."""
     head = text[:HEAD]
-    if head.startswith("|") + head.count("\n|") > 1:
+    if 2 * (head.startswith("|") + head.count("\n|")) > max(2, head.count("\n")):
         return {"in table"}
     if head.lstrip()[:1] in ("{", "[") or len(_FIELD_LINE.findall(head)) > 2:
         return {"in record"}
