@@ -42,7 +42,7 @@ OTHERS = 2  # requests like it elsewhere, among which one does not stand out
 AMONG_OTHERS = 3.0  # nats that it loses by that
 # Signs by which a request stands out all the same.
 STANDING_OUT = frozenset(
-    ("my", "mail", "money", "your reply", "todo", "the assistant", "hidden", "names a tool", "a new voice")
+    ("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice")
 )
 ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
@@ -269,7 +269,8 @@ class _Reading:
             return
         signs = request.signs | context
         if hidden:
-            signs |= {"hidden"}
+            # Attributes are whole fields, and comments hold the tasks of those who write.
+            signs = signs - {"whole field", "todo"} | {"hidden"}
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
         weights = {sign: SIGNS[sign].weight for sign in signs if sign in SIGNS}

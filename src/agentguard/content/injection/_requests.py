@@ -69,7 +69,7 @@ PROBES = (
 
 _STOP = re.compile(
     r"[.!?](?=[\s\"'\\)\]}<|]|$)"  # a full stop
-    r"|(?<=[\w.!?)])['\"](?=\s*[,}\]\n]|$)"  # the quotation mark that ends a field
+    r"|(?<=[\w.!?)])['\"](?=\s*(?:[,}\]\n>]|/>|[a-z-]+=[\"'])|$)"  # the quotation mark that ends a field
     r"|\n(?=\S|\s*\n)|\\n\\n|\\n(?=[A-Z-])|\n(?=\s*[-*|\w]+:\s|\||[-*] )"  # a line, paragraph, field, row or item
     r"|\s*\|"
 )
@@ -78,7 +78,7 @@ _STOP = re.compile(
 _TOLD = re.compile(
     r"(?i)\S+ (?:\S+ )?(?:is|are|was|were|has|have|had|will|does|did|can|cannot|not|failed|sent|placed|found|created"
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
-    r"|\w+ of\b|(?:set|read|put|cast|sent) by\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
+    r"|\w+ of\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
@@ -86,7 +86,7 @@ _CODE_END = (";", "{", "}", "(", ")", "=")
 _CODE_LINE = 201  # characters of a line of code, at most
 # A tool's name, and what sets off its description: "get_page: ", "- **get-page** - ", '"get_page", "description": "'.
 _NAME_OF_TOOL = re.compile(
-    r"(?<![\w-])\w+[_-][\w-]*\w[*`'\"]{0,3}(?:\([^()]*\))?\s*"
+    r"(?:(?<![\w-])(?:\w+[_-][\w-]*\w|[a-z]+[A-Z]\w*)|`\w+)[*`'\"]{0,3}(?:\([^()]*\))?\s*"
     r"(?::|-|\u2013|\u2014|=>|,\s*['\"]?description['\"]?:\s*['\"]?|\n\s*description:|\n\n)\s*[>|]?\s*\Z"
 )
 # "Name Server: NS1.EXAMPLE.NET", "Order number: 7": the name of a field, not a request.
@@ -166,6 +166,8 @@ def _wording(words: str, lead: str, verb: str) -> set[str]:
     signs.update([sign for sign, regex in _VERB_IS if regex.match(verb)] or ["asks"])
     if len(signs & _PARTICULARS) > 1:
         signs.add("particulars")
+    if words.endswith(":"):
+        signs.add("introduces")
     if len(words) < 40:
         signs.add("short")
     return signs
@@ -195,6 +197,8 @@ def _position(text: str, start: int, end: int) -> set[str]:
 def _setting(text: str) -> set[str]:
     """The signs in what kind of text it is, told from its head; ``a line each`` where names and values have one."""
     head = text[:HEAD]
+    if head.startswith("---\n"):
+        head = head[4:].partition("\n---\n")[2] or head  # behind the fields that a page begins with
     if 2 * (head.startswith("|") + head.count("\n|")) > max(2, head.count("\n")):
         return {"in table"}
     if head.lstrip()[:1] in ("{", "[") or len(_FIELD_LINE.findall(head)) > 2:
