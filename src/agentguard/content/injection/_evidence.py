@@ -284,7 +284,7 @@ class _Reading:
             request.words[:MOST_QUOTED] if how else None,
         )
         if span not in self.requests or self.requests[span].log_odds < log_odds:
-            stands_out = how is not None or not signs.isdisjoint(STANDING_OUT)
+            stands_out = how is not None or not ("frequent" in signs or signs.isdisjoint(STANDING_OUT))
             self.requests[span] = _Weighed(log_odds, finding, request.words, stands_out)
 
     def evidence(self) -> Evidence:

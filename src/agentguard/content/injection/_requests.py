@@ -80,6 +80,8 @@ _TOLD = re.compile(
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
     r"|\w+ of\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
+# A question as lists of frequent ones put it, in the reader's place.
+_FREQUENT = re.compile(r"(?i)\w+ (?:do|does|did|can|could|should|would|may|must|am|are|is|will) (?:I|my)\b")
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
 _CODE_END = (";", "{", "}", "(", ")", "=")
@@ -142,6 +144,8 @@ def requests(text: str) -> Iterator[Request]:
             elif "in one paragraph" in setting:
                 position = position - {"own line"}  # it is the text
             signs = setting | _wording(words, lead, text[verb:verb_end]) | position
+            if pattern is QUESTION and _FREQUENT.match(words):
+                signs.add("frequent")
             if signs & _PERSONAL:
                 signs -= _OF_TOOLS
             yield Request(start, end, frozenset(signs), words)
