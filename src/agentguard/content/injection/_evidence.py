@@ -36,7 +36,7 @@ NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its t
 MOST_PLACES = 20  # of one trigger, that become findings
 MOST_QUOTED = 200  # characters of decoded text in a finding
 # A manual asks for many things, alike and in many places; an injection stands out from its text. Judgements.
-ALIKE = 2.0  # nats by which requests that are alike may differ
+ALIKE = 3.0  # nats by which requests that are alike may differ
 APART = 400  # characters between requests that are not parts of one
 OTHERS = 2  # requests like it elsewhere, among which one does not stand out
 AMONG_OTHERS = 3.0  # nats that it loses by that

@@ -78,12 +78,14 @@ _STOP = re.compile(
 _TOLD = re.compile(
     r"(?i)\S+ (?:\S+ )?(?:is|are|was|were|has|have|had|will|does|did|can|cannot|not|failed|sent|placed|found|created"
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
-    r"|\w+ of\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
+    r"|\w+ of\b|(?:express|list|set|text|name) or\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
 # A question as lists of frequent ones put it, in the reader's place.
 _FREQUENT = re.compile(r"(?i)\w+ (?:do|does|did|can|could|should|would|may|must|am|are|is|will) (?:I|my)\b")
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
+# How a command is used: its options, each on a line.
+_OPTION_LINE = re.compile(r"(?m)^\s{1,12}-{1,2}\w[\w-]*(?:[=, \[<]|$)|^(?i:usage): ")
 _CODE_END = (";", "{", "}", "(", ")", "=")
 _CODE_LINE = 201  # characters of a line of code, at most
 # A tool's name, and what sets off its description: "get_page: ", "- **get-page** - ", '"get_page", "description": "'.
@@ -133,6 +135,8 @@ def requests(text: str) -> Iterator[Request]:
             words = _BLANK.sub(" ", text[start:end]).strip()
             # Too short, a cell of a table, which says something of its row, or a line of code: no request.
             if words.endswith("|") or words.count(" ") < FEWEST_WORDS - 1 or " import " in words or words.endswith(";"):
+                continue
+            if text[verb:verb_end].isupper() and text[verb_end : verb_end + 1] == "\n":  # a heading
                 continue
             if pattern is REQUEST and not lead and (_TOLD.match(words) or _FIELD_NAME.match(words)):
                 continue
@@ -205,6 +209,8 @@ def _setting(text: str) -> set[str]:
         head = head[4:].partition("\n---\n")[2] or head  # behind the fields that a page begins with
     if 2 * (head.startswith("|") + head.count("\n|")) > max(2, head.count("\n")):
         return {"in table"}
+    if len(_OPTION_LINE.findall(head)) > 3:
+        return {"in record", "describes a tool"}
     if head.lstrip()[:1] in ("{", "[") or len(_FIELD_LINE.findall(head)) > 2:
         return {"in record"}
     lines = head.splitlines()
