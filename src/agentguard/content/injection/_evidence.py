@@ -41,9 +41,7 @@ APART = 400  # characters between requests that are not parts of one
 OTHERS = 2  # requests like it elsewhere, among which one does not stand out
 AMONG_OTHERS = 3.0  # nats that it loses by that
 # Signs by which a request stands out all the same.
-STANDING_OUT = frozenset(
-    ("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice")
-)
+STANDING_OUT = frozenset(("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice"))
 ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
 # Codes that texts are ordinarily carried in; a request in one of the others is hidden.
@@ -132,12 +130,21 @@ class Evidence(NamedTuple):
 
 
 class _Weighed(NamedTuple):
-    """A request with its log-odds, in nats, and whether it stands out from others of the same weight."""
+    """A request, weighed by itself.
+
+    Attributes:
+        log_odds: in nats.
+        finding: what it becomes.
+        words: its letters and digits, by which it is told from its repetitions.
+        stands_out: it stands out from others of the same weight.
+        apart: how many characters away others must stand to be others.
+    """
 
     log_odds: float
     finding: Finding
     words: str
     stands_out: bool
+    apart: int
 
 
 def _same(start: int, end: int) -> tuple[int, int]:
@@ -284,8 +291,14 @@ class _Reading:
             request.words[:MOST_QUOTED] if how else None,
         )
         if span not in self.requests or self.requests[span].log_odds < log_odds:
-            stands_out = how is not None or not ("frequent" in signs or signs.isdisjoint(STANDING_OUT))
-            self.requests[span] = _Weighed(log_odds, finding, request.words, stands_out)
+            frequent = "frequent" in signs
+            self.requests[span] = _Weighed(
+                log_odds,
+                finding,
+                "".join(filter(str.isalnum, request.words)),
+                how is not None or not (frequent or signs.isdisjoint(STANDING_OUT)),
+                0 if frequent else APART,
+            )
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
@@ -304,7 +317,7 @@ class _Reading:
 
 def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
     """Take ``AMONG_OTHERS`` from the requests that do not stand out, in time of sorting them."""
-    alike = {"".join(filter(str.isalnum, each.words)): each for each in requests if not each.stands_out}
+    alike = {each.words: each for each in requests if not each.stands_out}
     ordered = sorted(alike.values(), key=lambda each: -each.log_odds)
     # Where the outermost of the first so many begin.
     before: list[int] = []
@@ -319,8 +332,8 @@ def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
         count = bisect_right(ordered, ALIKE - log_odds, key=lambda other: -other.log_odds)
         if not each.stands_out and count:
             before, after = outermost[count - 1]
-            apart = {other for other in (*before, *after) if abs(other - start) > APART}
-            log_odds -= AMONG_OTHERS if len(apart) >= OTHERS else 0.0
+            others = {other for other in (*before, *after) if abs(other - start) > each.apart}
+            log_odds -= AMONG_OTHERS if len(others) >= OTHERS else 0.0
         weighed.append((log_odds, each.finding))
     return weighed
 

@@ -78,7 +78,8 @@ _STOP = re.compile(
 _TOLD = re.compile(
     r"(?i)\S+ (?:\S+ )?(?:is|are|was|were|has|have|had|will|does|did|can|cannot|not|failed|sent|placed|found|created"
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
-    r"|\w+ of\b|(?:express|list|set|text|name) or\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
+    r"|\w+ of\b|(?:express|list|set|text|name) or\b|(?:set|read|put|cast) (?:by|to)\b"
+    r"|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
 # A question as lists of frequent ones put it, in the reader's place.
 _FREQUENT = re.compile(r"(?i)\w+ (?:do|does|did|can|could|should|would|may|must|am|are|is|will) (?:I|my)\b")
