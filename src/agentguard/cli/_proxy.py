@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 import typer
 
-from agentguard.cli._exits import Exit
 from agentguard.cli._listening import address_of, listen, require_local
 from agentguard.cli._options import ProfilesOption, default_store, named_profiles, opened, shown
 from agentguard.cli._terminal import console, print_line
@@ -108,12 +108,16 @@ def proxy(
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="What the server is called. Without it: a name made of its command or URL."),
+        typer.Option(
+            "--name", metavar="NAME", help="What the server is called. Without it: made of its command or URL."
+        ),
     ] = None,
     pin: Annotated[
         Path | None,
         typer.Option(
-            "--pin", metavar="FILE", help="The list of tools as it was at first. Without it: NAME.tools.json beside that folder."
+            "--pin",
+            metavar="FILE",
+            help="The list of tools as it was at first. Without it: NAME.tools.json beside that folder.",
         ),
     ] = None,
     accept: Annotated[
@@ -163,7 +167,8 @@ def proxy(
         try:
             code = _run(server, url, headers, guarding, (host, port) if listen_at is not None else None, allow_remote)
         finally:
-            _log.info("ends: %s", ", ".join(f"{n:,} {what}" for what, n in guarding.counts.items()) or "nothing judged")
+            guarding.close()
+            _log.info("ends: %s", ", ".join(f"{what} {n:,}" for what, n in guarding.counts.items()) or "nothing judged")
     if code:
         raise typer.Exit(code)
 
@@ -194,6 +199,16 @@ def _serve(url: str, headers: Mapping[str, str], guarding: Guarding, address: tu
     from agentguard.proxy._http import HttpFront
     from agentguard.proxy._remote import http_client
 
+    class Server(uvicorn.Server):
+        """Ends with what was learned kept, where its parent would let the signal end the process."""
+
+        ended_by = 0
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            self.ended_by = sig
+            self.force_exit = self.should_exit
+            self.should_exit = True
+
     with listen(*address) as listening:
         front = HttpFront(url, http_client(headers), guarding, is_open=is_open)
         settings = uvicorn.Config(
@@ -201,11 +216,9 @@ def _serve(url: str, headers: Mapping[str, str], guarding: Guarding, address: tu
             ws="none", lifespan="off", timeout_graceful_shutdown=GRACE,
         )  # fmt: skip
         _log.info("listens at %s/mcp", address_of(listening))
-        try:
-            uvicorn.Server(settings).run(sockets=[listening])
-        except KeyboardInterrupt:
-            return int(Exit.INTERRUPTED)
-    return 0
+        server = Server(settings)
+        server.run(sockets=[listening])
+    return 128 + server.ended_by if server.ended_by else 0
 
 
 def _greet(guarding: Guarding, called: str, kept_at: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from agentguard import _forks as forks
@@ -22,6 +22,7 @@ _log = logging.getLogger("agentguard")
 
 #: What to do about a tool that is not listed as it was pinned: flag what it answers, or answer in its place.
 OnListing = Literal["flag", "refuse"]
+_DONE: Final = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
 MOST_SCANNED: Final = 1_000  # tools whose words are remembered as looked through
 
 
@@ -55,8 +56,10 @@ class Guarding:
         self._on_listing = on_listing
         self._changes = None if store is None else ChangeLog(store)
         self._lock = forks.lock(forks.Rank.LEAF)
-        self._declared: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
+        self._declared: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
         self._scanned: set[str] = set()
+        self._scans: list[threading.Thread] = []
+        self._closed = False
         self._differ: dict[str, Difference] = {}
         self._latest: dict[str, Tool] = {}
         engine.on_change(self._decided)
@@ -77,7 +80,7 @@ class Guarding:
         if self.policy.shadow and judgement.redact_artifact:
             judgement = judgement._replace(redact_artifact=())
         verdict = judgement.verdict
-        self.count("not verified" if verdict is None else verdict.verdict)
+        self.count("not verified" if verdict is None else _DONE[verdict.verdict])
         if verdict is not None and verdict.verdict != "accept":
             done = "observed" if self.policy.shadow else judgement.action
             _log.warning("%s: a result of %r (%s): %s", verdict.verdict, outcome.tool, done, judgement.hazard)
@@ -85,7 +88,7 @@ class Guarding:
 
     def _with_listing(self, tool: str, judgement: Judgement) -> Judgement:
         """The judgement, flagged where the tool is not listed as it was pinned."""
-        difference = self._differ.get(tool)
+        difference = self._unsettled(tool)
         if difference is None or judgement.action not in ("pass", "observe"):
             return judgement
         action = self.guard.action_on("flag")
@@ -94,9 +97,14 @@ class Guarding:
         line = flag_line(self.policy.flag_text, tool, hazard, 0.5) if action == "annotate" else ""
         return judgement._replace(action=action, notice=notice, line=line, hazard=judgement.hazard or hazard)
 
+    def _unsettled(self, tool: str) -> Difference | None:
+        """What is other about a tool that may still be called: one that is listed no more is the server's to refuse."""
+        difference = self._differ.get(tool)
+        return None if difference is None or difference.kind == "missing" else difference
+
     def refusal(self, tool: str) -> str | None:
         """The notice in place of a call that is not to be made; None where it is."""
-        difference = self._differ.get(tool)
+        difference = self._unsettled(tool)
         if difference is None or self.policy.shadow or self._on_listing != "refuse":
             return None
         self.count("refused")
@@ -136,14 +144,22 @@ class Guarding:
         Raises:
             ConfigurationError, OSError: where the pin cannot be read or written.
         """
-        self.count("lists")
+        self.count("lists of tools")
         with self._lock:
             self._latest = dict(tools) if complete else {**self._latest, **tools}
         pinned = {} if self._pin is None else self._held(self._pin, tools, complete=complete)
         self._declare({name: pinned.get(name, tool) for name, tool in tools.items()})
         fresh = [tool for tool in tools.values() if self._is_fresh(tool)]
         if fresh:
-            threading.Thread(target=_scan, args=(fresh,), daemon=True).start()
+            scan = threading.Thread(target=self._scan, args=(fresh,), name="agentguard-proxy-scan")
+            self._scans = [*filter(threading.Thread.is_alive, self._scans), scan]
+            scan.start()
+
+    def close(self) -> None:
+        """End what is under way in threads; nothing is judged after that."""
+        self._closed = True
+        for scan in self._scans:
+            scan.join()
 
     def _is_fresh(self, tool: Tool) -> bool:
         key = repr((tool["name"], entry_of(tool)))
@@ -154,6 +170,23 @@ class Guarding:
                 self._scanned.clear()
             self._scanned.add(key)
             return True
+
+    def _scan(self, tools: Iterable[Tool]) -> None:
+        """Look for instructions to the model in what a server says of its tools, and say where there are some."""
+        from agentguard.content.injection import scan
+
+        for tool in tools:
+            if self._closed:
+                return
+            try:
+                # Text by text: descriptions ask the model for things, and many together look like more than they are.
+                found = [result for text in _texts_in(entry_of(tool)) if (result := scan(text)).label != "clean"]
+            except Exception as error:
+                _log.error("looking through what is listed of %r failed: %s", tool["name"], type(error).__name__)
+                continue
+            if found:
+                what = ", ".join(sorted({category for result in found for category in result.categories}))
+                _log.warning("what the server says of the tool %r looks like an injection: %s", tool["name"], what)
 
     def _held(self, pin: Pin, tools: Mapping[str, Tool], *, complete: bool) -> Mapping[str, Tool]:
         """Hold a list against the pinned one, and tell of what differs; returns the pinned one."""
@@ -219,19 +252,14 @@ def _declared_of(tool: Tool) -> dict[str, Any]:
     return fields
 
 
-def _scan(tools: Iterable[Tool]) -> None:
-    """Look for instructions to the model in what a server says of its tools, and say where there are some."""
-    from agentguard.content._results import text_of
-    from agentguard.content.injection import scan
-
-    for tool in tools:
-        try:
-            result = scan(text_of({"name": tool["name"], **entry_of(tool)}), tools=())
-        except Exception as error:
-            _log.error("looking through what is listed of %r failed: %s", tool["name"], type(error).__name__)
-            continue
-        if result.label != "clean":
-            _log.warning(
-                "what the server says of the tool %r looks like an injection (%s): %s",
-                tool["name"], result.label, ", ".join(result.categories),
-            )  # fmt: skip
+def _texts_in(entry: Any) -> Iterator[str]:
+    pending = [entry]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            pending += value
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value

@@ -222,7 +222,8 @@ def _is_local(headers: Mapping[str, str]) -> bool:
 
 async def _body(receive: Receive) -> bytes | None:
     """The body of a request; None where it is too long."""
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":

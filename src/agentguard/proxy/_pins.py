@@ -142,7 +142,7 @@ class Pin:
         """
         if self.tools is not None:
             return False
-        entries = {name: entry_of(tool) for name, tool in listed.items()}
+        entries: dict[str, Tool] = {name: entry_of(tool) for name, tool in listed.items()}
         if _write(self.path, entries, replace=False):
             self.tools = entries
             return True

@@ -214,10 +214,11 @@ class Remote:
         """Pass on what a stream brings, until all that was asked is answered; go on with one that broke off."""
         due = {key_of(each["id"]) for each in _each(message) if "method" in each and "id" in each}
         place = _Place()
+        stream: httpx.Response | None = response
         async with AsyncExitStack() as opened:
-            while response is not None:
+            while stream is not None:
                 with _breaks():
-                    async for data in _messages_in(response, place):
+                    async for data in _messages_in(stream, place):
                         if begins:
                             self._begun(data)
                         await self._put(data)
@@ -225,7 +226,7 @@ class Remote:
                         if not due:
                             return
                 await opened.aclose()
-                response = await self._gone_on(place, opened)
+                stream = await self._gone_on(place, opened)
         raise _Failed("the server's stream ended without an answer")
 
     async def _gone_on(self, place: _Place, opened: AsyncExitStack) -> httpx.Response | None:

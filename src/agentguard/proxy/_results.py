@@ -143,7 +143,9 @@ def _without_redacted(block: Any, judgement: Judgement) -> Any:
         return block
     inner = block.get("resource")
     blob = inner.get("blob") if isinstance(inner, dict) else None
-    said = {**block, "resource": {name: inner[name] for name in inner if name != "blob"}} if blob is not None else block
+    said = block
+    if isinstance(inner, dict):
+        said = {**block, "resource": {name: value for name, value in inner.items() if name != "blob"}}
     shown = judgement.shown(said)
     if shown == said:
         return block
