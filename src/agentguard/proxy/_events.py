@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from agentguard.proxy._messages import LONGEST
 
-_END: Final = re.compile(rb"(?:\r\n|\r|\n)(?:\r\n|\r|\n)")
+_END: Final = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n|\r|\n)")
 _LINE: Final = re.compile(rb"\r\n|\r|\n")
 
 

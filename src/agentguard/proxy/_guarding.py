@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from agentguard import _forks as forks
@@ -47,7 +48,8 @@ class Guarding:
         pin: Pin | None = None,
         on_listing: OnListing = "flag",
     ) -> None:
-        self.guard = ToolGuard(engine, policy)
+        # What is judged beside a result is no artifact here, but is treated as one.
+        self.guard = ToolGuard(engine, replace(policy, artifacts="judge"))
         self.policy = policy
         self.counts: Counter[str] = Counter()
         self._engine = engine
@@ -56,7 +58,8 @@ class Guarding:
         self._on_listing = on_listing
         self._changes = None if store is None else ChangeLog(store)
         self._lock = forks.lock(forks.Rank.LEAF)
-        self._declared: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
+        self._declared: dict[str, dict[str, Any]] = {}
+        self._searched: set[str] = set()
         self._scanned: set[str] = set()
         self._scans: list[threading.Thread] = []
         self._closed = False
@@ -75,8 +78,12 @@ class Guarding:
 
     def judge(self, outcome: Outcome, beside: Any = None) -> Judgement:
         """Judge a result, and what is shown beside it; never raises."""
-        scans = beside is not None and bool(self._engine.profile_of(outcome.tool).content)
-        judgement = self.guard.judge_with_artifact(outcome, beside if scans else None)
+        # Contents beside a structured form are searched for what the user's profile asks for, and judged by that alone.
+        content = None if beside is None else self._engine.profile_of(outcome.tool).content
+        if content and outcome.tool not in self._searched:
+            self._engine.register_tool_profile(artifact_of(outcome.tool), content=dict(content))
+            self._searched.add(outcome.tool)
+        judgement = self.guard.judge_with_artifact(outcome, beside if content else None)
         if self.policy.shadow and judgement.redact_artifact:
             judgement = judgement._replace(redact_artifact=())
         verdict = judgement.verdict
@@ -122,16 +129,12 @@ class Guarding:
             own = self._profiles.find(name)
             said = {} if own is None else own.model_dump(include=own.model_fields_set)
             declared = {field: value for field, value in _declared_of(tool).items() if said.get(field) is None}
-            # Contents beside a structured form are searched for what the user's profile asks for.
-            content = {} if own is None else dict(own.content)
             with self._lock:
-                if self._declared.get(name, ({}, {})) == (declared, content):
+                if self._declared.get(name, {}) == declared:
                     continue
-                self._declared[name] = declared, content
+                self._declared[name] = declared
             aliases = said.get("aliases", ()) if said.get("name") == name else ()
             try:
-                if content:
-                    self._engine.register_tool_profile(artifact_of(name), content=content)
                 self._engine.register_tool_profile(**{**said, **declared, "name": name, "aliases": aliases})
             except ProfileError:
                 _log.warning("the output schema of %r cannot be used: its results are not held to it", name)
