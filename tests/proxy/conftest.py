@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from agentguard.guard import Policy
@@ -72,6 +73,35 @@ def passed(connection: Connection, data: bytes) -> bytes:
         made = step.run()
         return made if step.waits else step.message
     return step
+
+
+class HttpServer(httpx.AsyncBaseTransport):
+    """Answers requests by a function, and remembers them."""
+
+    def __init__(self, handler: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
+        self.requests: list[httpx.Request] = []
+        self._handler = handler
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        self.requests.append(request)
+        response = await self._handler(request)
+        response.request = request
+        return response
+
+
+def reply(message: Any, **headers: str) -> httpx.Response:
+    return httpx.Response(200, headers={"content-type": "application/json", **headers}, content=json.dumps(message))
+
+
+def events(*chunks: str, broken: bool = False) -> httpx.Response:
+    async def stream() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk.encode()
+        if broken:
+            raise httpx.ReadError("cut")
+
+    return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=stream())
 
 
 class Proxied:

@@ -24,6 +24,7 @@ _log = logging.getLogger("agentguard")
 #: What to do about a tool that is not listed as it was pinned: flag what it answers, or answer in its place.
 OnListing = Literal["flag", "refuse"]
 _DONE: Final = {"accept": "accepted", "flag": "flagged", "block": "blocked"}
+SCAN_SECONDS: Final = 1.0  # that the end waits for words to be looked through; clients wait for two
 MOST_SCANNED: Final = 1_000  # tools whose words are remembered as looked through
 
 
@@ -160,6 +161,8 @@ class Guarding:
 
     def close(self) -> None:
         """End what is under way in threads; nothing is judged after that."""
+        for scan in self._scans:
+            scan.join(SCAN_SECONDS)
         self._closed = True
         for scan in self._scans:
             scan.join()
