@@ -57,6 +57,7 @@ test-slow: layout servers ## Run the tests that take long: wheels, forks, browse
 servers:
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
+	@tests/proxy/ensure_servers.sh
 	@tests/ensure_browser.sh
 
 coverage: layout servers ## Run the tests but for the slow ones, and say which lines none of them reaches

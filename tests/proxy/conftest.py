@@ -22,7 +22,7 @@ from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine
 from agentguard.verification.profile import parse_profile
 
-collect_ignore = ["scripted_server.py", "http_server.py", "conformance_server.py"]  # run in processes of their own
+collect_ignore = ["clients", "scripted_server.py"]  # run in processes of their own
 
 SERVER = Path(__file__).with_name("scripted_server.py")
 PROGRAM = Path(sys.executable).with_name("agentguard")

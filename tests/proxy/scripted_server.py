@@ -47,7 +47,16 @@ def main():
             send({"jsonrpc": "2.0", "method": "unread", "params": {"line": line}})
             continue
         method = message.get("method") if isinstance(message, dict) else None
-        if method == "tools/list":
+        if method == "initialize":
+            server = {"name": "scripted", "version": "1"}
+            begun = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server}
+            send({"jsonrpc": "2.0", "id": message["id"], "result": begun})
+        elif method == "server/discover":
+            error = {"code": -32601, "message": "Method not found"}
+            send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        elif method == "notifications/initialized":
+            pass
+        elif method == "tools/list":
             send({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": tools}})
         elif method == "tools/call":
             if message["params"]["name"] == "late":
