@@ -17,6 +17,7 @@ import detection
 import fuzzing
 import growth
 import lasting
+import proxy
 import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
@@ -63,6 +64,7 @@ def main(
         planted.section(),
         growth.section(console),
         slow_redis.section(),
+        proxy.section(),
         fuzzing.section(console, FUZZED),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}

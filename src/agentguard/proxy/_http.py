@@ -108,8 +108,6 @@ class HttpFront:
             _log.error("the server cannot be reached: %s", type(error).__name__)
             if not started:
                 await _answer(send, 502, b"the server cannot be reached")
-            else:
-                raise
 
     def _connection(self, session: str | None) -> Connection:
         if session is not None and session in self._sessions:

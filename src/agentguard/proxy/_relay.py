@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Final, Protocol
 
 from agentguard.proxy._connection import Connection, Work
@@ -14,6 +13,8 @@ from agentguard.proxy._messages import LONGEST, Line
 
 _log = logging.getLogger("agentguard")
 
+#: Seconds for what a server that is gone has said last; who still holds its output open is not waited for.
+REST_SECONDS: Final = 2.0
 MOST_AT_ONCE: Final = 8  # large answers that are judged at once; with more of them the server waits
 
 
@@ -68,8 +69,12 @@ class Relay:
             await asyncio.wait({inward, outward, stopped}, return_when=asyncio.FIRST_COMPLETED)
             # What the server still has to say when the client says no more is passed on until it is gone.
             await self._server.close()
-            with suppress(asyncio.TimeoutError, OSError):
-                await asyncio.wait_for(outward, 2.0)
+            await asyncio.wait({outward}, timeout=REST_SECONDS)
+            for task in (inward, outward):
+                if task.done() and isinstance(error := task.exception(), Exception):
+                    if not isinstance(error, OSError):
+                        raise error
+                    _log.info("one side reads no more: %s", type(error).__name__)
         finally:
             for task in (inward, outward, stopped, *self._under_way):
                 task.cancel()

@@ -9,6 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final
@@ -43,9 +44,11 @@ class Streams:
                 chunk = os.read(self._read, CHUNK)
             except OSError:
                 chunk = b""
+            put = self._chunks.put(chunk)
             try:
-                asyncio.run_coroutine_threadsafe(self._chunks.put(chunk), self._loop).result()
-            except (RuntimeError, asyncio.CancelledError, TimeoutError):  # the loop has ended
+                asyncio.run_coroutine_threadsafe(put, self._loop).result()
+            except (RuntimeError, CancelledError):  # the loop has ended, or is about to
+                put.close()
                 return
             if not chunk:
                 return
