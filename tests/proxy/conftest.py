@@ -107,7 +107,13 @@ def events(*chunks: str, broken: bool = False) -> httpx.Response:
 class Proxied:
     """A proxy in a process of its own, with a client that writes lines and reads them."""
 
-    def __init__(self, *options: str, env: dict[str, str] | None = None, command: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *options: str,
+        env: dict[str, str] | None = None,
+        command: tuple[str, ...] = (),
+        reads_log: bool = True,
+    ) -> None:
         server = command or (sys.executable, str(SERVER))
         target = () if "--url" in options else ("--", *server)
         self.process = subprocess.Popen(
@@ -119,7 +125,8 @@ class Proxied:
         self._watch.start()
         self._said: list[bytes] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        if reads_log:
+            self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -146,7 +153,8 @@ class Proxied:
         self.process.stdin.close()
         rest = self.process.stdout.read()
         code = self.process.wait()
-        self._reader.join()
+        if self._reader.ident is not None:
+            self._reader.join()
         self._watch.cancel()
         return code, rest, b"".join(self._said).decode()
 

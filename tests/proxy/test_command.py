@@ -114,6 +114,16 @@ def test_nobody_waits_for_a_client_that_does_not_read(proxied: Begin) -> None:
     proxy.end()
 
 
+def test_nobody_waits_for_a_client_that_does_not_read_what_is_logged(proxied: Begin, profiles: str) -> None:
+    # More lines than a pipe and the queue before it hold.
+    command = (sys.executable, str(SERVER))
+    proxy = proxied("--profiles", profiles, command=command, reads_log=False)
+    for number in range(2_000):
+        proxy.ask(call(number, n=number, result=WRONG))
+
+    assert proxy.end()[0] == 0
+
+
 def test_the_servers_code_and_its_words_are_ours(proxied: Begin) -> None:
     proxy = proxied()
     proxy.write(call(1, "die", code=7))
@@ -201,6 +211,7 @@ def test_a_changed_list_is_told_kept_and_accepted(proxied: Begin, tmp_path: Path
     ("options", "message"),
     [
         ([], "name one server"),
+        (["--accept"], "--accept needs the server's name"),
         (["--url", "http://127.0.0.1:1/mcp", "--", "x"], "name one server"),
         (["--url", "ftp://x"], "must begin with http"),
         (["--header", "A=B", "--", "x"], "--header goes with --url"),

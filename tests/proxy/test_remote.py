@@ -47,6 +47,7 @@ async def talking(handler: Any, tool: Any = lambda name: None) -> AsyncIterator[
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_remote, "PAUSE_MS", 0)
+    monkeypatch.setattr(_remote, "LEAST_PAUSE_MS", 0)
 
 
 def request(id_: Any, method: str = "x", **params: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from enum import Enum
 from pathlib import Path
 from types import FrameType
@@ -130,6 +130,8 @@ def proxy(
     Exit code: the server's; 0 where that is at a URL; 3 error, 130 interrupted, 143 ended.
     """
     server = tuple(command or ())
+    if accept and not (server or url or name or pin):
+        raise ConfigurationError("--accept needs the server's name: --name, --pin, --url, or its command after --")
     called = _name_of(server, url, name)
     home = Path(default_store()) / "proxy"
     kept_at = store or str(home / called)
@@ -152,14 +154,13 @@ def proxy(
     from agentguard.proxy._pins import Pin
     from agentguard.verification import VerificationEngine
 
-    logging.basicConfig(stream=sys.stderr, format="agentguard proxy: %(message)s")
-    _log.setLevel(logging.INFO)
     sys.setswitchinterval(_SECONDS_BETWEEN_THREADS)
     policy = Policy(on_flag=on_flag.value, on_guard_error=on_guard_error.value, shadow=not enforce)
     given = [] if profiles is None else named_profiles(profiles)
     if store is None:
         _make_private(home)
     with ExitStack() as stack:
+        stack.enter_context(_said())
         kept = stack.enter_context(opened(kept_at, create=True))
         engine = stack.enter_context(VerificationEngine(profiles=given, store=kept))
         guarding = Guarding(engine, policy, given, kept, Pin(pinned_at), on_listing.value)
@@ -171,6 +172,23 @@ def proxy(
             _log.info("ends: %s", ", ".join(f"{what} {n:,}" for what, n in guarding.counts.items()) or "nothing judged")
     if code:
         raise typer.Exit(code)
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Write what is logged, and warnings of libraries, to standard error."""
+    from agentguard.proxy._saying import Saying
+
+    saying = Saying()
+    saying.setFormatter(logging.Formatter("agentguard proxy: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(saying)
+    _log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(saying)
+        saying.close()
 
 
 def _run(

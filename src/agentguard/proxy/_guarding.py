@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from agentguard import _forks as forks
-from agentguard.errors import ProfileError
+from agentguard.errors import ConfigurationError, ProfileError
 from agentguard.guard import Judgement, Outcome, Policy, ToolGuard, artifact_of
 from agentguard.guard._wording import flag_line, notice_of
 from agentguard.proxy._pins import Difference, Pin, Tool, differences, entry_of, tool_of
@@ -143,15 +143,16 @@ class Guarding:
     # --- The list of tools ---
 
     def listed(self, tools: Mapping[str, Tool], *, complete: bool) -> None:
-        """Take note of what the server lists: hold it against the pin, declare it, look its words through.
-
-        Raises:
-            ConfigurationError, OSError: where the pin cannot be read or written.
-        """
+        """Take note of what the server lists: hold it against the pin, declare it, look its words through."""
         self.count("lists of tools")
         with self._lock:
             self._latest = dict(tools) if complete else {**self._latest, **tools}
-        pinned = {} if self._pin is None else self._held(self._pin, tools, complete=complete)
+        pinned: Mapping[str, Tool] = {}
+        try:
+            if self._pin is not None:
+                pinned = self._held(self._pin, tools, complete=complete)
+        except (OSError, ConfigurationError) as error:
+            _log.error("what the server lists cannot be held against the pin: %s", error)
         self._declare({name: pinned.get(name, tool) for name, tool in tools.items()})
         fresh = [tool for tool in tools.values() if self._is_fresh(tool)]
         if fresh:

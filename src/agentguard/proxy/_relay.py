@@ -15,7 +15,7 @@ _log = logging.getLogger("agentguard")
 
 #: Seconds for what a server that is gone has said last; who still holds its output open is not waited for.
 REST_SECONDS: Final = 2.0
-MOST_AT_ONCE: Final = 8  # large answers that are judged at once; with more of them the server waits
+MOST_AT_ONCE: Final = 4  # large answers that are judged at once; with more of them the server waits
 
 
 class Front(Protocol):
@@ -70,8 +70,8 @@ class Relay:
             # What the server still has to say when the client says no more is passed on until it is gone.
             await self._server.close()
             await asyncio.wait({outward}, timeout=REST_SECONDS)
-            for task in (inward, outward):
-                if task.done() and isinstance(error := task.exception(), Exception):
+            for way in (inward, outward):
+                if way.done() and isinstance(error := way.exception(), Exception):
                     if not isinstance(error, OSError):
                         raise error
                     _log.info("one side reads no more: %s", type(error).__name__)

@@ -34,9 +34,10 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # of a header's name
 
 CONNECT_SECONDS: Final = 30.0  # and as long for a message to be taken; an answer may take as long as it takes
 PAUSE_MS: Final = 1_000  # before a stream is gone on with, where the server does not say; as the reference SDKs wait
+LEAST_PAUSE_MS: Final = 100
 LONGEST_PAUSE_MS: Final = 60_000
 MOST_TRIES: Final = 2  # at going on with a stream, as the reference SDKs do
-MOST_WAITING: Final = 256  # messages for the client; the server waits then
+MOST_WAITING: Final = 16  # messages for the client; the server waits then
 INTERNAL_ERROR: Final = -32603
 
 
@@ -69,8 +70,9 @@ class Remote:
         self._client = client
         self._tool = tool
         self._messages: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
-        self._requests: dict[Any, asyncio.Task[None]] = {}
-        self._others: set[asyncio.Task[None]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
+        #: Requests that carry their version: the end of such a one's stream is what says that it is cancelled.
+        self._ended_by_us: dict[Any, asyncio.Task[None]] = {}
         self._session: str | None = None
         self._version: str | None = None
 
@@ -94,30 +96,30 @@ class Remote:
         params = first.get("params")
         own = _version_of(params)
         if first.get("method") == "notifications/cancelled" and isinstance(params, dict):
-            under_way = self._requests.get(key_of(params.get("requestId")))
-            # Under later versions the end of a request's stream is what says that it is cancelled.
-            if under_way is not None and under_way.get_name() == "own version":
+            under_way = self._ended_by_us.get(key_of(params.get("requestId")))
+            if under_way is not None:
                 under_way.cancel()
                 return
         if any("method" in each and "id" in each for each in _each(message)):
-            task = asyncio.create_task(self._request(line.data, message, own))
-            task.set_name("own version" if own else "")
-            key = key_of(first.get("id"))
-            self._requests[key] = task
-            task.add_done_callback(lambda done: self._requests.pop(key) if self._requests.get(key) is done else None)
+            task = asyncio.create_task(self._guarded(message, self._post(line.data, message, own)))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+            if own is not None:
+                key = key_of(first.get("id"))
+                self._ended_by_us[key] = task
+                task.add_done_callback(lambda _: self._ended_by_us.pop(key, None))
             return
         await self._guarded(message, self._post(line.data, message, own))
         if first.get("method") == "notifications/initialized":
-            listening = asyncio.create_task(self._listen())
-            self._others.add(listening)
-            listening.add_done_callback(self._others.discard)
+            listening = asyncio.create_task(self._guarded(None, self._listen()))
+            self._under_way.add(listening)
+            listening.add_done_callback(self._under_way.discard)
 
     async def close(self) -> None:
         """End the session: requests under way are given up, and the server is told."""
-        under_way = [*self._requests.values(), *self._others]
-        for task in under_way:
+        for task in self._under_way:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*self._under_way, return_exceptions=True)
         if self._session is not None:
             import httpx
 
@@ -138,16 +140,11 @@ class Remote:
             headers[VERSION] = version
         return headers
 
-    async def _request(self, data: bytes, message: Any, own: str | None) -> None:
-        await self._guarded(message, self._post(data, message, own))
-
     async def _guarded(self, message: Any, work: Awaitable[None]) -> None:
         """Do some work about a message; where it fails the client is told, in the protocol's own way."""
-        import httpx
-
         try:
             await work
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, _Failed) as error:
+        except Exception as error:
             why = str(error) if isinstance(error, _Failed) else f"the server cannot be reached ({type(error).__name__})"
             _log.error("%s", why)
             for each in _each(message):
@@ -287,7 +284,7 @@ class _Place:
     @property
     def pause(self) -> float:
         """Seconds to wait before the stream is gone on with."""
-        return min(self._pause_ms, LONGEST_PAUSE_MS) / 1_000
+        return min(max(self._pause_ms, LEAST_PAUSE_MS), LONGEST_PAUSE_MS) / 1_000
 
     def move(self, id_: str | None, retry: int | None) -> None:
         """Take note of an event."""
