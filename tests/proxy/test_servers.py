@@ -111,22 +111,33 @@ def steady(made: Any) -> Any:
     return json.loads(re.sub(r"\d\d:\d\d:\d\d( [AP]M)?|\d{4}-\d\d-\d\dT[\d:.]+Z?", "<time>", json.dumps(made)))
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The server that has everything, at a URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with serving(node("server-everything", "streamableHttp"), "listening on port", PORT=str(port)):
         yield f"http://127.0.0.1:{port}/mcp"
 
 
+@contextmanager
+def fronted(url: str, state: Path) -> Iterator[str]:
+    """A proxy that acts before a URL, by HTTP."""
+    command = [str(PROGRAM), "proxy", "--url", url, "--listen", "127.0.0.1:0", "--enforce"]
+    with serving(command, r"listens at (\S+)", XDG_STATE_HOME=str(state)) as match:
+        yield match[1]
+
+
 @pytest.fixture(scope="module")
 def front(url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A proxy that acts before it, by HTTP."""
-    command = [str(PROGRAM), "proxy", "--url", url, "--listen", "127.0.0.1:0", "--enforce"]
-    with serving(command, r"listens at (\S+)", XDG_STATE_HOME=str(tmp_path_factory.mktemp("state"))) as match:
-        yield match[1]
+    with fronted(url, tmp_path_factory.mktemp("state")) as address:
+        yield address
 
 
 def before(url: str, state: Path) -> dict[str, Any]:
@@ -213,6 +224,21 @@ def test_servers_of_the_next_version_of_the_sdk(tmp_path: Path) -> None:
             assert proxied == direct
             assert (direct["version"] >= "2026-07-28") == (mode == "auto")
         site.shutdown()
+
+
+def test_the_next_version_of_the_protocol_comes_through_by_http(tmp_path: Path) -> None:
+    # Without sessions: its messages carry their version, and headers repeat their methods, names and some arguments.
+    calls = [["ferry", {"place": "Ålesund"}], ["slow", {"steps": 3}], ["ferry", {}], ["no-such-tool", {}]]
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    command = [str(others() / "python/bin/python"), str(CLIENTS / "server_2.py"), str(port)]
+    with serving(command, "running on"), fronted(url, tmp_path) as front:
+        targets = ({"url": url}, {"url": front}, before(url, tmp_path))
+        direct, *proxied = (done("python 2", target, calls) for target in targets)
+
+    assert direct["version"] == "2026-07-28"
+    assert direct["calls"][0]["structuredContent"] == {"place": "Ålesund", "leaves": "09:00"}
+    assert proxied == [direct] * 2
 
 
 @pytest.mark.parametrize("by", CLIENT_NAMES)
