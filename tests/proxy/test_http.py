@@ -226,6 +226,29 @@ async def test_an_answer_that_is_too_long_passes_unjudged(guarding: Make, monkey
     assert (await Fronted(guarding(), handler).post(call(1))).content == body
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_an_answer_that_is_too_long_is_withheld_where_failures_are_closed(
+    guarding: Make, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(_http, "LONGEST", 1_000)
+    body = answer(1, text("x" * 3_000))
+
+    async def handler(asked: httpx.Request) -> httpx.Response:
+        async def chunks() -> Any:
+            yield b"data: " if "event" in kind else b""
+            for start in range(0, len(body), 500):
+                yield body[start : start + 500]
+            yield b"\n"
+
+        return httpx.Response(200, headers={"content-type": kind}, content=chunks())
+
+    got = (await Fronted(guarding(on_guard_error="closed"), handler).post(call(1))).text
+    made = json.loads(got.removeprefix("data: "))
+
+    assert made["id"] == 1
+    assert "too long to be verified" in made["result"]["content"][0]["text"]
+
+
 async def test_a_client_that_goes_away_ends_the_request(guarding: Make) -> None:
     cancelled, begun = asyncio.Event(), asyncio.Event()
 

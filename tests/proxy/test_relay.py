@@ -143,6 +143,29 @@ async def test_nothing_comes_between_the_pieces_of_a_long_line(guarding: Make) -
     await relayed.task
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":{"content":["', b"x" * 1_000, b'"]}}\n'),
+        (b'{"result":{"content":["', b"x" * 1_000, b'"]},"jsonrpc":"2.0","id":7}\n'),
+    ],
+)
+async def test_a_long_line_is_withheld_where_failures_are_closed(guarding: Make, pieces: tuple[bytes, ...]) -> None:
+    relayed = Relayed(guarding(on_guard_error="closed"))
+    relayed.client.say(call(7, "stock"))
+    await relayed.server.told.get()
+    relayed.server.say(*pieces, whole=False)
+    made = json.loads(await relayed.client.told.get())
+
+    assert made["id"] == 7
+    assert made["result"]["isError"] is True
+    assert "too long to be verified" in made["result"]["content"][0]["text"]
+    relayed.server.say(*pieces, whole=False)  # no call is open that it could answer
+    assert [await relayed.client.told.get() for _ in pieces] == list(pieces)
+    relayed.stop.set()
+    await relayed.task
+
+
 async def test_what_the_server_says_at_its_end_is_passed_on(guarding: Make) -> None:
     relayed = Relayed(guarding())
     relayed.server.say(line({"jsonrpc": "2.0", "method": "bye"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final, Literal, NamedTuple
@@ -19,6 +20,9 @@ from agentguard.proxy._results import is_tool_result, marked, read_result
 
 _log = logging.getLogger("agentguard")
 
+#: Bytes of a message's beginning, and of its end, where servers put its id.
+ENDS: Final = 256
+_ID: Final = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
 MOST_OPEN: Final = 10_000  # requests, and tasks, of which the oldest is forgotten first
 
 
@@ -170,6 +174,33 @@ class Connection:
         except Exception as error:
             _log.error("a message of the server could not be looked at: %s", type(error).__name__)
             return data
+
+    # --- Messages that are too long to be read ---
+
+    @property
+    def withholds(self) -> bool:
+        """Such a message is not to be passed on: it may answer a call, and the policy is closed."""
+        policy = self._guarding.policy
+        if policy.shadow or policy.on_guard_error != "closed":
+            return False
+        with self._lock:
+            return any(each.method == "tools/call" for requests in self._open.values() for each in requests)
+
+    def withheld(self, ends: bytes, asked: Any = None) -> bytes:
+        """What a client gets in the place of such a message: a notice, where it can be told which call it answers.
+
+        Args:
+            ends: the message's beginning and its end, where its id stands.
+            asked: as for ``received``.
+        """
+        for id_ in (*([] if asked is None else [asked]), *map(read_message, _ID.findall(ends))):
+            request = self._taken(id_)
+            if request is not None and request.method == "tools/call":
+                notice = notice_of(f"The result of {request.tool!r} is too long to be verified and was withheld.")
+                result = marked({}, Judgement("replace", None, notice))
+                return write_message({"jsonrpc": "2.0", "id": id_, "result": result}) + b"\n"
+        _log.error("a message that is too long to be judged is withheld, and its request cannot be told")
+        return b""
 
     def _seen(self, data: bytes, message: Any, asked: Any, at: float) -> bytes | Work:
         taken = self._requests_of(message, asked)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from agentguard.proxy._connection import Connection, Work
+from agentguard.proxy._connection import ENDS, Connection, Work
 from agentguard.proxy._events import Events, with_data
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, read_message
@@ -152,6 +152,9 @@ class HttpFront:
             await send(start)
             await send({"type": "http.response.body", "body": body})
             return
+        if connection.withholds:
+            await _answer(send, 200, connection.withheld(b"", asked), JSON)
+            return
         _log.warning("a message of the server is longer than %d bytes: it passes unjudged", LONGEST)
         await send(start)
         for part in parts:
@@ -163,9 +166,12 @@ class HttpFront:
 
 async def _events(response: httpx.Response, connection: Connection, asked: Any) -> AsyncIterator[bytes]:
     """The events of a stream, with the messages in them as they are to be passed on."""
-    events = Events()
+    events = Events(LONGEST)
     async for chunk in response.aiter_bytes():
         for event in events.feed(chunk):
+            if not event.whole and connection.withholds:
+                yield b"data: " + connection.withheld(event.raw[:ENDS], asked) + b"\n"
+                return
             if not event.data:
                 yield event.raw
                 continue

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
-from agentguard.proxy._connection import Connection, Work
+from agentguard.proxy._connection import ENDS, Connection, Work
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, Line
 
@@ -58,6 +58,7 @@ class Relay:
         self._under_way: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(MOST_AT_ONCE)
         self._in_pieces = False
+        self._ends: bytes | None = None  # of a long line that is withheld
         self._output = asyncio.Lock()  # held from the first piece of a long line to its last
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -129,13 +130,21 @@ class Relay:
             await self._front.write(data)
 
     async def _write_piece(self, piece: Line) -> None:
-        """Pass on a piece of a line that is too long to be judged."""
+        """Pass on a piece of a line that is too long to be judged; or withhold it, and say so at its end."""
         if not self._in_pieces:
             self._in_pieces = True
             self._guarding.count("messages too long to be judged")
-            _log.warning("a message of the server is longer than %d bytes: it passes unjudged", LONGEST)
+            withholds = self._connection.withholds
+            done = "is withheld" if withholds else "passes unjudged"
+            _log.warning("a message of the server is longer than %d bytes: it %s", LONGEST, done)
+            self._ends = piece.data[:ENDS] if withholds else None
             await self._output.acquire()
-        await self._front.write(piece.data)
+        if self._ends is None:
+            await self._front.write(piece.data)
+        else:
+            self._ends = self._ends[:ENDS] + (self._ends[ENDS:] + piece.data)[-ENDS:]
         if piece.data.endswith(b"\n"):
+            if self._ends is not None:
+                await self._front.write(self._connection.withheld(self._ends))
             self._in_pieces = False
             self._output.release()
