@@ -154,13 +154,14 @@ def proxy(
     from agentguard.proxy._pins import Pin
     from agentguard.verification import VerificationEngine
 
-    sys.setswitchinterval(_SECONDS_BETWEEN_THREADS)
     policy = Policy(on_flag=on_flag.value, on_guard_error=on_guard_error.value, shadow=not enforce)
     given = [] if profiles is None else named_profiles(profiles)
     if store is None:
         _make_private(home)
     with ExitStack() as stack:
         stack.enter_context(_said())
+        stack.callback(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(_SECONDS_BETWEEN_THREADS)
         kept = stack.enter_context(opened(kept_at, create=True))
         engine = stack.enter_context(VerificationEngine(profiles=given, store=kept))
         guarding = Guarding(engine, policy, given, kept, Pin(pinned_at), on_listing.value)
@@ -181,12 +182,13 @@ def _said() -> Iterator[None]:
 
     saying = Saying()
     saying.setFormatter(logging.Formatter("agentguard proxy: %(message)s"))
-    root = logging.getLogger()
+    root, level = logging.getLogger(), _log.level
     root.addHandler(saying)
     _log.setLevel(logging.INFO)
     try:
         yield
     finally:
+        _log.setLevel(level)
         root.removeHandler(saying)
         saying.close()
 

@@ -105,10 +105,8 @@ class Connection:
             case "notifications/cancelled":
                 self._taken(params.get("requestId"))
             case "tools/list" if "id" in message:
-                cursor = params.get("cursor")
-                self._put(
-                    message["id"], Request("tools/list", None, cursor=cursor if isinstance(cursor, str) else None)
-                )
+                cursor = params["cursor"] if isinstance(params.get("cursor"), str) else None
+                self._put(message["id"], Request("tools/list", None, cursor=cursor))
             case "tools/call" if "id" in message and isinstance(params.get("name"), str):
                 refusal = self._guarding.refusal(params["name"]) if answers else None
                 if refusal is not None:
@@ -125,9 +123,11 @@ class Connection:
     def _put(self, id_: Any, request: Request) -> None:
         with self._lock:
             self._open.setdefault(key_of(id_), []).append(request)
-            if len(self._open) > MOST_OPEN:
+            full = len(self._open) > MOST_OPEN
+            if full:
                 self._open.pop(next(iter(self._open)))
-                self._guarding.count("forgotten requests")
+        if full:
+            self._guarding.count("forgotten requests")
 
     def _taken(self, id_: Any) -> Request | None:
         key = key_of(id_)
@@ -174,33 +174,6 @@ class Connection:
         except Exception as error:
             _log.error("a message of the server could not be looked at: %s", type(error).__name__)
             return data
-
-    # --- Messages that are too long to be read ---
-
-    @property
-    def withholds(self) -> bool:
-        """Such a message is not to be passed on: it may answer a call, and the policy is closed."""
-        policy = self._guarding.policy
-        if policy.shadow or policy.on_guard_error != "closed":
-            return False
-        with self._lock:
-            return any(each.method == "tools/call" for requests in self._open.values() for each in requests)
-
-    def withheld(self, ends: bytes, asked: Any = None) -> bytes:
-        """What a client gets in the place of such a message: a notice, where it can be told which call it answers.
-
-        Args:
-            ends: the message's beginning and its end, where its id stands.
-            asked: as for ``received``.
-        """
-        for id_ in (*([] if asked is None else [asked]), *map(read_message, _ID.findall(ends))):
-            request = self._taken(id_)
-            if request is not None and request.method == "tools/call":
-                notice = notice_of(f"The result of {request.tool!r} is too long to be verified and was withheld.")
-                result = marked({}, Judgement("replace", None, notice))
-                return write_message({"jsonrpc": "2.0", "id": id_, "result": result}) + b"\n"
-        _log.error("a message that is too long to be judged is withheld, and its request cannot be told")
-        return b""
 
     def _seen(self, data: bytes, message: Any, asked: Any, at: float) -> bytes | Work:
         taken = self._requests_of(message, asked)
@@ -294,6 +267,33 @@ class Connection:
             self._tasks[task["taskId"]] = request._replace(at=None)
             if len(self._tasks) > MOST_OPEN:
                 self._tasks.pop(next(iter(self._tasks)))
+
+    # --- Messages that are too long to be read ---
+
+    @property
+    def withholds(self) -> bool:
+        """Such a message is not to be passed on: it may answer a call, and the policy is closed."""
+        policy = self._guarding.policy
+        if policy.shadow or policy.on_guard_error != "closed":
+            return False
+        with self._lock:
+            return any(each.method == "tools/call" for requests in self._open.values() for each in requests)
+
+    def withheld(self, ends: bytes, asked: Any = None) -> bytes:
+        """What a client gets in the place of such a message: a notice, where it can be told which call it answers.
+
+        Args:
+            ends: the message's beginning and its end, where its id stands.
+            asked: as for ``received``.
+        """
+        for id_ in (*([] if asked is None else [asked]), *map(read_message, _ID.findall(ends))):
+            request = self._taken(id_)
+            if request is not None and request.method == "tools/call":
+                notice = notice_of(f"The result of {request.tool!r} is too long to be verified and was withheld.")
+                result = marked({}, Judgement("replace", None, notice))
+                return write_message({"jsonrpc": "2.0", "id": id_, "result": result}) + b"\n"
+        _log.error("a message that is too long to be judged is withheld, and its request cannot be told")
+        return b""
 
 
 def _rewritten(data: bytes, judgements: dict[int, Judgement]) -> bytes:
