@@ -195,6 +195,20 @@ def test_a_reviewers_word_accepts_the_tool(guarding: Make, path: Path) -> None:
     assert json.loads(path.read_text())["tools"]["add"]["description"] == POISONED["description"]
 
 
+@pytest.mark.parametrize(("state", "refused"), [("adopted", False), ("fault", True)])
+def test_a_reviewers_word_holds_after_a_restart(guarding: Make, path: Path, state: Any, refused: bool) -> None:
+    store = MemoryStore()
+    listed(guarding(pin=path, store=store), ADD)
+    listed(guarding(pin=path, store=store), POISONED)
+    decide(store, changes_in(store)[0].id, state)
+    later = guarding(pin=path, store=store)
+    listed(later, POISONED)
+
+    assert bool(later.refusal("add")) is refused
+    assert changes_in(store)[0].state == state
+    assert (json.loads(path.read_text())["tools"]["add"]["description"] == ADD["description"]) is refused
+
+
 def test_accepting_says_what_differed(guarding: Make, path: Path) -> None:
     listed(guarding(pin=path), ADD, SUB)
     assert Pin(path).accept() == []

@@ -65,6 +65,7 @@ class Guarding:
         self._scans: list[threading.Thread] = []
         self._closed = False
         self._differ: dict[str, Difference] = {}
+        self._faults: set[str] = set()  # ids of differences that a reviewer takes for faults
         self._latest: dict[str, Tool] = {}
         engine.on_change(self._decided)
         if pin is not None and pin.tools is not None:
@@ -113,7 +114,9 @@ class Guarding:
     def refusal(self, tool: str) -> str | None:
         """The notice in place of a call that is not to be made; None where it is."""
         difference = self._unsettled(tool)
-        if difference is None or self.policy.shadow or self._on_listing != "refuse":
+        if difference is None or self.policy.shadow:
+            return None
+        if self._on_listing != "refuse" and difference.id not in self._faults:
             return None
         self.count("refused")
         _log.warning("refused: a call of %r: %s", tool, difference.what)
@@ -222,20 +225,30 @@ class Guarding:
                 "the tool %r: %s; %s has what is listed now, and --accept takes it", each.tool, each.what, pin.offered
             )
             self._tell(each, "open")
-        return pinned
+            # What a reviewer has said of it while no proxy was there holds too.
+            known = None if self._changes is None else self._changes.find(each.id)
+            if known is not None:
+                self._decided(known)
+        return dict(pin.tools or {})
 
     def _tell(self, difference: Difference, state: Literal["open", "recovered"]) -> None:
         if self._changes is not None:
             self._changes.tell(difference.id, difference.listing, state, difference.what, (difference.kind,))
 
     def _decided(self, change: Change) -> None:
-        """Accept a tool as it is listed now, where a reviewer has said so of its change."""
+        """Go along with what a reviewer has said of a tool's change: it is accepted as it is listed now, or refused."""
         tool = tool_of(change.tool)
-        if tool is None or self._pin is None or change.state != "adopted" or not change.reviewed:
+        if tool is None or self._pin is None or not change.reviewed:
             return
         with self._lock:
             difference = self._differ.get(tool)
             if difference is None or difference.id != change.id:
+                return
+            if change.state == "fault":
+                self._faults.add(change.id)
+                return
+            self._faults.discard(change.id)
+            if change.state != "adopted":
                 return
             self._pin.accept(tool)
             del self._differ[tool]
