@@ -29,7 +29,7 @@ from workload import PROFILE, SIZES, TOOL, calls
 __all__ = ["Overhead", "measure", "section"]
 
 WARM, ROUND, TURN = 300, 500, 50  # calls
-ROUNDS = 6
+ROUNDS = 10
 COMMAND = "python benchmarks/proxy.py"
 
 
