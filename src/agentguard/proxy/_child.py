@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Final
@@ -73,7 +72,7 @@ class Child:
     def end(self) -> None:
         """Ask the server to end."""
         with suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGTERM)
+            self._process.terminate()
 
     async def _has_ended(self) -> bool:
         try:

@@ -21,6 +21,7 @@ Tool = Mapping[str, Any]
 FIELDS: Final = ("title", "description", "inputSchema", "outputSchema", "annotations")
 _SAID: Final = {"inputSchema": "input schema", "outputSchema": "output schema"}
 MOST_TOOLS: Final = 10_000  # of one list
+MOST_BEGUN: Final = 100  # lists of which further pages are to come; the oldest is forgotten first
 _LISTING: Final = "#listing"
 _PREFACE: Final = (
     "Tools of an MCP server as they were when this was written. `agentguard proxy --accept` puts what the server lists "
@@ -52,8 +53,10 @@ class Pages:
         following = result.get("nextCursor")
         if not isinstance(following, str):
             return tools, begun
-        if begun and len(self._before) < MOST_TOOLS:
+        if begun:
             self._before[following] = dict(tools)
+            if len(self._before) > MOST_BEGUN:
+                self._before.pop(next(iter(self._before)))
         return tools, False
 
 
