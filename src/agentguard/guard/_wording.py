@@ -151,12 +151,18 @@ def _repeats(said: str, texts: str | None) -> bool:
     if texts is None:
         return True
     words = said.translate(_BETWEEN_WORDS).split()
-    phrases = {f" {' '.join(words[at : at + PHRASE])} " for at in range(len(words) - PHRASE + 1)}
-    return any(phrase in texts for phrase in phrases)
+    phrases = [words[at : at + PHRASE] for at in range(len(words) - PHRASE + 1)]
+    # Words are cut nowhere: a phrase of which one is not there is not there either, and few are left to look for.
+    there = {word for word in words if word in texts}
+    left = [f" {' '.join(phrase)} " for phrase in phrases if there.issuperset(phrase)]
+    if not left:
+        return False
+    cut = "\n".join([f" {' '.join(text.translate(_BETWEEN_WORDS).split())} " for text in texts.split("\n")])
+    return any(phrase in cut for phrase in left)
 
 
 def _texts_in(result: Any) -> str | None:
-    """The texts of a result, its keys too, a line each: words with one blank between them, and blanks at both ends.
+    """The texts of a result, its keys too, a line each.
 
     None for a result that cannot be looked through: nothing is known not to be in it.
     """
@@ -174,7 +180,7 @@ def _texts_in(result: Any) -> str | None:
                 pending += value
     except Exception:  # of a foreign object; its verdict stands all the same
         return None
-    return "\n".join([f" {' '.join(text.translate(_BETWEEN_WORDS).split())} " for text in texts])
+    return "\n".join([text.replace("\n", " ") for text in texts])
 
 
 def _read(value: Any) -> Any:
