@@ -188,15 +188,14 @@ class TestContent:
 SOME = st.lists(st.sampled_from(["one", "two", "three", "x", " ", "\n", ",", "[]", "'", "\u2028"]), max_size=12).map(
     "".join
 )
+WORDS = re.compile(r"[^\s,'\[\]]+")
 
 
 @given(SOME, st.lists(SOME, max_size=3), SOME)
 def test_a_phrase_is_three_words_in_a_row_of_one_text(said: str, rows: list[str], key: str) -> None:
-    def words(text: str) -> str:
-        return f" {' '.join(re.findall(r'[^\\s,\\[\\]' + chr(39) + ']+', text))} "
-
-    spoken = words(said).split()
-    phrases = [f" {' '.join(spoken[at : at + 3])} " for at in range(len(spoken) - 2)]
-    repeated = any(phrase in words(text) for text in (*rows, key) for phrase in phrases)
+    spoken = WORDS.findall(said)
+    phrases = [spoken[at : at + 3] for at in range(len(spoken) - 2)]
+    texts = [WORDS.findall(text) for text in (*rows, key)]
+    repeated = any(phrase == text[at : at + 3] for text in texts for at in range(len(text)) for phrase in phrases)
 
     assert _repeats(said, _texts_in({key: rows})) is repeated
