@@ -57,6 +57,7 @@ test-slow: layout servers clients ## Run the tests that take long: wheels, forks
 servers:
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
+	@tests/proxy/ensure_servers.sh
 	@tests/ensure_browser.sh
 
 clients:

@@ -19,6 +19,7 @@ import growth
 import hook
 import lasting
 import over_http
+import proxy
 import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
@@ -67,6 +68,7 @@ def main(
         slow_redis.section(),
         hook.section(),
         over_http.section(),
+        proxy.section(),
         fuzzing.section(console, FUZZED),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}

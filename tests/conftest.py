@@ -30,8 +30,9 @@ SLOW = frozenset(
         "integrations/test_examples", "live/test_browser",
         "measurements/test_lasting_faults", "notebooks/test_notebooks",
         "packaging/test_compiling", "packaging/test_editable", "packaging/test_newcomer", "packaging/test_sdist",
-        "packaging/test_types", "packaging/test_wheel", "report/test_browser", "stores/redis/test_forks",
-        "stores/test_disk_processes", "traces/test_engines_processes", "traces/test_engines_spark",
+        "packaging/test_types", "packaging/test_wheel", "proxy/test_servers", "report/test_browser",
+        "stores/redis/test_forks", "stores/test_disk_processes", "traces/test_engines_processes",
+        "traces/test_engines_spark",
     )
 )  # fmt: skip
 ROOT = Path(__file__).parents[1]

@@ -16,6 +16,7 @@ from fuzz.targets import (
     guardrail,
     hooks,
     json_repair,
+    proxy,
     receipts,
     record_files,
     replies,
@@ -31,7 +32,7 @@ __all__ = ["HARNESSES", "TARGETS", "target_of"]
 
 _MODULES = (
     *(verify, configuration, traces, json_repair, replies, receipts, canonical, scanners, grounding, answers, claims),
-    *(documents, record_files, search, stores, report, guardrail, hooks),
+    *(documents, record_files, search, stores, report, guardrail, hooks, proxy),
 )
 
 HARNESSES: dict[str, Harness] = {harness.name: harness for module in _MODULES for harness in module.HARNESSES}
@@ -53,8 +54,8 @@ _ALL: Final = (
         profiles=1, calibration=1, gate_config=1, hook_settings=1,
     ),
     _target(
-        "reading", "what models and tools answer: JSON to mend, evaluations, verdicts, clients' replies",
-        json_repair=2, judge_answers=2, evaluations=2, client_replies=1,
+        "reading", "what models and tools answer: JSON to mend, evaluations, verdicts, replies, messages of MCP",
+        json_repair=2, judge_answers=2, evaluations=2, client_replies=1, relayed=2, streamed=1,
     ),
     _target(
         "scanning", "instructions, personal data and credentials in texts, conversations and values; redaction",

@@ -43,8 +43,11 @@ SUMMARIES: Mapping[str, str] = {
     "JSON.",
     "calibrate": "Measure P(fabricated) against reviewed calls, fit it to them, and find thresholds that keep to a "
     "wish.",
-    "serve": "Serve the reliability gate, a page over a store, or both; requests bring the key of AGENTGUARD_API_KEY.",
+    "serve": "Serve the guard, the reliability gate, a page over a store, or several; requests bring "
+    "AGENTGUARD_API_KEY.",
     "hook": "Judge the tool results of coding agents (Claude Code, its SDK, Codex) by hooks in their settings.",
+    "proxy": "Stand before an MCP server and judge what its tools answer; all else passes as it is. On stdio, or "
+    "--listen.",
     "changes": f"Look at changes of tools that last, and say what they are. {_STORE_DEFAULT}",
     "gate": "Hold a model's claims against trusted documents: deploy, warn or block. Exit code: 0 deploy or warn, 1 "
     "block, 3 error, 130 interrupted.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import signal
 import socket
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentguard.cli._exits import Exit
+from agentguard.cli._listening import address_of, listen, require_local
 from agentguard.cli._options import CalibrationOption, Mode, ProfilesOption, build_engine, opened, shown
 from agentguard.errors import ConfigurationError
 from agentguard.guard import Policy
@@ -125,10 +125,7 @@ def serve(
     browser logs in with the key. Of all: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run of the gate
     ends before its next stage, and is recorded as interrupted.
     """
-    if not allow_remote and not _is_loopback(host):
-        raise ConfigurationError(
-            f"{host!r} can be reached from other machines; --allow-remote says that this is meant, 127.0.0.1 is not"
-        )
+    require_local(host, allow_remote=allow_remote)
     policy = Policy(
         on_flag="annotate" if on_flag is None else on_flag.value,
         on_block="replace" if on_block is None else on_block.value,
@@ -196,7 +193,7 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_conn
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             listening.listen(QUEUED)  # which the event loop has set to what it accepts at once
-            typer.echo(f"agentguard serves {served} at {_address(listening)}")
+            typer.echo(f"agentguard serves {served} at {address_of(listening)}")
             sys.stdout.flush()
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -216,31 +213,10 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_conn
         ws="none",
         timeout_graceful_shutdown=grace,
     )
-    with _listen(host, port) as listening:
+    with listen(host, port) as listening:
         logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         for name in ("agentguard", "uvicorn"):  # not those of clients, which would tell what is asked of whom
             logging.getLogger(name).setLevel(logging.INFO)
         server = Server(settings)
         server.run(sockets=[listening])
     return server.interrupted
-
-
-def _is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own. Of names only ``localhost``: what others mean is not ours to say."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _address(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if listening.family == socket.AF_INET6 else f"http://{host}:{port}"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
-    except (OSError, UnicodeError) as error:
-        raise ConfigurationError(f"cannot listen at {host}:{port}: {error}") from None
