@@ -107,6 +107,9 @@ class GuardLogger(CustomLogger):
             return _notice(response, judgement.notice)
         if judgement.redact:
             blocks = await apart(_redacted, blocks, judgement, about=result)
+            if structured is not None and blocks == response.mcp_tool_call_response:
+                # It is the structured content that holds it, which LiteLLM drops where the text is another one.
+                blocks = [*blocks, TextContent(type="text", text="The structured content is withheld.")]
         if judgement.line and (structured is None or judgement.redact):
             blocks = [*blocks, TextContent(type="text", text=judgement.line)]
         if blocks is response.mcp_tool_call_response:

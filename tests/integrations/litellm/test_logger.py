@@ -138,6 +138,14 @@ async def test_what_is_to_be_redacted_is_nowhere_in_the_answer() -> None:
     assert "ada@example.org" not in str(sent)
 
 
+async def test_what_structured_content_alone_holds_is_withheld() -> None:
+    engine = ScriptedEngine()
+    engine.redact = ("pii",)
+    sent = await dispatched(GuardLogger(engine), answer(text("one owner"), structured={"by": "ada@example.org"}))
+    assert [block["text"] for block in sent["content"]] == ["one owner", "The structured content is withheld."]
+    assert "ada@example.org" not in str(sent)
+
+
 async def test_the_guards_own_failure_open_and_closed() -> None:
     bare = as_json(answer(text("18 degrees")))
     assert await dispatched(GuardLogger(BrokenEngine()), answer(text("18 degrees"))) == bare
