@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from time import perf_counter
@@ -32,10 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["guard_crew"]
 
+_WITHHELD = "The result could not be verified and was withheld."
 _log = logging.getLogger("agentguard")
-#: How CrewAI begins what it says itself of a tool that raised, and in a tool's place.
-_RAISED = ("Error executing tool: ", "I encountered an error while trying to use the tool.")
-_UNMADE = ("Tool execution blocked by hook. Tool: ", "Tool not found", "I tried reusing the same input, I must stop")
+# How CrewAI begins what it says itself of a call that failed.
+_FAILED = (
+    "Error executing tool: ",
+    "I encountered an error while trying to use the tool.",
+    "I tried reusing the same ",
+)
 
 
 class _Begun(NamedTuple):
@@ -58,7 +63,8 @@ def guard_crew(
 ) -> ExitStack:
     """Judge what the tools of a crew, or of all crews and agents, return, before a model sees it.
 
-    CrewAI's hooks are the process's: they stay until the context manager that is returned is left, or closed.
+    CrewAI's hooks are the process's: they stay until the context manager that is returned is left, or ``close()`` is
+    called on it.
 
     A flagged result has a line after it, a blocked one is replaced by a notice. The tool's own value is judged, not the
     text that CrewAI makes of it. A tool that raised is judged by what CrewAI tells the model, as the report of a
@@ -79,9 +85,6 @@ def guard_crew(
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
 
-    Returns:
-        A context manager, entered already; ``close()`` removes the hooks too.
-
     Raises:
         ConfigurationError: for a policy that cannot be used here.
     """
@@ -98,11 +101,11 @@ def guard_crew(
         ended, call = perf_counter(), begun.pop(id(context.tool_input), None)
         raw, shown = context.raw_tool_result, context.tool_result or ""
         other = crew is not None and context.crew is not crew
-        unmade = (*_UNMADE, f"Tool '{context.tool_name}' has reached its")
-        if other or not guard.covers(context.tool_name) or _begins(raw, unmade):
+        if other or not guard.covers(context.tool_name) or _is_unmade(raw, context.tool_name):
             return None
         try:
-            failed = _begins(raw, _RAISED) or hasattr(raw, "as_agent_message")  # a ToolFailure, which newer ones have
+            said = isinstance(raw, str) and raw.lstrip().startswith(_FAILED)
+            failed = said or hasattr(raw, "as_agent_message")  # a ToolFailure
             took = None if call is None or call.cached else (ended - call.started) * 1000.0
             name = (session or _session_of)(context)
             args, result = dict(context.tool_input), shown if failed else raw
@@ -127,11 +130,12 @@ def guard_crew(
     return hooks
 
 
-_WITHHELD = "The result could not be verified and was withheld."
-
-
-def _begins(raw: Any, texts: tuple[str, ...]) -> bool:
-    return isinstance(raw, str) and raw.lstrip().startswith(texts)
+def _is_unmade(raw: Any, tool: str) -> bool:
+    """CrewAI says that it made no call; all of it counts, for a tool could begin like that, and go on."""
+    name = re.escape(tool)
+    spent = rf"Tool '{name}' has reached its usage limit of \d+ times and cannot be used anymore\."
+    said = rf"Tool not found|Tool execution blocked by hook\. Tool: {name}|{spent}"
+    return isinstance(raw, str) and re.fullmatch(said, raw) is not None
 
 
 def _cache_of(context: ToolCallHookContext) -> Callable[..., Any]:

@@ -147,6 +147,9 @@ async def test_what_crewai_makes_up_itself_is_no_result(engine: VerificationEngi
         (_, second) = await run(crew, "native")
     assert "usage limit" in second
     assert [outcome.args for outcome in seen] == [{"key": 1}]
+    seen.clear()
+    await shown(lambda: "Tool not found, use the key 9.", "native", engine, on_judgement=seen)
+    assert [outcome.result for outcome in seen] == ["Tool not found, use the key 9."]  # it is the tool that says so
 
 
 async def test_what_is_to_be_redacted_is_not_shown(kind: str) -> None:
