@@ -7,6 +7,7 @@ itself needs, changes. Two run side by side. A test that is skipped is a failure
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -67,7 +68,9 @@ class Environment(NamedTuple):
         what = [folder] if (ROOT / folder).is_dir() else []
         # Warnings of a framework about itself and its dependencies are not ours to mend.
         command = [self.python, "-m", "pytest", "-q", "-W", "ignore", *what, f"{EXAMPLE}[{self.example}]"]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        # What a framework keeps for its user is kept apart: two environments at once would read each other's.
+        own = {**os.environ, "XDG_DATA_HOME": str(self.folder / "data")}
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=own)
 
 
 def run(*arguments: str) -> None:
