@@ -146,5 +146,5 @@ def _cache_of(context: ToolCallHookContext) -> Callable[..., Any]:
 
 
 def _session_of(context: ToolCallHookContext) -> str | None:
-    owner = context.crew or context.agent
-    return None if getattr(owner, "id", None) is None else str(owner.id)
+    owner = getattr(context.crew or context.agent, "id", None)
+    return None if owner is None else str(owner)
