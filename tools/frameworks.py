@@ -69,7 +69,8 @@ class Environment(NamedTuple):
         # Warnings of a framework about itself and its dependencies are not ours to mend.
         command = [self.python, "-m", "pytest", "-q", "-W", "ignore", *what, f"{EXAMPLE}[{self.example}]"]
         # What a framework keeps for its user is kept apart: two environments at once would read each other's.
-        own = {**os.environ, "XDG_DATA_HOME": str(self.folder / "data")}
+        own = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+        own["HOME"] = str(self.folder / "home")
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=own)
 
 
