@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -195,7 +195,8 @@ def progress(
     """
     err = console(stderr=True)
     head = (TextColumn("{task.description}", markup=False), BarColumn())
-    with Progress(*head, *columns, console=err, transient=True, disable=hidden or not err.is_terminal) as bar:
+    bar = Progress(*head, *columns, console=err, transient=True, disable=hidden or not err.is_terminal)
+    with nullcontext() if bar.disable else bar:  # rich before 14 ends a hidden bar with an empty line
         yield bar, bar.add_task(name, total=total, **fields)
 
 

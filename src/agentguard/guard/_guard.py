@@ -459,7 +459,7 @@ class CallGuard(ToolGuard):
             shown, outcome = attempt()
             attempts += 1
             judgement = None if outcome is None else self.judge(outcome)
-            if not self._again(outcome, judgement, attempts):
+            if not self.again(outcome, judgement, attempts):
                 return shown, judgement
 
     async def settle_async(self, attempt: Callable[[], Awaitable[Attempt[Shown]]]) -> tuple[Shown, Judgement | None]:
@@ -469,10 +469,11 @@ class CallGuard(ToolGuard):
             shown, outcome = await attempt()
             attempts += 1
             judgement = None if outcome is None else await self.judge_async(outcome)
-            if not self._again(outcome, judgement, attempts):
+            if not self.again(outcome, judgement, attempts):
                 return shown, judgement
 
-    def _again(self, outcome: Outcome | None, judgement: Judgement | None, attempts: int) -> bool:
+    def again(self, outcome: Outcome | None, judgement: Judgement | None, attempts: int) -> bool:
+        """A call that was made so often is made once more, because of this judgement on its last result."""
         if outcome is None or judgement is None or judgement.action != "replace":
             return False
         # Without a verdict it was the guard that failed: another call would not mend that.
