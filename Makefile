@@ -10,6 +10,9 @@ LOWEST := .venv-lowest
 COMPILED := .venv-compiled
 # A small one for `make demo`: what agentguard itself needs, and no more.
 DEMO := .venv-demo
+# Environments for the frameworks that cannot live beside all others, and one with uv, which makes them in seconds.
+FRAMEWORKS := .venv-frameworks
+UV := $(FRAMEWORKS)/uv
 # Rebuilt when the declared or the tested versions change.
 STAMP := $(VENV)/.agentguard-installed
 LOWEST_STAMP := $(LOWEST)/.agentguard-installed
@@ -34,16 +37,19 @@ UNTYPED_ON_310 := integrations/pydantic_ai.py
 SECONDS ?= 3600
 TARGETS ?=
 
+# Which frameworks `make test-frameworks` tests, if not all.
+NAMES ?=
+
 # Apart from the others: what releases are made with (tools/requirements.txt).
 RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs layout servers test test-slow coverage test-lowest test-compiled lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout servers clients test test-slow coverage test-lowest test-compiled test-frameworks lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' Makefile
 
 demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among them
 	@$(DEMO)/bin/agentguard demo
@@ -51,13 +57,18 @@ demo: $(DEMO_STAMP) ## Guard several hundred real tool calls with faults among t
 test: layout servers ## Run the tests but for the slow ones, the doctests and the code blocks of the documents
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow"
 
-test-slow: layout servers ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
+test-slow: layout servers clients ## Run the tests that take long: wheels, forks, browsers, Spark, processes that are killed
 	$(BIN)/python -m pytest -q $(PARALLEL) -m slow tests
 
 servers:
 	@tests/stores/redis/ensure_server.sh
 	@tests/gate/elasticsearch/ensure_server.sh
+	@tests/proxy/ensure_servers.sh
 	@tests/ensure_browser.sh
+
+clients:
+	@tests/guard/api/ensure_node.sh
+	@PYTHON=$(BIN)/python tests/guard/api/ensure_litellm.sh
 
 coverage: layout servers ## Run the tests but for the slow ones, and say which lines none of them reaches
 	$(BIN)/python -m pytest -q $(PARALLEL) -m "not slow" --cov=agentguard --cov-report=term:skip-covered
@@ -67,6 +78,9 @@ test-lowest: $(LOWEST_STAMP) ## Run the suites that touch dependencies on the lo
 
 test-compiled: $(COMPILED_STAMP) ## Run the engine's and the integrations' tests on a compiled wheel, in .venv-compiled
 	$(COMPILED)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief $(COMPILED_SUITES)
+
+test-frameworks: $(UV)/bin/uv ## Test each framework in environments of its own, newest and lowest (NAMES=strands: one)
+	$(UV)/bin/python tools/frameworks.py $(NAMES)
 
 lint: layout ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff check .
@@ -118,7 +132,7 @@ audit: $(RELEASE_STAMP) ## Ask the package index whether a version in constraint
 	$(RELEASE)/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(DEMO) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
+	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(DEMO) $(FRAMEWORKS) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
 
 $(STAMP): pyproject.toml setup.py constraints.txt
 	$(call install,$(VENV),constraints.txt,-e '.[dev]')
@@ -129,6 +143,10 @@ $(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt
 $(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES)
 	@echo "Compiling the modules on the path of a call, two to three minutes without a line of output"
 	$(call install,$(COMPILED),constraints.txt,'.[test]')
+
+$(UV)/bin/uv:
+	$(call environment,$(UV))
+	@$(UV)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9' || { $(why) }
 
 # Built with this environment's own setuptools: the build environment of its own that pip makes holds a compiler.
 $(DEMO_STAMP): pyproject.toml setup.py constraints.txt

@@ -45,11 +45,12 @@ INTERPRETED = {
     "_engine.py": "users subclass it, and it answers for arguments of any type itself",
     "_method.py": "protocols and records that users may implement; nothing in them to compile",
     "_output_schema.py": "calls other people's validators",
-    "own_signals.py": "users' own checks are called from it",
+    "_own_signals.py": "users' own signals are called from it",
     "_persistence.py": "away from the path of a call, and users' own stores are called from it",
     "profile.py": "pydantic's metaclass reads its annotations; not on the path of a call",
     "receipts.py": "not on the path of a call",
     "_state.py": "for people who look after a store; not on the path of a call",
+    "signals.py": "records that users make and take, and a protocol that they meet",
     "types.py": "named tuples, which are no faster compiled; a call's fields hold what the caller put there",
 }
 

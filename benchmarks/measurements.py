@@ -18,6 +18,8 @@ import fuzzing
 import growth
 import hook
 import lasting
+import over_http
+import proxy
 import race
 import typer
 from detection_runs import ROOT, RUNS, Outcome, command, run
@@ -65,6 +67,8 @@ def main(
         growth.section(console),
         slow_redis.section(),
         hook.section(),
+        over_http.section(),
+        proxy.section(),
         fuzzing.section(console, FUZZED),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}

@@ -204,7 +204,7 @@ class GuardedCalls:
     def _repeats(self, call: _Call, found: _Found, tries: int) -> bool:
         """Emit the verdict; whether the call is to be made again."""
         judgement = found.judgement
-        blocked = judgement is not None and judgement.action == "replace" and judgement.verdict is not None
+        blocked = judgement is not None and judgement.action == "replace" and judgement.result is not None
         if blocked and self.guard.may_retry(found.tool, tries, judgement.asked if judgement else 0):
             call.tell(found.stamp)
             return True

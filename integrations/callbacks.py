@@ -123,7 +123,7 @@ class GuardCallbackHandler(BaseCallbackHandler):
         for result in _results(output, call.call_id):
             outcome = Outcome(call.tool, call.args, result, elapsed_ms, call.session_id, call.call_id)
             judgement = self._guard.judge(outcome)
-            verdict = judgement.verdict
+            verdict = judgement.result
             if verdict is None:
                 continue
             if verdict.verdict != "accept":

@@ -15,6 +15,7 @@ from agentguard.errors import ConfigurationError, DataError
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
 from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
 from agentguard.guard._wording import FLAG_TEXT, appended
+from agentguard.integrations._return_types import declare_return_type
 from agentguard.verification import VerificationEngine
 
 __all__ = ["guarded"]
@@ -34,6 +35,7 @@ def guarded(
     on_flag: OnFlagUnasked = "annotate",
     on_block: Literal["raise", "replace"] = "raise",
     generators: Literal["drain", "refuse"] = "drain",
+    types: Literal["ignore", "check"] = "ignore",
     shadow: bool = False,
     on_guard_error: Literal["open", "closed"] = "open",
     max_retries: int = 0,
@@ -61,6 +63,9 @@ def guarded(
             ``observe`` returns every flagged result itself; ``block`` treats it as blocked.
         on_block: ``raise`` raises ``ResultBlocked``; ``replace`` returns a notice, as text, in the result's place.
         generators: ``drain``, or ``refuse`` to guard functions that return one.
+        types: ``check`` declares the function's return annotation as the ``output_schema`` of the tool's profile. A
+            profile of yours that has one stands over it, and so does one that is registered later. ``Any``, text that
+            may be JSON, and what has no JSON Schema are refused.
         shadow: judge and record, change nothing.
         on_guard_error: when the guard itself fails: ``open`` returns the result, ``closed`` treats it as blocked.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
@@ -86,6 +91,8 @@ def guarded(
     """
     if generators not in ("drain", "refuse"):
         raise ConfigurationError(f"generators must be 'drain' or 'refuse', not {generators!r}")
+    if types not in ("ignore", "check"):
+        raise ConfigurationError(f"types must be 'ignore' or 'check', not {types!r}")
     guard = CallGuard(
         engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
         max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
@@ -95,6 +102,8 @@ def guarded(
         is_generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
         if is_generator and generators == "refuse":
             raise ConfigurationError(f"{_name_of(function, name)!r} is a generator; guard what consumes it instead")
+        if types == "check":
+            declare_return_type(engine, _name_of(function, name), function)
         call = _GuardedCall(function, _name_of(function, name), guard, session, generators == "drain", ignore)
         return cast(Function, function if is_generator and shadow else call.wrapper())
 

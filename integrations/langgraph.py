@@ -279,6 +279,11 @@ class GuardedToolNode(ToolNode):
         on_block: ``replace`` puts a notice in the result's place; ``raise`` raises ``ResultBlocked`` out of the node
             once all its calls are done, whatever ``handle_tool_errors`` says.
         on_flag, max_retries, on_guard_error, shadow, signer, flag_text, artifacts: as for ``guard_wrappers``.
+        wrap_tool_call, awrap_tool_call: wrappers of your own, as for ``ToolNode``. The guard is around them: it judges
+            what the tool returned the last time that they called it, or what they answer in its place, blocks what
+            they hand on, and makes a call again through them. With ``wrap_tool_call`` alone asynchronous runs go
+            through it too, and wait for it, as in ``ToolNode``; with ``awrap_tool_call`` alone synchronous runs have
+            no wrapper.
         node: further arguments of ``ToolNode``: ``name``, ``tags``, ``handle_tool_errors``, ``messages_key``.
 
     Raises:
@@ -299,11 +304,14 @@ class GuardedToolNode(ToolNode):
         signer: ReceiptSigner | None = None,
         flag_text: str = FLAG_TEXT,
         artifacts: Artifacts = "ignore",
+        wrap_tool_call: Wrapper | None = None,
+        awrap_tool_call: AsyncWrapper | None = None,
         **node: Any,
     ) -> None:
         policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text, artifacts)
         calls = _calls(engine, policy, guarded, signer)
-        super().__init__(tools, wrap_tool_call=calls.run, awrap_tool_call=calls.arun, **node)
+        wrap, awrap = _around(calls, wrap_tool_call, awrap_tool_call)
+        super().__init__(tools, wrap_tool_call=wrap, awrap_tool_call=awrap, **node)
         self._raises = on_block == "raise" and not shadow
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -318,6 +326,29 @@ class GuardedToolNode(ToolNode):
         if self._raises and (error := blocked_in(tool_messages(output))) is not None:
             raise error
         return output
+
+
+def _around(
+    calls: GuardedCalls, inner: Wrapper | None, ainner: AsyncWrapper | None
+) -> tuple[Wrapper, AsyncWrapper | None]:
+    """The guard's wrappers around others; None for the one that the node is to do without, by taking the other."""
+    if inner is None and ainner is None:
+        return calls.run, calls.arun
+
+    def wrap(request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]) -> ToolResult:
+        result: ToolResult = calls.run(request, handler if inner is None else lambda asked: inner(asked, handler))
+        return result
+
+    if ainner is None:
+        return wrap, None  # only the node itself can hand an asynchronous run to a synchronous wrapper
+
+    async def awrap(
+        request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        result: ToolResult = await calls.arun(request, lambda asked: ainner(asked, handler))
+        return result
+
+    return wrap, awrap
 
 
 def _calls(

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Collection
 from time import perf_counter
 from typing import Any, Literal
-
-import orjson
-from pydantic import ValidationError
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
 from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, apart
 from agentguard.guard._wording import FLAG_TEXT, lined
 from agentguard.integrations._extras import needs
+from agentguard.integrations._mcp_content import result_of, without_random_ids, without_redacted
 from agentguard.verification import VerificationEngine
 
 try:
     from langchain_core.messages import ToolMessage
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest, MCPToolCallResult
-    from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, TextContent
+    from mcp.types import CallToolResult, TextContent
 except ImportError as error:
     raise needs("mcp", error) from error
 
@@ -100,9 +97,10 @@ class MCPGuardInterceptor:
             answer = await handler(request)
             took: float | None = (perf_counter() - started) * 1000.0
             if isinstance(answer, CallToolResult):
-                result, is_error = _result_of(answer), bool(answer.isError)
+                result = result_of(answer.content, answer.structuredContent)
+                is_error = bool(answer.isError)
             elif isinstance(answer, ToolMessage) and answer.status != "error":
-                result, took, is_error = _without_random_ids(answer.content), None, False
+                result, took, is_error = without_random_ids(answer.content), None, False
             else:
                 return answer, None  # a failure, or a Command, of another interceptor
             return answer, Outcome(tool, request.args, result, took, session, call_id, is_error)
@@ -139,70 +137,13 @@ def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResul
         return answer.model_copy(update=change)
     content = answer.content
     if judgement.redact:
-        content = [_without_redacted(block, judgement) for block in content]
+        content = [without_redacted(block, judgement) for block in content]
         structured = judgement.shown(answer.structuredContent)  # a sentence in its place says that it is withheld
         change |= {"content": content, "structuredContent": structured if isinstance(structured, dict) else None}
     if judgement.line:
         line = TextContent(type="text", text=judgement.line)
         change["content"] = content if content[-1:] == [line] else [*content, line]
     return answer.model_copy(update=change)
-
-
-def _without_redacted(block: Any, judgement: Judgement) -> Any:
-    """A block with placeholders in whatever it says; one that is none any more with them, as text."""
-    if isinstance(block, TextContent):
-        return block.model_copy(update={"text": judgement.shown(block.text)})
-    if isinstance(block, (AudioContent, ImageContent)):
-        return block
-    fields = block.model_dump(mode="json", by_alias=True, exclude_none=True)
-    bytes_ = fields["resource"].pop("blob", None) if isinstance(block, EmbeddedResource) else None
-    shown = judgement.shown(fields)
-    if shown == fields:
-        return block
-    if bytes_ is not None and isinstance(shown, dict):
-        shown["resource"]["blob"] = bytes_
-    try:
-        return type(block).model_validate(shown)
-    except ValidationError:
-        return TextContent(type="text", text=shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False))
-
-
-def _result_of(answer: CallToolResult) -> Any:
-    """The tool's result: its structured form where the server gives one."""
-    blocks = [_plain_block(block) for block in answer.content]
-    content = blocks[0] if len(blocks) == 1 else blocks
-    structured = answer.structuredContent
-    if structured is None:
-        return content
-    if set(structured) == {"result"} and not _is_json_of(content, structured):
-        return structured["result"]  # servers wrap what is no object, and then say it unwrapped in the text
-    return structured
-
-
-def _plain_block(block: Any) -> Any:
-    if isinstance(block, TextContent):
-        return block.text
-    return _without_random_ids(block.model_dump(mode="json", exclude_none=True, exclude={"meta"}))
-
-
-def _is_json_of(text: Any, value: Any) -> bool:
-    try:
-        return bool(orjson.loads(text) == value)
-    except (ValueError, TypeError):
-        return False
-
-
-def _without_random_ids(value: Any) -> Any:
-    """Content blocks without the ids that LangChain makes up (``lc_...``): another one at every call."""
-    if isinstance(value, list):
-        return [_without_random_ids(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: _without_random_ids(item)
-        for key, item in value.items()
-        if not (key == "id" and isinstance(item, str) and item.startswith("lc_"))
-    }
 
 
 def _thread_of(request: MCPToolCallRequest) -> str | None:

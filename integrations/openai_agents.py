@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Collection
-from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 import orjson
@@ -17,6 +14,7 @@ from agentguard.guard import OnFlagUnasked, Outcome
 from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
+from agentguard.integrations._latency import stopwatch
 from agentguard.verification import VerificationEngine
 
 try:
@@ -167,15 +165,15 @@ def _guarded(tool: FunctionTool, guard: CallGuard, session: Session) -> Function
 def _probe(tool: FunctionTool, invoke: Invoke, guard: CallGuard, session: Session) -> Invoke:
     """The tool's invocation, judged. What is blocked leaves as a notice, whether or not guardrails run after it."""
     function = getattr(tool, "__wrapped__", None)
-    runs_in_thread = function is not None and not inspect.iscoroutinefunction(function)
 
     async def invoke_and_judge(context: ToolContext[Any], arguments: str) -> Any:
         call_id = getattr(context, "tool_call_id", None)
         described = Outcome(tool.name, _parsed(arguments), None, None, session(context), call_id)
 
         async def attempt() -> Attempt[Any]:
-            result, took = await _timed(invoke, context, arguments, runs_in_thread)
-            return result, described._replace(result=result, execution_time_ms=took)
+            stop = stopwatch(function)
+            result = await invoke(context, arguments)
+            return result, described._replace(result=result, execution_time_ms=stop())
 
         result, judgement = await guard.settle_async(attempt)
         if judgement is None:
@@ -209,21 +207,6 @@ def _is_shown_as_it_is(part: Any) -> bool:
     except ValidationError:
         return False
     return True
-
-
-async def _timed(invoke: Invoke, context: ToolContext[Any], arguments: str, in_thread: bool) -> tuple[Any, float]:
-    """Invoke, and the milliseconds it took.
-
-    The SDK runs plain functions in the loop's default executor, first come first served. A job that reads the clock is
-    queued just ahead of the tool, so that the time spent waiting for a thread does not count.
-    """
-    started = perf_counter()
-    queued = asyncio.get_running_loop().run_in_executor(None, perf_counter) if in_thread else None
-    result = await invoke(context, arguments)
-    ended = perf_counter()
-    if queued is not None and queued.done():
-        started = queued.result()
-    return result, max(0.0, ended - started) * 1000.0
 
 
 def _guardrail(guard: CallGuard) -> ToolOutputGuardrail[Any]:

@@ -7,6 +7,7 @@ from reprlib import repr as short
 from time import time
 from typing import Any
 
+from agentguard.errors import ConfigurationError
 from agentguard.guard import artifact_of
 from agentguard.guard._wording import notice_of, unlined
 from agentguard.integrations._extras import needs
@@ -45,8 +46,8 @@ class ReviewNode:
     Decisions that do not fit are asked for again, by another interrupt: the same request with ``"error"``, which says
     what was wrong and stands before each description too. Nothing has changed by then.
 
-    The engine is told what was decided: an approved result was genuine, the others were not. Needs a checkpointer and,
-    as the framework's interrupts do under ``ainvoke``, Python 3.11.
+    The engine is told what was decided: an approved result was genuine, the others were not. Needs a checkpointer, from
+    which the run goes on, and, as the framework's interrupts do under ``ainvoke``, Python 3.11.
 
     Args:
         engine: gets the feedback.
@@ -62,7 +63,11 @@ class ReviewNode:
         self.messages_key = messages_key
 
     def __call__(self, state: Any) -> dict[str, Any] | None:
-        """The messages as decided; None where nothing is flagged."""
+        """The messages as decided; None where nothing is flagged.
+
+        Raises:
+            ConfigurationError: where the graph has no checkpointer: it would end here, and could never be resumed.
+        """
         flagged = [
             answer
             for answer in this_turn(messages_of(state, self.messages_key))
@@ -70,6 +75,7 @@ class ReviewNode:
         ]
         if not flagged:
             return None
+        _require_checkpointer()
         # On resumption the node runs from its beginning, and each interrupt gives what it was answered: first the
         # earlier slips, in their order, then the latest answer.
         answered = interrupt(_request(flagged))
@@ -115,6 +121,15 @@ class ReviewNode:
             issued_at=now if receipt is None else receipt.issued_at,
         )
         return stamped(message, sealed)
+
+
+def _require_checkpointer() -> None:
+    # LangGraph's own name; where another version has another one nothing is known, and nothing is refused.
+    if get_config().get("configurable", {}).get("__pregel_checkpointer", True) in (None, False):
+        raise ConfigurationError(
+            "a review needs a checkpointer, or the run can never be resumed with what was decided: compile the graph "
+            "with checkpointer=..., or let flagged results be annotated, with on_flag='annotate'"
+        )
 
 
 def _request(flagged: Sequence[ToolAnswer], fault: str | None = None) -> dict[str, Any]:

@@ -26,11 +26,13 @@ SLOW = frozenset(
     for name in (
         "cli/test_replay_engines", "demo/test_with_the_engine", "docs/test_site", "docs/test_site_in_browser",
         "engine/test_bounded_memory", "engine/test_forks", "engine/test_hostile_corpus", "engine/test_restart",
-        "gate/elasticsearch/test_outage", "integrations/test_examples", "live/test_browser",
+        "gate/elasticsearch/test_outage", "guard/api/test_litellm_proxy", "guard/api/test_typescript",
+        "integrations/test_examples", "live/test_browser",
         "measurements/test_lasting_faults", "notebooks/test_notebooks",
         "packaging/test_compiling", "packaging/test_editable", "packaging/test_newcomer", "packaging/test_sdist",
-        "packaging/test_types", "packaging/test_wheel", "report/test_browser", "stores/redis/test_forks",
-        "stores/test_disk_processes", "traces/test_engines_processes", "traces/test_engines_spark",
+        "packaging/test_types", "packaging/test_wheel", "proxy/test_servers", "report/test_browser",
+        "stores/redis/test_forks", "stores/test_disk_processes", "traces/test_engines_processes",
+        "traces/test_engines_spark",
     )
 )  # fmt: skip
 ROOT = Path(__file__).parents[1]

@@ -15,13 +15,16 @@ from pathlib import Path
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
-__all__ = ["ROOT", "ProjectPages"]
+__all__ = ["LANGUAGES", "ROOT", "ProjectPages"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = "docs/"
 HOME = "project/"
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "notebooks/README.md")  # stand in the navigation
-LANGUAGES = {".py": "python", ".yml": "yaml", ".yaml": "yaml", ".json": "json", ".jsonl": "json", ".toml": "toml"}
+LANGUAGES = {
+    ".py": "python", ".ts": "typescript", ".yml": "yaml", ".yaml": "yaml", ".json": "json", ".jsonl": "json",
+    ".toml": "toml",
+}  # fmt: skip
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]+)((?:#[^)\s]*)?)(?=\))")

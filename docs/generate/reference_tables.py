@@ -1,7 +1,7 @@
 """What pages have made for them, each where a page says so.
 
-``<!-- generated: NAME -->`` is a table or a picture, ``<!-- example: examples/NAME.py -->`` a program of the project,
-``<!-- measured: LINE -->`` the table that follows the line of the measurements that begins so.
+``<!-- generated: NAME -->`` is a table or a picture, ``<!-- example: examples/NAME.py -->`` or ``.ts`` a program of the
+project, ``<!-- measured: LINE -->`` the table that follows the line of the measurements that begins so.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from command_reference import commands
 from mkdocs.exceptions import PluginError
 from model_fields import gate_fields, profile_fields
 from pictures import call_picture, waterfall_picture
-from project_pages import ROOT
+from project_pages import LANGUAGES, ROOT
 from signal_reference import signal_details, signal_table
 
 __all__ = ["TABLES", "fill"]
@@ -33,7 +33,7 @@ TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
 # The line behind a place is for readers of the page's source.
 _PLACE = re.compile(r"^<!-- generated: ([a-z-]+) -->(?:\n\*Shown on the built site.*)?$", re.MULTILINE)
 _MEASURED = re.compile(r"^<!-- measured: (.+) -->$", re.MULTILINE)
-_EXAMPLE = re.compile(r"^<!-- example: (examples/[a-z_/]+\.py) -->$", re.MULTILINE)
+_EXAMPLE = re.compile(r"^<!-- example: (examples/[a-z_/]+\.(?:py|ts)) -->$", re.MULTILINE)
 
 
 def fill(markdown: str, page: str) -> str:
@@ -64,4 +64,4 @@ def _program(path: str, page: str) -> str:
     source = ROOT / path
     if not source.is_file():
         raise PluginError(f"{page}: no program {path}")
-    return f"```python\n{source.read_text(encoding='utf-8').rstrip()}\n```"
+    return f"```{LANGUAGES[source.suffix]}\n{source.read_text(encoding='utf-8').rstrip()}\n```"

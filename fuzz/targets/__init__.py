@@ -13,8 +13,10 @@ from fuzz.targets import (
     configuration,
     documents,
     grounding,
+    guardrail,
     hooks,
     json_repair,
+    proxy,
     receipts,
     record_files,
     replies,
@@ -30,7 +32,7 @@ __all__ = ["HARNESSES", "TARGETS", "target_of"]
 
 _MODULES = (
     *(verify, configuration, traces, json_repair, replies, receipts, canonical, scanners, grounding, answers, claims),
-    *(documents, record_files, search, stores, report, hooks),
+    *(documents, record_files, search, stores, report, guardrail, hooks, proxy),
 )
 
 HARNESSES: dict[str, Harness] = {harness.name: harness for module in _MODULES for harness in module.HARNESSES}
@@ -43,20 +45,21 @@ def _target(name: str, covers: str, **shares: int) -> Target:
 # The shares are of the time: of two harnesses with the same, the one whose inputs take less has more of them.
 _ALL: Final = (
     _target(
-        "judging", "the engine: calls of any kind, in both modes; what it learned, damaged; its report; agents' events",
-        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1,
+        "judging",
+        "the engine: calls of any kind, in both modes, of agents and LiteLLM; what it learned, damaged; its report",
+        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1, guardrail=1,
     ),
     _target(
         "declaring", "profiles, calibrations, the gate's configuration, agents' settings",
         profiles=1, calibration=1, gate_config=1, hook_settings=1,
     ),
     _target(
-        "reading", "what models and tools answer: JSON to mend, evaluations, verdicts, clients' replies",
-        json_repair=2, judge_answers=2, evaluations=2, client_replies=1,
+        "reading", "what models and tools answer: JSON to mend, evaluations, verdicts, replies, messages of MCP",
+        json_repair=2, judge_answers=2, evaluations=2, client_replies=1, relayed=2, streamed=1,
     ),
     _target(
         "scanning", "instructions, personal data and credentials in texts, conversations and values; redaction",
-        scanners=1, conversations=1, redaction=1, results=1,
+        scanners=1, conversations=1, redaction=1, results=1, places=1,
     ),
     _target(
         "answering", "what is said of an answer: grounding, rules, risk, depth, intent, health",
@@ -65,7 +68,7 @@ _ALL: Final = (
     _target("signing", "receipts, transcripts, canonical forms", receipts=1, transcripts=1, canonical=1),
     _target(
         "storing", "logs of calls, stores, exports, records, and what somebody planted in them",
-        traces=3, parquet=1, store_encoding=2, planted_rows=2, state_files=2, change_log=2, run_records=1,
+        exports=1, traces=3, parquet=1, store_encoding=2, planted_rows=2, state_files=2, change_log=2, run_records=1,
         prompt_sets=1, recorded_answers=1,
     ),
     _target(

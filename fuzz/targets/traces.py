@@ -9,6 +9,7 @@ from typing import Any
 
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine, TraceRow, read_traces
+from agentguard.traces._formats import FORMATS
 from agentguard.traces._read import line_of
 from fuzz import grammar
 from fuzz.harness import Harness, written
@@ -78,6 +79,47 @@ def _traces(trial: Trial) -> None:
             require(data[:4] == b"PAR1", f"a file of lines is refused: {from_file}")
 
 
+NAMES = (
+    "type", "role", "content", "messages", "tool_calls", "function", "name", "arguments", "id", "call_id", "output",
+    "tool_call_id", "message", "payload", "run_type", "inputs", "outputs", "trace_id", "traceId", "spanId",
+    "attributes", "key", "value", "stringValue", "resourceSpans", "scopeSpans", "spans", "data", "runs", "observations",
+    "sessionId", "startTime", "endTime", "startTimeUnixNano", "context", "span_kind", "input", "metadata", "level",
+    "duration",
+)  # fmt: skip
+WORDS = (
+    "tool", "tool_use", "tool_result", "function_call", "function_call_output", "TOOL", "SPAN", "assistant", "user",
+    "response_item", "gen_ai.operation.name", "execute_tool", "gen_ai.input.messages", "x", "{}", "[", "1" * 30,
+)  # fmt: skip
+
+
+def _record(source: Source, depth: int) -> Any:
+    kind = source.integer(0, 5)
+    if kind == 0 or depth == 0:
+        return source.choice(WORDS)
+    if kind == 1:
+        return grammar.value(source, 2)
+    if kind == 2:
+        return [_record(source, depth - 1) for _ in range(source.integer(0, 3))]
+    return {source.choice(NAMES): _record(source, depth - 1) for _ in range(source.integer(0, 5))}
+
+
+def _exports(trial: Trial) -> None:
+    """Records of other programs, as lines or as a document, read in a format of theirs or another."""
+    source = trial.source
+    records = [_record(source, 5) for _ in range(source.integer(0, 4))]
+    try:
+        made = source.choice((
+            "\n".join(map(json.dumps, records)), json.dumps(records), json.dumps(records, indent=1),
+            json.dumps({"data": records}, indent=1),
+        ))  # fmt: skip
+    except (RecursionError, ValueError, TypeError):
+        return
+    data, format = made.encode(), source.choice(("auto", "agentguard", *FORMATS))
+    for row in trial.call(lambda: list(read_traces(io.BytesIO(data), format=format)), of=data):
+        require(row.line >= 1, "a place before the first line")
+        require(isinstance(row, TraceRow) or encodable(str(row)), "the reason cannot be printed")
+
+
 def _parquet(trial: Trial) -> None:
     """Rows as a reader of Parquet hands them over."""
     source = trial.source
@@ -92,5 +134,6 @@ def _parquet(trial: Trial) -> None:
 
 HARNESSES = (
     Harness("traces", "read_traces: lines of JSON, gzip, damaged and disguised files", _traces),
+    Harness("exports", "read_traces: records of other programs, in their format and in others", _exports),
     Harness("parquet", "rows of Parquet as lines of a trace", _parquet),
 )

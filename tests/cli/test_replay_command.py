@@ -181,7 +181,7 @@ def test_the_shipped_profiles_have_a_word_of_their_own() -> None:
     ("arguments", "sentence"),
     [
         (["absent.jsonl"], "no such file or folder: absent.jsonl"),
-        (["{empty}"], "it has no *.jsonl, *.jsonl.gz or *.parquet file"),
+        (["{empty}"], "it has no *.jsonl, *.jsonl.gz, *.json, *.ndjson or *.parquet file"),
         (["-", "--profiles", "absent"], "no such file or folder of profiles: absent"),
         (["-", "--fail-on", "accept"], "'accept' is not one of 'flag', 'block'"),
         (["-", "--limit", "0"], "--limit"),

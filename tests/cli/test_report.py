@@ -135,6 +135,20 @@ def test_a_store_named_by_the_environment(store: str, tmp_path: Path, monkeypatc
     assert run("-o", str(tmp_path / "r.html")).exit_code == 0
 
 
+def test_the_store_may_be_an_option_as_everywhere(
+    store: str, log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is typed stands over the environment, a log too; two of them are one too many."""
+    page = tmp_path / "page.html"
+    assert runner.invoke(app, ["report", "--store", store, "-o", str(page)]).exit_code == 0
+    assert "What the guard knows" in page.read_text()
+    both = runner.invoke(app, ["report", log, "--store", store, "-o", str(page)])
+    assert (both.exit_code, "and not both" in both.output) == (3, True)
+    monkeypatch.setenv("AGENTGUARD_STORE", store)
+    assert runner.invoke(app, ["report", log, "-o", str(page)]).exit_code == 0
+    assert "What the guard made of these calls" in page.read_text()
+
+
 def test_a_folder_of_logs_gzipped_ones_too(log: str, tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()

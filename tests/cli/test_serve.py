@@ -268,6 +268,59 @@ def test_a_store_that_is_not_there(tmp_path: Path) -> None:
     assert not (tmp_path / "missing").exists()
 
 
+# --- The guard ---
+
+
+def test_the_guard_is_served_beside_the_gate_and_the_page(
+    root: Path, tmp_path: Path, start: Callable[..., tuple[subprocess.Popen[str], str]]
+) -> None:
+    server, url = start([str(PROGRAM)], "--verify", "--store", str(tmp_path / "new"), "--root", str(root))
+
+    call = {"tool": "get_order", "args": {"id": "W1"}, "result": {"id": "W1"}, "call_id": "c1"}
+    assert ask(f"{url}/v1/verify", call)[1]["verdict"] == "accept"
+    assert ask(f"{url}/v1/verify", call, key="wrong")[0] == 401
+    assert ask(f"{url}/history") == (200, {"runs": []})
+    assert ask(f"{url}/live/state")[1]["source"] == str(tmp_path / "new")
+    paths = ask(f"{url}/openapi.json")[1]["paths"]
+    assert set(paths) >= {
+        "/v1/verify", "/v1/scan", "/v1/ground", "/v1/feedback", "/v1/changes", "/v1/changes/{id}",
+        "/beta/litellm_basic_guardrail_api",
+    }  # fmt: skip
+    server.send_signal(signal.SIGTERM)
+    out, err = server.communicate(timeout=60)
+
+    assert (server.returncode, out) == (0, "")
+    assert "W1" not in err
+    with DiskStore(tmp_path / "new") as kept:  # what was learned is there, without a second's wait for a flush
+        assert any("get_order" in name for name in kept.names())
+
+
+def test_observing_lets_every_result_pass(
+    start: Callable[..., tuple[subprocess.Popen[str], str]], tmp_path: Path
+) -> None:
+    (tmp_path / "weather.yaml").write_text("name: weather\nrequired_fields: [degrees]\n")
+    call = {"tool": "weather", "result": {"answer": "nice"}}
+    answers = []
+    for options in (("--observe",), ("--on-block", "raise")):
+        _, url = start(
+            [str(PROGRAM)], "--store", str(tmp_path / "kept"), "--verify", "--profiles", str(tmp_path / "weather.yaml"),
+            *options,
+        )  # fmt: skip
+        answers.append(ask(f"{url}/v1/verify", {**call, "learn": False})[1])
+
+    assert [(answer["verdict"], answer["action"]) for answer in answers] == [("block", "pass"), ("block", "raise")]
+
+
+@pytest.mark.parametrize(
+    "options", [["--profiles", "."], ["--observe"], ["--on-flag", "block"], ["--on-guard-error", "closed"]]
+)
+def test_what_is_said_of_the_guard_needs_the_guard(root: Path, options: list[str]) -> None:
+    run = runner.invoke(app, ["serve", "--root", str(root), *options], env={"AGENTGUARD_API_KEY": KEY})
+
+    assert run.exit_code == 3
+    assert f"{options[0]}: without --verify no guard is served that could heed it" in run.stderr
+
+
 # --- What it refuses to begin ---
 
 

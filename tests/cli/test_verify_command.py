@@ -163,7 +163,7 @@ def test_history_is_learned_before_the_call_is_judged(tmp_path: Path) -> None:
     # The document's own example: 50 calls near 650, then 50.
     assert "historical_inconsistency" in fired
     assert warm["posterior"] > cold["posterior"]
-    assert warm["history"] == {"calls": 50, "broken": 1}
+    assert (warm["history"]["calls"], warm["history"]["broken"]) == (50, 1)
     assert "history" not in cold
     text = verify(call, "--mode", "reference", "--history", str(log)).stdout
     assert "learned from 50 calls, 1 broken lines left out" in text

@@ -36,6 +36,36 @@ def test_the_outcome_is_the_gravest(text: str, options: dict[str, Any], outcome:
     assert check(text, **options).outcome == outcome
 
 
+STRICT: Any = dict.fromkeys(("injection", "pii", "secrets", "grounding", "compliance", "json"), "block")
+MILD: Any = dict.fromkeys(STRICT, "accept")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "outcome"),
+    [
+        ("The kettle is blue.", {"outcomes": STRICT}, "accept"),
+        ("Mail ada@example.org.", {"outcomes": {"pii": "block"}}, "block"),
+        ("Mail ada@example.org.", {"outcomes": {"secrets": "accept"}}, "flag"),
+        ("It is 45 degrees in Oslo.", {"tool_results": ["4.5 in Oslo"], "outcomes": STRICT}, "block"),
+        ("Tea.", {"rules": [{"type": "length", "min_words": 3}], "outcomes": {"compliance": "block"}}, "block"),
+        ("{a: 1}", {"is_json": True, "outcomes": STRICT}, "flag"),  # mended, and not beyond mending
+        ("no value", {"is_json": True, "outcomes": {"json": "flag"}}, "flag"),
+        (BAD, {"outcomes": {"injection": "flag"}}, "flag"),
+        (BAD, {"outcomes": MILD}, "accept"),
+    ],
+)
+def test_what_findings_lead_to_may_be_said_otherwise(text: str, options: dict[str, Any], outcome: str) -> None:
+    checked = check(text, **options)
+    assert checked.outcome == outcome
+    assert checked.parts.keys() == check(text, **{**options, "outcomes": None}).parts.keys()
+
+
+@pytest.mark.parametrize("outcomes", [{"hallucination": "block"}, {"PII": "block"}, {"pii": "redact"}, {"pii": None}])
+def test_what_is_no_outcome_of_a_detector_is_refused(outcomes: Any) -> None:
+    with pytest.raises(ConfigurationError, match="outcomes"):
+        check("Tea.", outcomes=outcomes)
+
+
 def test_detectors_are_asked_where_what_they_need_is_given() -> None:
     assert check("Tea.").parts.keys() - {"intent"} == ALWAYS
     asked = check("Tea.", prompt="What?", tool_results=["tea"], rules=[], is_json=True).parts

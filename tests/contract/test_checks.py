@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
 import math
 import random
 from array import array
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import datetime
-from decimal import Decimal
-from enum import Enum
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
+from agentguard.testing._corpus import RESULTS
 from agentguard.verification import SignalResult, ToolCall, ToolProfile, VerificationTier
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._calibrated import Calibrated
@@ -102,100 +98,8 @@ WARM = ordinary(60)
 GENUINE = WARM[0]
 
 
-class Raising:
-    """An object whose every readable side fails."""
-
-    def __str__(self) -> str:
-        raise RuntimeError("no text")
-
-    __repr__ = __str__
-
-    def __getattr__(self, name: str) -> Any:
-        raise RuntimeError("no attributes")
-
-    def __iter__(self) -> Any:
-        raise RuntimeError("no items")
-
-
-class Text(str):
-    __slots__ = ()
-
-    def encode(self, *_: Any) -> bytes:
-        raise RuntimeError("no bytes")
-
-
-class Colour(Enum):
-    RED = "red"
-
-
-@dataclasses.dataclass
-class Record:
-    city: str
-    rows: list[Any]
-
-
-class Model(BaseModel):
-    city: str
-    temperature: float
-
-
-def cycle() -> dict[str, Any]:
-    ring: dict[str, Any] = {"city": "Lisbon"}
-    ring["rows"] = [ring]
-    return ring
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-HOSTILE: dict[str, Any] = {
-    "none": None,
-    "empty text": "",
-    "empty object": {},
-    "empty list": [],
-    "true": True,
-    "zero": 0,
-    "minus zero": -0.0,
-    "nan": math.nan,
-    "infinity in a field": {"city": "Lisbon", "temperature": -math.inf},
-    "huge integer": {"temperature": 10**400},
-    "huge float": {"temperature": 1.7e308, "wind": {"speed": -1.7e308}},
-    "tiny float": {"temperature": 5e-324},
-    "lone surrogate": {"city": "\ud800", "\udfff": "\ud800"},
-    "nul": "\x00" * 40,
-    "bytes": b"\xff\xfe\x00",
-    "memoryview": memoryview(b"abc"),
-    "set": {"rows": {3, 1, 2}},
-    "keys that are no text": {1: 2, None: 3, (1, 2): 4, False: 5, "1": 6},
-    "cycle": cycle(),
-    "nested in lists": nested(500),
-    "nested in text": "[" * 100_000 + "]" * 100_000,
-    "never closed": '{"city": "Lisbon", "temperature": 1',
-    "broken JSON": '{"city" "Lisbon"}',
-    "literal": "{'city': 'Lisbon', 'rows': (1, 2)}",
-    "number beyond a float": "[1e999, -1e999, 1" + "0" * 5_000 + "]",
-    "keyed lines": "city: Lisbon\ntemperature: '1\n- a\n  - b: 'x",
-    "many fields": {f"field{number}": number for number in range(3_000)},
-    "many rows": [{"id": number, "rain": 0.1} for number in range(3_000)],
-    "long text": "rain " * 20_000,
-    "an error": "Traceback (most recent call last): boom",
-    "an error object": {"error": {"code": 500}},
-    "dataclass": Record("Lisbon", [Record("Porto", [])]),
-    "model": Model(city="Lisbon", temperature=3.5),
-    "enum": Colour.RED,
-    "decimal": [Decimal("1.5"), Decimal("NaN"), 1 + 2j],
-    "datetime": datetime(2024, 5, 20, 12, 30),
-    "exception": ValueError("wrong"),
-    "type": dict,
-    "function": len,
-    "generator": (number for number in range(3)),
-    "raising": [Raising(), {"city": Raising()}],
-    "text of its own kind": Text("Lisbon"),
-}
+#: What a tool may return, or be given: each object once, for all tests that hold no change against it.
+HOSTILE: dict[str, Any] = {name: make() for name, make in RESULTS.items()}
 TIMES: tuple[Any, ...] = (None, 0, 0.0, 5e-324, 1, 180.0, 1e308, math.inf, math.nan, -1.0, 10**400, True, "180", [180])
 SESSIONS = (None, "", "monday", "\ud800")
 

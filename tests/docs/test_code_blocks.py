@@ -12,7 +12,11 @@ from .blocks import DOCUMENTS, OTHERS, ROOT, Block, blocks, blocks_in, included
 
 PYTHON = blocks_in("python")
 RUN_HERE = [block for block in PYTHON if not block.title]
-EXAMPLES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.py", "typescript/*.ts")
+    for path in (ROOT / "examples").glob(pattern)
+)
 
 
 @pytest.mark.parametrize("block", RUN_HERE, ids=str)

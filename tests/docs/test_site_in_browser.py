@@ -47,6 +47,14 @@ def test_pages_ask_nobody_else_and_fit_and_can_be_read_by_all(
     assert seen.said == []
 
 
+def test_the_first_code_that_a_reader_meets_is_not_cut(visit: Any, address: str) -> None:
+    page = visit(1280).page
+    page.goto(f"{address}index.html")
+    code = page.locator("pre code").first
+
+    assert code.evaluate("code => code.scrollWidth - code.clientWidth") <= 0
+
+
 def test_a_word_is_found(visit: Any, address: str) -> None:
     page = visit().page
     page.goto(f"{address}index.html")

@@ -9,8 +9,9 @@ import pytest
 
 from agentguard.errors import ConfigurationError
 from agentguard.guard import Outcome, Policy, ToolGuard
+from agentguard.verification import VerificationEngine
 
-from ..integrations.langchain.scripted import ScriptedEngine
+from ..integrations.langchain.scripted import BrokenEngine, ScriptedEngine
 
 CALL = Outcome("price", {"sku": "K-7"}, {"price": 900}, 120.0, "s1", "c1")
 
@@ -93,3 +94,13 @@ def test_an_unknown_policy_is_refused() -> None:
     wrong: Any = {"on_flag": "whisper"}
     with pytest.raises(ConfigurationError, match="'annotate', 'observe', 'review', 'block'"):
         Policy(**wrong)
+
+
+def test_a_judgement_says_its_verdict_in_one_word() -> None:
+    """The same that its metadata have, also where there is no result of the engine."""
+    failed = ToolGuard(BrokenEngine()).judge(Outcome("weather", {}, 1))
+    left_out = ToolGuard(VerificationEngine(), tools=["another"]).judge(Outcome("weather", {}, 1))
+
+    assert (failed.verdict, left_out.verdict, judged("block").verdict) == ("error", "unguarded", "block")
+    for judgement in (failed, left_out, judged("block")):
+        assert judgement.as_dict()["verdict"] == judgement.verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
 from agentguard.guard import Policy
-from agentguard.guard._wording import flag_line, hazard_of, lined, notice_of, unlined
+from agentguard.guard._wording import _repeats, _texts_in, flag_line, hazard_of, lined, notice_of, unlined
 from agentguard.verification import SignalResult, VerificationResult, VerificationTier
 
 
@@ -182,3 +183,19 @@ class TestContent:
         if not content.endswith(line):
             assert unlined(lined(content, line), line) == content
         assert lined(content, line).startswith(content)
+
+
+SOME = st.lists(st.sampled_from(["one", "two", "three", "x", " ", "\n", ",", "[]", "'", "\u2028"]), max_size=12).map(
+    "".join
+)
+WORDS = re.compile(r"[^\s,'\[\]]+")
+
+
+@given(SOME, st.lists(SOME, max_size=3), SOME)
+def test_a_phrase_is_three_words_in_a_row_of_one_text(said: str, rows: list[str], key: str) -> None:
+    spoken = WORDS.findall(said)
+    phrases = [spoken[at : at + 3] for at in range(len(spoken) - 2)]
+    texts = [WORDS.findall(text) for text in (*rows, key)]
+    repeated = any(phrase == text[at : at + 3] for text in texts for at in range(len(text)) for phrase in phrases)
+
+    assert _repeats(said, _texts_in({key: rows})) is repeated

@@ -26,20 +26,27 @@ SOURCES = sorted(path for folder in ("src", "integrations") for path in (ROOT / 
 
 #: The extra that a file is part of; the longest beginning counts. Files that are not here need the core alone.
 PART_OF = {
+    "integrations/agent_framework.py": "agent-framework",
     "integrations/callbacks.py": "langchain",
     "integrations/content": "langchain",
     "integrations/convergence.py": "langgraph",
+    "integrations/crewai.py": "crewai",
     "integrations/_demo": "langchain",
+    "integrations/google_adk.py": "google-adk",
     "integrations/langgraph.py": "langgraph",
     "integrations/health.py": "langchain",
     "integrations/langchain.py": "langchain",
+    "integrations/litellm.py": "litellm",
     "integrations/mcp.py": "mcp",
+    "integrations/_mcp_content.py": "mcp",
     "integrations/_messages.py": "langgraph",
     "integrations/openai_agents.py": "openai-agents",
     "integrations/_tool_calls.py": "langgraph",
     "integrations/pydantic_ai.py": "pydantic-ai",
     "integrations/review.py": "langgraph",
+    "integrations/strands.py": "strands",
     "src/agentguard/calibration/": "calibrate",
+    "src/agentguard/cli/_proxy.py": "proxy",
     "src/agentguard/cli/_serve.py": "serve",
     "src/agentguard/content/answers/compliance.py": "content",
     "src/agentguard/content/_redaction.py": "content",
@@ -52,7 +59,9 @@ PART_OF = {
     "src/agentguard/gate/models/_entailment.py": "onnx",
     "src/agentguard/gate/models/_opening.py": "bedrock",
     "src/agentguard/gate/records/_elasticsearch": "elasticsearch",
+    "src/agentguard/guard/api/": "serve",
     "src/agentguard/live/": "serve",
+    "src/agentguard/proxy/": "proxy",
     "src/agentguard/serving/": "serve",
     "src/agentguard/stores/_redis": "redis",
     "src/agentguard/telemetry/_opentelemetry.py": "otel",
@@ -71,7 +80,17 @@ NOT_IMPORTED = {
     "pandas": "pyspark needs it for what it is asked here, and does not require it",
 }
 
-UNDISTRIBUTED = {"pydantic_ai": "pydantic-ai-slim"}  # not there on Python 3.10
+#: Not there on Python 3.10, or in environments of their own.
+UNDISTRIBUTED = {
+    "agent_framework": ["agent-framework-core"],
+    "crewai": ["crewai"],
+    "google": ["google-adk"],
+    "litellm": ["litellm"],
+    "pydantic_ai": ["pydantic-ai-slim"],
+    "strands": ["strands-agents"],
+}
+#: What others need in other versions: left out of `all`.
+ALONE = {"agent-framework", "crewai", "google-adk", "litellm", "strands"}
 NOT_SHIPPED = {"_typeshed"}  # of the type checker
 
 
@@ -99,7 +118,7 @@ def imported(node: ast.AST) -> Iterator[str]:
 @cache
 def distributions_of(module: str) -> frozenset[str]:
     """Those that bring a module, several where it is a namespace."""
-    return frozenset(map(canonicalize_name, packages().get(module) or [UNDISTRIBUTED[module]]))
+    return frozenset(map(canonicalize_name, [*packages().get(module, ()), *UNDISTRIBUTED.get(module, ())]))
 
 
 packages = cache(packages_distributions)  # reads what is installed, all of it
@@ -203,7 +222,7 @@ def test_all_is_every_extra_but_the_heavy_ones_and_those_of_development() -> Non
     listed = [extra for part in parts for extra in part.extras]
 
     assert {part.name for part in parts} == {"agentguard"}
-    assert sorted(listed) == sorted(EXTRAS.keys() - {"all", "onnx", "spark", "dev", "test"})
+    assert sorted(listed) == sorted(EXTRAS.keys() - {"all", "onnx", "spark", "dev", "test"} - ALONE)
 
 
 def test_every_extra_has_its_row_where_installing_is_explained() -> None:

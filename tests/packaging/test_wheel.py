@@ -125,6 +125,7 @@ except ImportError as error:
         ("demo --agent", "langchain"),
         ("gate ingest", "gate"),
         ("serve --root .", "serve"),
+        ("serve --verify", "serve"),
         ("state inspect --store redis://localhost:6379/0", "redis"),
     ],
 )

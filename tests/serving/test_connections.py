@@ -240,6 +240,23 @@ def test_where_all_have_a_request_the_next_is_told_to_come_again(connect: Callab
         assert answer(busy).startswith(b"HTTP/1.1 200 OK")
 
 
+def test_an_answer_does_not_wait_for_its_header_to_be_acknowledged(connect: Callable[..., socket.socket]) -> None:
+    connections, options = Connections(), []
+    protocol: Any = connections.protocol()
+
+    class Watched(protocol):  # type: ignore[misc] - made when it is asked for
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            own = transport.get_extra_info("socket")
+            options.append(own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    connections.protocol = lambda: Watched  # type: ignore[method-assign]
+    with served(App(), connections) as address:
+        assert answer(connect(address, GET % b"")).startswith(b"HTTP/1.1 200 OK")
+
+    assert options == [1]
+
+
 @pytest.mark.parametrize(
     "options", [{"most": 0}, {"header_seconds": 0.0}, {"write_seconds": -1.0}, {"header_seconds": float("nan")}]
 )

@@ -92,3 +92,97 @@ async def test_every_answer_is_closed_to_other_pages() -> None:
         assert headers[b"content-security-policy"] == b"default-src 'none'; frame-ancestors 'none'"
         # What the application says itself stands.
         assert headers[b"referrer-policy"] == (b"same-origin" if path == "/open" else b"no-referrer")
+
+
+# --- Bodies by path, all bodies together, and the ids of requests ---
+
+
+class Held:
+    """An application that holds its requests until it is let go on."""
+
+    def __init__(self) -> None:
+        self.go = anyio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.go.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def post(body: bytes, path: str = "/open", **headers: str) -> tuple[dict[str, Any], Any]:
+    """A request with a body in one part: its scope, and what it is received by."""
+
+    async def receive() -> dict[str, Any]:
+        return part(body, more=False)
+
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {"type": "http", "method": "POST", "path": path, "headers": named}, receive
+
+
+async def answered(middleware: Middleware, scope: dict[str, Any], receive: Any) -> tuple[int, dict[bytes, bytes]]:
+    messages: Messages = []
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    await middleware(scope, receive, send)
+    return messages[0]["status"], dict(messages[0]["headers"])
+
+
+def guarding(inside: Any, **options: Any) -> Middleware:
+    options = {"max_body_bytes": 100, "json_at": frozenset(), "public": frozenset({"/open", "/large"}), **options}
+    return Middleware(inside, key=ServiceKey(KEY), **options)
+
+
+async def test_a_path_may_take_larger_bodies_than_others() -> None:
+    middleware = guarding(Inside(), bodies={"/large": 300})
+
+    sizes = [("/open", 100), ("/open", 101), ("/large", 300), ("/large", 301)]
+    statuses = [(await answered(middleware, *post(b"x" * size, path)))[0] for path, size in sizes]
+
+    assert statuses == [200, 413, 200, 413]
+
+
+async def test_all_bodies_together_are_bounded_and_what_is_answered_makes_room() -> None:
+    inside = Held()
+    middleware = guarding(inside, max_held_bytes=150)
+    statuses: list[int] = []
+
+    async def one() -> None:
+        statuses.append((await answered(middleware, *post(b"x" * 80)))[0])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(one)
+        await anyio.wait_all_tasks_blocked()
+        status, headers = await answered(middleware, *post(b"x" * 80))
+        refused = await answered(middleware, *post(b"x" * 101))  # and what was refused makes room too
+        inside.go.set()
+    after = [(await answered(middleware, *post(b"x" * 80)))[0] for _ in range(3)]
+
+    assert (status, headers[b"retry-after"], headers[b"connection"]) == (503, b"1", b"close")
+    assert refused[0] == 413
+    assert statuses == [200]
+    assert after == [200, 200, 200]
+
+
+@pytest.mark.parametrize(("path", "status"), [("/c/", 415), ("/c/7", 415), ("/c/7/d", 200), ("/c", 200)])
+async def test_json_may_be_asked_for_right_below_a_path(path: str, status: int) -> None:
+    middleware = guarding(Inside(), json_at=frozenset({("POST", "/c/")}), public=frozenset({path}))
+
+    assert (await answered(middleware, *post(b"{}", path, content_type="text/plain")))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("given", "is_kept"), [("a.B-9_", True), ("x" * 64, True), ("x" * 65, False), ("a b", False), ("", False)]
+)
+async def test_a_request_keeps_its_id_where_that_can_stand_in_a_log(given: str, is_kept: bool) -> None:
+    _, headers = await answered(guarding(Inside()), *post(b"", x_request_id=given))
+
+    id_ = headers[b"x-request-id"].decode()
+    assert id_ == given if is_kept else len(id_) == 16
+
+
+async def test_a_refusal_has_an_id_too() -> None:
+    status, headers = await answered(guarding(Inside()), *post(b"", "/closed", x_request_id="mine"))
+
+    assert (status, headers[b"x-request-id"]) == (401, b"mine")

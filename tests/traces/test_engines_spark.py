@@ -163,6 +163,14 @@ def test_what_spark_would_read_otherwise_is_refused(
         count_on_spark(tmp_path / name, session)
 
 
+def test_a_log_of_another_format_is_refused_with_the_way_out(tmp_path: Path, session: Any) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_text('{"type": "session_meta", "payload": {"id": "s"}}\n')
+
+    with pytest.raises(DataError, match=r"in the format codex, .* \('agentguard convert .*\.jsonl -o calls\.jsonl'\)"):
+        log_of(path, session)
+
+
 def test_standard_input_and_mixed_folders_are_refused(session: Any, log: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"{}")
     pyarrow.parquet.write_table(pyarrow.table({"tool": ["t"], "result": [1]}), tmp_path / "b.parquet")

@@ -77,14 +77,23 @@ def test_a_plain_file_with_a_compressed_name_is_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_searched_in_sorted_order(tmp_path: Path) -> None:
-    for name in ("b.jsonl", "a/z.jsonl", "a/b/c.JSONL", ".hidden.jsonl", ".git/x.jsonl", "notes.txt", "c.json"):
+    for name in (
+        "b.jsonl",
+        "a/z.jsonl",
+        "a/b/c.JSONL",
+        ".hidden.jsonl",
+        ".git/x.jsonl",
+        "notes.txt",
+        "c.json",
+        "d.csv",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(line(name))
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(line("a.jsonl.gz")))
     (tmp_path / "a" / "circle").symlink_to(tmp_path)
 
-    assert tools(read_traces(tmp_path)) == ["a/b/c.JSONL", "a/z.jsonl", "a.jsonl.gz", "b.jsonl"]
+    assert tools(read_traces(tmp_path)) == ["a/b/c.JSONL", "a/z.jsonl", "a.jsonl.gz", "b.jsonl", "c.json"]
 
 
 def test_a_missing_path_is_refused_at_once(tmp_path: Path) -> None:
@@ -95,9 +104,7 @@ def test_a_missing_path_is_refused_at_once(tmp_path: Path) -> None:
 def test_a_folder_without_traces_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
 
-    with pytest.raises(
-        DataError, match=r"no traces in the folder .*: it has no \*\.jsonl, \*\.jsonl\.gz or \*\.parquet file"
-    ):
+    with pytest.raises(DataError, match=r"no traces in the folder .*: it has no \*\.jsonl, \*\.jsonl\.gz, \*\.json, "):
         find_traces(tmp_path)
 
 

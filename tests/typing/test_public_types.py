@@ -14,12 +14,16 @@ from typing_extensions import assert_type
 
 from agentguard.stores import Delta, MemoryStore, Record, Standing, Store
 from agentguard.verification import (
-    Case,
+    Abstain,
+    Broken,
     Change,
-    Check,
     DeclaredEcho,
     Feedback,
+    Kept,
+    Measured,
+    Past,
     Settings,
+    Signal,
     SignalResult,
     ToolCall,
     ToolProfile,
@@ -109,18 +113,23 @@ class EmptyHits:
     name = "empty_hits"
     tier = VerificationTier.TIER_0
 
-    def __call__(self, case: Case, /) -> SignalResult:
-        assert_type(case.call, ToolCall)
-        assert_type(case.milliseconds, float | None)
-        assert_type(case.settings, Settings)
-        fired = case.document.value == {"hits": []}
-        return SignalResult(self.name, True, fired, float(fired), 2.0 if fired else 1.0, None, self.tier, "no hits")
+    def __call__(self, call: ToolCall, past: Past, /) -> Broken | Kept | Measured | Abstain:
+        assert_type(past.values, tuple[float, ...])
+        assert_type(past.calls, int)
+        assert_type(past.settings, Settings)
+        assert_type(past.profile, ToolProfile)
+        if call.execution_time_ms is None:
+            return Abstain("no time")
+        if call.args == "measure":
+            return Measured(7, "a whole number is one too")
+        return Broken("no hits", ratio=2.0) if call.result == {"hits": []} else Kept()
 
 
 def test_a_signal_of_ones_own() -> None:
-    checks: list[Check] = [EmptyHits()]
-    engine = VerificationEngine(signals=checks)
-    assert engine.verify("search", result={"hits": []}).signals["empty_hits"].fired
+    signals: list[Signal] = [EmptyHits()]
+    engine = VerificationEngine(signals=signals)
+    assert engine.verify("search", result={"hits": []}, execution_time_ms=90).signals["empty_hits"].fired
+    VerificationEngine().register_signal(EmptyHits())
 
 
 class OwnStore:
@@ -199,7 +208,8 @@ def refused(engine: VerificationEngine, result: VerificationResult) -> None:
     engine.verify("search", execution_time_ms="fast")  # type: ignore[arg-type]  # milliseconds
     engine.verify(7)  # type: ignore[arg-type]  # a tool has a name
     engine.record_feedback("search", 0.3, "yes")  # type: ignore[arg-type]  # True or False
-    VerificationEngine(signals=[object()])  # type: ignore[list-item]  # checks
+    VerificationEngine(signals=[object()])  # type: ignore[list-item]  # signals
+    engine.register_signal(len)  # type: ignore[arg-type]  # one has a name and a tier
     engine.reset("search", True)  # type: ignore[call-arg]  # labels are forgotten by name alone
     engine.calibrate(threshold=0.3)  # type: ignore[call-arg]  # no such setting
     result.verdict = "accept"  # type: ignore[misc]  # a verdict is given, not set

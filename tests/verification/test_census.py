@@ -11,9 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentguard.errors import DataError
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._baseline import ToolMemory
-from agentguard.verification._census import Census, absorb, added, bucket_of, field, parts, value_of
+from agentguard.verification._census import (
+    Census,
+    absorb,
+    added,
+    bucket_of,
+    check_counts,
+    field,
+    parts,
+    signed_bucket_of,
+    signed_value_of,
+    value_of,
+)
 from agentguard.verification._document import read
 from agentguard.verification._pool import Pool
 from agentguard.verification._relations import Relations
@@ -69,6 +81,33 @@ def test_relations_are_counted_where_they_say_something_and_taken_in_elsewhere()
 
     equal = told.known["Equal", "city", "city", ""]
     assert (equal.held, equal.tried) == (39, 40)  # the first call proposed it
+
+
+def test_numbers_of_a_users_signal_are_counted_and_taken_in_elsewhere() -> None:
+    """The tail of them stays what it was, to a fortieth; a field that cannot be so is refused."""
+    census, memory = Census(), ToolMemory("t", Pool())
+    for number in range(200):
+        census.push(read({"a": 1}), None, (), {"discount": number - 100.0, "other": 7.0})
+    counts = census.take()
+    check_counts(counts)
+    absorb(memory, counts)
+
+    discounts = list(memory.measured["discount"].ordered)
+    assert discounts[0] == pytest.approx(-99.0, rel=0.05)
+    assert discounts[-1] == pytest.approx(98.0, rel=0.05)
+    assert discounts[len(discounts) // 2] == pytest.approx(0.0, abs=3.0)
+    assert list(memory.measured["other"].ordered) == pytest.approx([7.0] * 64, rel=0.025)
+    with pytest.raises(DataError, match="is no count of calls"):
+        check_counts({field("calls"): 1, field("measured", "discount", 10**6): 1})
+    with pytest.raises(DataError, match="3 times in 2 calls"):
+        check_counts({field("calls"): 2, field("measured", "a", 1): 1, field("measured", "a", -1): 2})
+
+
+@given(st.floats(-1e150, 1e150))
+def test_a_signed_bucket_tells_any_number_to_a_fortieth(value: float) -> None:
+    bucket = signed_bucket_of(value)
+    assert signed_value_of(bucket) == pytest.approx(value, rel=0.0251, abs=1e-9)
+    check_counts({field("calls"): 1, field("measured", "s", bucket): 1})
 
 
 def test_what_was_taken_is_not_there_any_more() -> None:

@@ -37,13 +37,17 @@ SUMMARIES: Mapping[str, str] = {
     "call.",
     "report": "Write what was judged, learned and drifted as one file of HTML, to be opened anywhere: it asks for "
     "nothing else.",
+    "convert": "Write the calls of a log of any format as a log in agentguard's own, one JSON object a line.",
     "scan": "Look for prompt injections, personal data and secrets, and say where they are, never what they are.",
     "check": "Look at one answer: injections, personal data, secrets, what no result supports, broken rules, broken "
     "JSON.",
     "calibrate": "Measure P(fabricated) against reviewed calls, fit it to them, and find thresholds that keep to a "
     "wish.",
-    "serve": "Serve the reliability gate, a page over a store, or both; requests bring the key of AGENTGUARD_API_KEY.",
+    "serve": "Serve the guard, the reliability gate, a page over a store, or several; requests bring "
+    "AGENTGUARD_API_KEY.",
     "hook": "Judge the tool results of coding agents (Claude Code, its SDK, Codex) by hooks in their settings.",
+    "proxy": "Stand before an MCP server and judge what its tools answer; all else passes as it is. On stdio, or "
+    "--listen.",
     "changes": f"Look at changes of tools that last, and say what they are. {_STORE_DEFAULT}",
     "gate": "Hold a model's claims against trusted documents: deploy, warn or block. Exit code: 0 deploy or warn, 1 "
     "block, 3 error, 130 interrupted.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,9 @@ from agentguard.cli._files import write_file
 from agentguard.cli._options import JsonOption
 from agentguard.cli._terminal import console, print_broken, printable, show, table, write_json
 from agentguard.errors import ConfigurationError, DataError
+from agentguard.traces import find_traces
+from agentguard.traces._formats import FORMATS
+from agentguard.traces._read import OWN, STDIN, format_of
 from agentguard.verification._calibration import Calibration, load_calibration
 
 _WISH = Wish()
@@ -126,8 +130,21 @@ def _read(labels: str | None, store: str | None) -> Labels:
         read, source = _stored(str(store)), "the store's feedback"
     if not read.labels:
         broken = f": {read.broken:,} broken lines, first {read.first_broken[0]}" if read.broken else ""
-        raise DataError(f"there is no label in {source}{broken}")
+        raise DataError(f"there is no label in {source}{broken}{_if_calls(labels)}")
     return read
+
+
+def _if_calls(labels: str | None) -> str:
+    """What to do where a file given for labels is a log of calls."""
+    if labels in (None, STDIN) or find_traces(labels) != (Path(labels),):
+        return ""
+    format = format_of(Path(labels))
+    if format == OWN:
+        return ""
+    return (
+        f"; it is a log of calls ({FORMATS[format].title}), in which nobody says whether a result was made up: "
+        "'agentguard replay' judges it, and labels come from reviewers"
+    )
 
 
 def _stored(where: str) -> Labels:

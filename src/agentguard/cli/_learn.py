@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from agentguard.cli._exits import Exit
-from agentguard.cli._options import JsonOption
+from agentguard.cli._options import LOG_HELP, FormatOption, JsonOption
 from agentguard.cli._terminal import (
     SHOWN,
     Interruption,
@@ -23,17 +23,18 @@ from agentguard.cli._terminal import (
     counted,
     print_more,
     print_offenders,
+    print_reading,
     progress,
     show,
     table,
     write_json,
 )
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.traces import BrokenLine, TraceRow, find_traces, read_traces
+from agentguard.traces import BrokenLine, Reading, TraceRow, find_traces, read_traces
 from agentguard.traces._inference import MIN_CALLS, Draft
 from agentguard.traces._learn import HOLDOUT, Learner
 from agentguard.traces._profile_yaml import file_name, write_profiles
-from agentguard.traces._read import STDIN, reason_of
+from agentguard.traces._read import AUTO, STDIN, check_format, reason_of
 
 _STAGES = {"count": "counting", "learn": "learning", "judge": "judging", "done": ""}
 
@@ -41,8 +42,9 @@ _STAGES = {"count": "counting", "learn": "learning", "judge": "judging", "done":
 def learn(
     traces: Annotated[
         list[str],
-        typer.Argument(metavar="TRACES...", help="Files (.jsonl, .jsonl.gz) or folders of them; '-' for stdin."),
+        typer.Argument(metavar="TRACES...", help=f"Logs of calls, each {LOG_HELP}."),
     ],
+    format: FormatOption = AUTO,
     output: Annotated[
         str | None,
         typer.Option(
@@ -71,33 +73,37 @@ def learn(
     """Infer a profile for each tool of a log, for review. Exit code: 0; 3 error, also where no line holds a call."""
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise ConfigurationError(f"{output} is no folder; profiles are written one a file")
-    with _reader(traces, hidden=as_json) as read:
+    with _reader(traces, check_format(format), hidden=as_json) as read:
         learner = Learner(read.rows, min_calls=min_calls, holdout=holdout, tools=tool, keep_all=keep_all)
         read.learner = learner
         with Interruption() as interruption:
             learner.run()
     interrupted = interruption.happened
     if not as_json:
-        _report(console(), learner, interrupted=interrupted)
+        _report(console(), learner, read.reading, interrupted=interrupted)
     written: list[Path] = []
     if output is not None and not interrupted and learner.drafts:
         written = write_profiles(learner.drafts.values(), output, force=force)
     if as_json:
-        write_json({**learner.as_dict(), "interrupted": interrupted, "written": [str(path) for path in written]})
+        figures = {**learner.as_dict(), "read": read.reading.as_dict()}
+        write_json({**figures, "interrupted": interrupted, "written": [str(path) for path in written]})
     elif not interrupted:
         done = f"{counted(len(written), 'profile')} written to {output}"
         console().print(show("nothing written: no folder given (-o)" if output is None else done), soft_wrap=True)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
-    raise typer.Exit(Exit.ERROR if learner.state.broken and not learner.state.calls else Exit.ACCEPT)
+    unread = learner.state.broken or read.reading.skipped
+    raise typer.Exit(Exit.ERROR if unread and not learner.state.calls else Exit.ACCEPT)
 
 
 class _Reader:
     """Reads the log from its beginning as often as it is asked to, and moves the bar."""
 
-    def __init__(self, traces: list[str], spooled: BinaryIO | None, bar: Progress, task: TaskID) -> None:
+    def __init__(self, traces: list[str], format: str, spooled: BinaryIO | None, bar: Progress, task: TaskID) -> None:
         self.learner: Learner | None = None
+        self.reading = Reading()  # of the last time
         self._traces = traces
+        self._format = format
         self._spooled = spooled
         self._bar = bar
         self._task = task
@@ -110,12 +116,14 @@ class _Reader:
         """All lines of all sources."""
         stage = "count" if self.learner is None else self.learner.stage
         self._bar.reset(self._task, description=_STAGES[stage], total=self._size or None, calls=0)
+        self.reading = Reading()
         for source in self._traces:
             if source != STDIN or self._spooled is None:
-                yield from read_traces(source, on_read=self._advance)
+                yield from read_traces(source, format=self._format, on_read=self._advance, reading=self.reading)
                 continue
             self._spooled.seek(0)
-            for row in read_traces(self._spooled, on_read=self._advance):
+            rows = read_traces(self._spooled, format=self._format, on_read=self._advance, reading=self.reading)
+            for row in rows:
                 yield row._replace(source="stdin")
 
     def _advance(self, read: int) -> None:
@@ -123,7 +131,7 @@ class _Reader:
 
 
 @contextmanager
-def _reader(traces: list[str], *, hidden: bool) -> Iterator[_Reader]:
+def _reader(traces: list[str], format: str, *, hidden: bool) -> Iterator[_Reader]:
     """A reader of these sources; standard input, which cannot be read twice, is kept in a temporary file meanwhile.
 
     Raises:
@@ -138,10 +146,10 @@ def _reader(traces: list[str], *, hidden: bool) -> Iterator[_Reader]:
                 shutil.copyfileobj(sys.stdin.buffer, file)
             except OSError as error:
                 raise DataError(f"cannot keep standard input in a temporary file: {reason_of(error)}") from None
-        yield _Reader(traces, file if STDIN in traces else None, bar, task)
+        yield _Reader(traces, format, file if STDIN in traces else None, bar, task)
 
 
-def _report(out: Console, learner: Learner, *, interrupted: bool) -> None:
+def _report(out: Console, learner: Learner, reading: Reading, *, interrupted: bool) -> None:
     if interrupted:
         at = f"interrupted while {_STAGES[learner.stage]}, after {learner.read_calls:,} calls; nothing is written"
         out.print(f"{at}. Learned so far:")
@@ -149,6 +157,7 @@ def _report(out: Console, learner: Learner, *, interrupted: bool) -> None:
     out.print(f"learned from {counted(state.calls, 'call')} of {counted(len(state.tools.entries), 'tool')}")
     if state.broken:
         out.print(f"broken lines left out: {state.broken:,}", style="bold")
+    print_reading(out, reading)
     out.print()
     drafts = sorted(learner.drafts.values(), key=lambda draft: (-draft.calls, draft.tool))
     if drafts:

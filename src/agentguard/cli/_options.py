@@ -16,6 +16,8 @@ from agentguard.cli._exits import Exit
 from agentguard.cli._terminal import printable
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.stores import Store, open_store
+from agentguard.traces._formats import FORMATS
+from agentguard.traces._read import AUTO, OWN
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
 
 SHIPPED = "shipped"
@@ -55,6 +57,15 @@ CalibrationOption = Annotated[
     str | None,
     typer.Option("--calibration", metavar="FILE", help="Judge by what 'agentguard calibrate -o FILE' found."),
 ]
+FormatOption = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help=f"Format of the log: {', '.join((OWN, *FORMATS))}; '{AUTO}' recognises that of each file.",
+    ),
+]
+LOG_HELP = "a .jsonl, .json or .parquet file (or .gz of the first two), a folder of them, or '-' for stdin"
 LimitOption = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after N calls.")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +15,10 @@ from rich.padding import Padding
 
 from agentguard.cli._exits import VERDICT_EXITS, Exit
 from agentguard.cli._options import (
+    LOG_HELP,
     SHIPPED,
     CalibrationOption,
+    FormatOption,
     JsonOption,
     LimitOption,
     Mode,
@@ -33,6 +35,7 @@ from agentguard.cli._terminal import (
     counted,
     print_broken,
     print_offenders,
+    print_reading,
     progress,
     reading_bar,
     show,
@@ -41,13 +44,13 @@ from agentguard.cli._terminal import (
     write_json,
 )
 from agentguard.errors import ConfigurationError
-from agentguard.traces import ReplaySummary, Tally
+from agentguard.traces import Reading, ReplaySummary, Tally
 from agentguard.traces import replay as replay_rows
 from agentguard.traces._compare import Comparing, Comparison, VerdictMatrix, compare
 from agentguard.traces._counts import State, ToolState
 from agentguard.traces._partitions import PARTITIONS, EngineSpec, first_calls
 from agentguard.traces._processes import CountingProcesses, JudgingProcesses, usable_cpus
-from agentguard.traces._read import Line, parse, read_lines
+from agentguard.traces._read import AUTO, OWN, Line, check_format, parse, read_lines
 from agentguard.traces._spark import MASTER_VARIABLE, count_on_spark, judge_on_spark, spark_session
 from agentguard.verification._census import value_of
 
@@ -80,9 +83,10 @@ class Runner(str, Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """The options of a replay."""
+    """The options of a replay, and what was read of the log beside its calls."""
 
     traces: str
+    format: str
     profiles: str | None
     mode: Mode
     compare: tuple[str, str] | None
@@ -96,13 +100,20 @@ class Plan:
     store: str | None
     calibration: str | None
     as_json: bool
+    reading: Reading = field(default_factory=Reading)
 
     def read(self, push: Callable[[Iterable[Line]], object], calls: Callable[[], int]) -> bool:
         """Push the log, as far as it is to be read, behind a bar that shows the calls; whether Ctrl-C ended it."""
         with reading_bar(self.traces, calls, hidden=self.as_json) as advance, Interruption() as interruption:
-            lines = read_lines(self.traces, on_read=advance)
+            lines = read_lines(self.traces, format=self.format, on_read=advance, reading=self.reading)
             push(lines if self.limit is None else first_calls(lines, self.limit))
         return interruption.happened
+
+    def ended(self, code: Exit, calls: int, broken: int, *, interrupted: bool) -> Exit:
+        """The exit code of a replay: another one where it was interrupted, or nothing of the log was a call."""
+        if interrupted:
+            return Exit.INTERRUPTED
+        return Exit.ERROR if not calls and (broken or self.reading.skipped) else code
 
     @contextmanager
     def spark(self, name: str) -> Iterator[SparkSession]:
@@ -114,10 +125,9 @@ class Plan:
 def replay(
     traces: Annotated[
         str,
-        typer.Argument(
-            metavar="TRACES|-", help="A .jsonl, .jsonl.gz or .parquet file, a folder of them, or '-' for stdin."
-        ),
+        typer.Argument(metavar="TRACES|-", help=f"A log of calls: {LOG_HELP}."),
     ],
+    format: FormatOption = AUTO,
     profiles: ProfilesOption = None,
     mode: ModeOption = Mode.calibrated,
     compare_two: Annotated[
@@ -168,8 +178,8 @@ def replay(
 ) -> None:
     """Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a call."""
     plan = Plan(
-        traces, profiles, mode, compare_two, count, fail_on, limit, runner, workers or usable_cpus(), partitions,
-        master, store, calibration, as_json,
+        traces, check_format(format), profiles, mode, compare_two, count, fail_on, limit, runner,
+        workers or usable_cpus(), partitions, master, store, calibration, as_json,
     )  # fmt: skip
     _refuse_contradictions(plan)
     raise typer.Exit(_compare(plan, compare_two) if compare_two else _count(plan) if count else _judge(plan))
@@ -197,6 +207,9 @@ def _refuse_contradictions(plan: Plan) -> None:
         "--limit is for --engine local and processes: Spark reads a log's parts in any order": (
             plan.limit is not None and plan.runner is Runner.spark
         ),
+        "--format is for --engine local and processes: Spark divides logs in agentguard's own format": (
+            plan.format not in (AUTO, OWN) and plan.runner is Runner.spark
+        ),
     }
     for message, applies in refused.items():
         if applies:
@@ -223,11 +236,13 @@ def _judge(plan: Plan) -> Exit:
             summary = judge_on_spark(plan.traces, session, spec, plan.partitions)
     if plan.as_json:
         parts = {"partitions": plan.partitions} if divided else {}
-        write_json({**summary.as_dict(), "engine": plan.runner.value, **parts, "interrupted": interrupted})
+        figures = {**summary.as_dict(), "read": plan.reading.as_dict()}
+        write_json({**figures, "engine": plan.runner.value, **parts, "interrupted": interrupted})
     else:
-        _report(summary, interrupted=interrupted, note=DIVIDED.format(plan.partitions) if divided else "")
+        note = DIVIDED.format(plan.partitions) if divided else ""
+        _report(summary, plan.reading, interrupted=interrupted, note=note)
     code = _if_asked(VERDICT_EXITS[summary.counts.worst], plan.fail_on)
-    return _ended(code, summary.counts.calls, summary.broken, interrupted=interrupted)
+    return plan.ended(code, summary.counts.calls, summary.broken, interrupted=interrupted)
 
 
 def _spec(plan: Plan) -> EngineSpec:
@@ -253,11 +268,11 @@ def _count(plan: Plan) -> Exit:
             state = count_on_spark(plan.traces, session)
     tools = _count_figures(state)
     if plan.as_json:
-        figures = {"calls": state.calls, "broken": state.broken, "tools": tools}
+        figures = {"calls": state.calls, "broken": state.broken, "read": plan.reading.as_dict(), "tools": tools}
         write_json({**figures, "engine": plan.runner.value, "interrupted": interrupted, "state": state.as_dict()})
     else:
-        _report_counts(state, tools, interrupted=interrupted)
-    return _ended(Exit.ACCEPT, state.calls, state.broken, interrupted=interrupted)
+        _report_counts(state, tools, plan.reading, interrupted=interrupted)
+    return plan.ended(Exit.ACCEPT, state.calls, state.broken, interrupted=interrupted)
 
 
 def _compare(plan: Plan, names: tuple[str, str]) -> Exit:
@@ -266,28 +281,21 @@ def _compare(plan: Plan, names: tuple[str, str]) -> Exit:
     interrupted = plan.read(lambda lines: compare(parse(lines), old, new, comparing=comparing), lambda: comparing.calls)
     comparison = comparing.summary()
     if plan.as_json:
-        write_json({**comparison.as_dict(), "interrupted": interrupted})
+        write_json({**comparison.as_dict(), "read": plan.reading.as_dict(), "interrupted": interrupted})
     else:
-        _report_comparison(comparison, interrupted=interrupted)
+        _report_comparison(comparison, plan.reading, interrupted=interrupted)
     matrix = comparison.matrix
     code = Exit.ACCEPT if matrix.worst_new is None else VERDICT_EXITS[matrix.worst_new]
     if plan.fail_on is FailOn.change:
         code = max(code, Exit.FLAG) if matrix.changed else Exit.ACCEPT
     else:
         code = _if_asked(code, plan.fail_on)
-    return _ended(code, matrix.calls, comparison.broken, interrupted=interrupted)
+    return plan.ended(code, matrix.calls, comparison.broken, interrupted=interrupted)
 
 
 def _if_asked(code: Exit, fail_on: FailOn | None) -> Exit:
     least = Exit.BLOCK if fail_on is FailOn.block else Exit.FLAG
     return code if fail_on is not None and code >= least else Exit.ACCEPT
-
-
-def _ended(code: Exit, calls: int, broken: int, *, interrupted: bool) -> Exit:
-    """The exit code of a replay: another one where it was interrupted, or no line held a call."""
-    if interrupted:
-        return Exit.INTERRUPTED
-    return Exit.ERROR if broken and not calls else code
 
 
 def _count_figures(state: State) -> list[dict[str, Any]]:
@@ -327,7 +335,7 @@ def _begun(interrupted: bool, so_far: str) -> Console:
     return out
 
 
-def _report(summary: ReplaySummary, *, interrupted: bool, note: str) -> None:
+def _report(summary: ReplaySummary, reading: Reading, *, interrupted: bool, note: str) -> None:
     """Print the verdicts by tool and label, the worst calls, broken lines, a note and the sum."""
     out = _begun(interrupted, "counted")
     if summary.tools:
@@ -348,13 +356,14 @@ def _report(summary: ReplaySummary, *, interrupted: bool, note: str) -> None:
     print_offenders(out, "worst offenders", summary.offenders)
     if summary.broken:
         print_broken(out, f"broken lines left out: {summary.broken:,}", summary.broken, summary.first_broken)
+    print_reading(out, reading)
     if note:
         out.print(note, style="dim")
     cost = "" if summary.us_per_call is None else f"; {summary.us_per_call:,.1f} µs a call"
     out.print(f"{verdicts_of(summary.counts)}{cost}")
 
 
-def _report_counts(state: State, tools: list[dict[str, Any]], *, interrupted: bool) -> None:
+def _report_counts(state: State, tools: list[dict[str, Any]], reading: Reading, *, interrupted: bool) -> None:
     out = _begun(interrupted, "counted")
     rows = table(
         "tool", "#calls", "#errors", "#ms p5", "#ms p50", "#ms p95", "#bytes p5", "#bytes p50", "#bytes p95"
@@ -368,11 +377,12 @@ def _report_counts(state: State, tools: list[dict[str, Any]], *, interrupted: bo
     rows.fill(tools, cells)
     if tools:
         out.print(rows, "")
+    print_reading(out, reading)
     broken = f", {state.broken:,} broken lines left out" if state.broken else ""
     out.print(f"{state.calls:,} calls of {counted(len(tools), 'tool')}{broken}")
 
 
-def _report_comparison(comparison: Comparison, *, interrupted: bool) -> None:
+def _report_comparison(comparison: Comparison, reading: Reading, *, interrupted: bool) -> None:
     """Print which verdicts change, of which tools and labels, the greatest changes, and the sum."""
     out = _begun(interrupted, "compared")
     matrix = comparison.matrix
@@ -398,6 +408,7 @@ def _report_comparison(comparison: Comparison, *, interrupted: bool) -> None:
     if comparison.broken:
         heading = f"broken lines left out: {comparison.broken:,}"
         print_broken(out, heading, comparison.broken, comparison.first_broken)
+    print_reading(out, reading)
     out.print(
         f"{matrix.calls:,} calls: {matrix.changed:,} with another verdict, "
         f"{matrix.stricter:,} stricter, {matrix.looser:,} looser"

@@ -13,13 +13,15 @@ from agentguard.calibration import labels_in_store
 from agentguard.cli._exits import Exit
 from agentguard.cli._files import STDIO, write_lines
 from agentguard.cli._options import (
-    STORE_VARIABLE,
+    LOG_HELP,
     CalibrationOption,
+    FormatOption,
     JsonOption,
     LimitOption,
     Mode,
     ModeOption,
     ProfilesOption,
+    StoreOption,
     build_engine,
     default_store,
     holds_store,
@@ -30,6 +32,7 @@ from agentguard.cli._terminal import (
     Interruption,
     console,
     print_line,
+    print_reading,
     printable,
     reading_bar,
     verdicts_of,
@@ -39,8 +42,9 @@ from agentguard.errors import ConfigurationError, DataError
 from agentguard.report import ReportBuilder, ReportData, ReviewedCall, html_of, report_of_store
 from agentguard.report._stored import kept_of
 from agentguard.stores import MemoryStore
-from agentguard.traces import ReplaySummary, Tally, TraceRow, read_traces
+from agentguard.traces import Reading, ReplaySummary, Tally, TraceRow, read_traces
 from agentguard.traces import replay as replay_rows
+from agentguard.traces._read import AUTO, check_format
 from agentguard.verification import VerificationResult
 from agentguard.verification._calibration import load_calibration
 from agentguard.verification.types import Settings
@@ -51,18 +55,20 @@ MAX_WORST = 100
 
 
 def report(
+    context: typer.Context,
     source: Annotated[
         str | None,
         typer.Argument(
             metavar="[STORE|TRACES|-]",
-            envvar=STORE_VARIABLE,
-            help="A store (a folder or a server), or a log of calls: a .jsonl, .jsonl.gz or .parquet file, a folder of "
-            "them, or '-' for stdin. Without it the command line's own store.",
+            help=f"A store (a folder or a server), or a log of calls: {LOG_HELP}. Without it the store of --store, or "
+            "the command line's own.",
         ),
     ] = None,
+    store: StoreOption = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE|-", help="Where to write the page.")
     ] = "report.html",
+    format: FormatOption = AUTO,
     profiles: ProfilesOption = None,
     mode: ModeOption = Mode.calibrated,
     calibration: CalibrationOption = None,
@@ -85,7 +91,10 @@ def report(
     """
     if as_json and output == STDIO:
         raise ConfigurationError("--json and the page cannot both go to standard output")
-    address = source or default_store()
+    given = context.get_parameter_source("store")  # what is typed stands over the environment, a log too
+    if source is not None and given is not None and given.name == "COMMANDLINE":
+        raise ConfigurationError("give a log or a store, or --store, and not both")
+    address = source or store or default_store()
     accept_below, block_at = _thresholds(calibration)
     page: dict[str, Any] = {
         "made": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
@@ -95,30 +104,35 @@ def report(
         "most_tools": tools,
         **({"title": title} if title else {}),
     }
-    interruption = Interruption()
+    interruption, reading = Interruption(), Reading()
+    read: dict[str, Any] = {}
     if _is_store(address) or source is None:
-        if content or profiles is not None or limit is not None:
-            raise ConfigurationError("a store holds no calls to be judged: leave out --profiles, --content, --limit")
+        if content or profiles is not None or limit is not None or check_format(format) != AUTO:
+            raise ConfigurationError(
+                "a store holds no calls to be judged: leave out --profiles, --content, --limit, --format"
+            )
         data = _of_store(address, worst, page)
     else:
         # What is learned is written here in the end, and looked at; of records of verdicts nobody has any use.
-        store = MemoryStore(max_events=1, max_names=2_000)
-        engine, builder = build_engine(profiles, mode, store, calibration), ReportBuilder(worst, content=content)
+        learned = MemoryStore(max_events=1, max_names=2_000)
+        engine, builder = build_engine(profiles, mode, learned, calibration), ReportBuilder(worst, content=content)
         tally = Tally(worst=0, broken=1)
 
         def add(row: TraceRow, result: VerificationResult) -> None:
             builder.add(row.call, result, label=row.label, place=f"{printable(row.source)}:{row.line:,}")
 
         with reading_bar(address, lambda: builder.calls, hidden=as_json) as advance, interruption:
-            replay_rows(read_traces(address, on_read=advance), engine, add, limit=limit, tally=tally)
+            rows = read_traces(address, format=format, on_read=advance, reading=reading)
+            replay_rows(rows, engine, add, limit=limit, tally=tally)
         summary = tally.summary()
-        _refuse_empty(address, summary)
+        _refuse_empty(address, summary, reading)
         engine.flush()
+        read = {"broken": summary.broken, "read": reading.as_dict()}
         data = builder.data(
             source="standard input" if address == STDIO else printable(address),
             mode=mode.value,
-            learned=lambda tool: kept_of(store, tool).learned,
-            notes=tuple(_notes(summary, interrupted=interruption.happened)),
+            learned=lambda tool: kept_of(learned, tool).learned,
+            notes=tuple(_notes(summary, reading, interrupted=interruption.happened)),
             **{"title": "What the guard made of these calls", **page},
         )
     interrupted = interruption.happened
@@ -126,8 +140,9 @@ def report(
     counts = data.counts
     if as_json:
         verdicts = {"calls": counts.calls, **counts._asdict()}
-        write_json({"written": output, "from": data.kind, **verdicts, "interrupted": interrupted})
+        write_json({"written": output, "from": data.kind, **verdicts, **read, "interrupted": interrupted})
     else:
+        print_reading(console(stderr=output == STDIO), reading)
         print_line(console(stderr=output == STDIO), f"{verdicts_of(counts)}; written to {printable(output)}")
     raise typer.Exit(Exit.INTERRUPTED if interrupted else Exit.ACCEPT)
 
@@ -152,16 +167,17 @@ def _of_store(address: str, worst: int, page: dict[str, Any]) -> ReportData:
         return report_of_store(store, reviewed, source=shown(address), worst=worst, **page)
 
 
-def _refuse_empty(address: str, summary: ReplaySummary) -> None:
+def _refuse_empty(address: str, summary: ReplaySummary, reading: Reading) -> None:
     """Raise ``DataError`` where no line of a log held a call."""
     if not summary.counts.calls:
         first = f" (the first line: {printable(str(summary.first_broken[0]))})" if summary.broken else ""
-        raise DataError(f"no line of {printable(address)} holds a call{first}")
+        skipped = f"; it has {reading.words()}" if reading.skipped else ""
+        raise DataError(f"no line of {printable(address)} holds a call{first}{skipped}")
 
 
-def _notes(summary: ReplaySummary, *, interrupted: bool) -> list[str]:
-    """Write the page's notes: on lines that were left out, and on an interruption."""
-    notes = []
+def _notes(summary: ReplaySummary, reading: Reading, *, interrupted: bool) -> list[str]:
+    """Write the page's notes: on a foreign format, on what was left out, and on an interruption."""
+    notes = reading.remarks()
     if summary.broken:
         first = printable(str(summary.first_broken[0]))
         notes.append(f"Lines that hold no call were left out: {summary.broken:,}, the first {first}.")

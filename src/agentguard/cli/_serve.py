@@ -1,13 +1,13 @@
-"""``agentguard serve``: the reliability gate and a store's page over HTTP, on this machine unless told otherwise."""
+"""``agentguard serve``: the guard, the gate and a store's page over HTTP, on this machine unless told otherwise."""
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import signal
 import socket
 import sys
 from contextlib import ExitStack
+from enum import Enum
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -15,14 +15,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentguard.cli._exits import Exit
-from agentguard.cli._options import opened, shown
+from agentguard.cli._listening import address_of, listen, require_local
+from agentguard.cli._options import CalibrationOption, Mode, ProfilesOption, build_engine, opened, shown
 from agentguard.errors import ConfigurationError
+from agentguard.guard import Policy
 from agentguard.stores import Store
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from agentguard.serving import Part
+
 QUEUED = 1_024  # connections that the system holds for us until they are accepted
+
+
+class OnFlag(str, Enum):
+    """What to do with a flagged result."""
+
+    annotate = "annotate"
+    observe = "observe"
+    block = "block"
+
+
+class OnBlock(str, Enum):
+    """What to do with a blocked result."""
+
+    notice = "replace"
+    error = "raise"
+
+
+class OnGuardError(str, Enum):
+    """What to do with a result where the guard itself fails."""
+
+    open = "open"
+    closed = "closed"
 
 
 def serve(
@@ -32,7 +58,7 @@ def serve(
             "--root",
             metavar="DIR",
             help="Serve the gate, whose configurations lie in this folder. [default: the "
-            "folder that this is called in, where there is no --store]",
+            "folder that this is called in, where there is neither --store nor --verify]",
         ),
     ] = None,
     store: Annotated[
@@ -41,9 +67,25 @@ def serve(
             "--store",
             metavar="DIR|URL",
             help="Serve the live view of this store: a folder, or redis://…, rediss://…, "
-            "unix://…. AGENTGUARD_STORE is not looked at.",
+            "unix://…. With --verify what is learned is kept there. AGENTGUARD_STORE is not looked at.",
         ),
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Serve the guard: POST /v1/verify, and what else there is below /v1/.")
+    ] = False,
+    profiles: ProfilesOption = None,
+    calibration: CalibrationOption = None,
+    on_flag: Annotated[
+        OnFlag | None, typer.Option("--on-flag", help="With a flagged result. [default: annotate]")
+    ] = None,
+    on_block: Annotated[
+        OnBlock | None, typer.Option("--on-block", help="With a blocked result. [default: replace]")
+    ] = None,
+    on_guard_error: Annotated[
+        OnGuardError | None,
+        typer.Option("--on-guard-error", help="Where the guard fails: hand on, or block. [default: open]"),
+    ] = None,
+    observe: Annotated[bool, typer.Option("--observe", help="Judge and record, and let every result pass.")] = False,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0 takes one that is free.")] = 8321,
     allow_remote: Annotated[
@@ -76,33 +118,52 @@ def serve(
         ),
     ] = 30,
 ) -> None:
-    """Serve the reliability gate, a page over a store, or both; requests bring the key of AGENTGUARD_API_KEY.
+    """Serve the guard, the reliability gate, a page over a store, or several; requests bring AGENTGUARD_API_KEY.
 
-    The gate: POST /evaluate, GET /runs/ID and /history. The page: /live/, to which a browser logs in with the key. Of
-    both: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run under way ends before its next stage, and is
-    recorded as interrupted.
+    The guard: POST /v1/verify, /v1/scan, /v1/ground, /v1/check and /v1/feedback, GET and POST /v1/changes, and the
+    address that LiteLLM calls. The gate: POST /evaluate, GET /runs/ID and /history. The page: /live/, to which a
+    browser logs in with the key. Of all: GET /healthz and /openapi.json. SIGTERM and SIGINT end it: a run of the gate
+    ends before its next stage, and is recorded as interrupted.
     """
-    if not allow_remote and not _is_loopback(host):
-        raise ConfigurationError(
-            f"{host!r} can be reached from other machines; --allow-remote says that this is meant, 127.0.0.1 is not"
-        )
-    if root is None and store is None:
+    require_local(host, allow_remote=allow_remote)
+    policy = Policy(
+        on_flag="annotate" if on_flag is None else on_flag.value,
+        on_block="replace" if on_block is None else on_block.value,
+        on_guard_error="open" if on_guard_error is None else on_guard_error.value,
+        shadow=observe,
+    )
+    of_the_guard = {
+        "--profiles": profiles, "--calibration": calibration, "--on-flag": on_flag, "--on-block": on_block,
+        "--on-guard-error": on_guard_error, "--observe": observe or None,
+    }  # fmt: skip
+    given = [name for name, value in of_the_guard.items() if value is not None]
+    if given and not verify:
+        raise ConfigurationError(f"{', '.join(given)}: without --verify no guard is served that could heed it")
+    if root is None and store is None and not verify:
         root = Path(".")
     with ExitStack() as stack:
-        kept = None if store is None else stack.enter_context(opened(store))
-        app = _application(root, config, max_running, kept, "" if store is None else shown(store))
-        served = " and ".join(str(part) for part in (root, store and shown(store)) if part is not None)
+        kept = None if store is None else stack.enter_context(opened(store, create=verify))
+        parts = []
+        if verify:
+            from agentguard.guard.api import guard_part
+
+            engine = stack.enter_context(build_engine(profiles, Mode.calibrated, kept, calibration))
+            parts.append(guard_part(engine, policy))
+        app = _application(parts, root, config, max_running, kept, "" if store is None else shown(store))
+        places = ("the guard" if verify else None, root, store and shown(store))
+        served = " and ".join(str(place) for place in places if place is not None)
         interrupted = _serve(app, served, host, port, grace, max_connections)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
 
 
-def _application(root: Path | None, config: str | None, max_running: int, store: Store | None, source: str) -> FastAPI:
+def _application(
+    parts: list[Part], root: Path | None, config: str | None, max_running: int, store: Store | None, source: str
+) -> FastAPI:
     # Loaded only now, so that a refusal of the arguments does not wait for a server.
     from agentguard.serving._app import ServiceKey, assemble
 
     key = ServiceKey.given(None)
-    parts = []
     if root is not None:
         from agentguard.gate._config import CONFIG_NAME
         from agentguard.gate.api import gate_part
@@ -132,7 +193,7 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_conn
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             listening.listen(QUEUED)  # which the event loop has set to what it accepts at once
-            typer.echo(f"agentguard serves {served} at {_address(listening)}")
+            typer.echo(f"agentguard serves {served} at {address_of(listening)}")
             sys.stdout.flush()
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -152,31 +213,10 @@ def _serve(app: FastAPI, served: str, host: str, port: int, grace: int, max_conn
         ws="none",
         timeout_graceful_shutdown=grace,
     )
-    with _listen(host, port) as listening:
+    with listen(host, port) as listening:
         logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         for name in ("agentguard", "uvicorn"):  # not those of clients, which would tell what is asked of whom
             logging.getLogger(name).setLevel(logging.INFO)
         server = Server(settings)
         server.run(sockets=[listening])
     return server.interrupted
-
-
-def _is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own. Of names only ``localhost``: what others mean is not ours to say."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _address(listening: socket.socket) -> str:
-    host, port = listening.getsockname()[:2]
-    return f"http://[{host}]:{port}" if listening.family == socket.AF_INET6 else f"http://{host}:{port}"
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family)
-    except (OSError, UnicodeError) as error:
-        raise ConfigurationError(f"cannot listen at {host}:{port}: {error}") from None

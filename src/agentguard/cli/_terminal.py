@@ -12,7 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from agentguard.traces import Reading
     from agentguard.verification.types import VerdictCounts
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -165,6 +166,12 @@ def print_broken(out: Console, heading: str, number: int, named: Sequence[object
     out.print()
 
 
+def print_reading(out: Console, reading: Reading) -> None:
+    """Say which foreign formats a log was read in, and what of it holds no call that could be judged."""
+    for remark in reading.remarks():
+        out.print(remark, soft_wrap=True)
+
+
 def print_offenders(out: Console, heading: str, offenders: Sequence[Any]) -> None:
     """List calls with the verdict on each, where they are in their log, and why; nothing where there are none."""
     if not offenders:
@@ -188,7 +195,8 @@ def progress(
     """
     err = console(stderr=True)
     head = (TextColumn("{task.description}", markup=False), BarColumn())
-    with Progress(*head, *columns, console=err, transient=True, disable=hidden or not err.is_terminal) as bar:
+    bar = Progress(*head, *columns, console=err, transient=True, disable=hidden or not err.is_terminal)
+    with nullcontext() if bar.disable else bar:  # rich before 14 ends a hidden bar with an empty line
         yield bar, bar.add_task(name, total=total, **fields)
 
 

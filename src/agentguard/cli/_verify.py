@@ -23,9 +23,18 @@ from agentguard.cli._options import (
     opened,
     shown,
 )
-from agentguard.cli._terminal import VERDICT_STYLES, console, printable, reading_bar, show, table, write_json
+from agentguard.cli._terminal import (
+    VERDICT_STYLES,
+    console,
+    print_reading,
+    printable,
+    reading_bar,
+    show,
+    table,
+    write_json,
+)
 from agentguard.errors import DataError
-from agentguard.traces import ReplaySummary, Tally, read_traces, replay
+from agentguard.traces import Reading, ReplaySummary, Tally, read_traces, replay
 from agentguard.traces._read import FIELDS, MAX_LINE_BYTES, STDIN, parse_call, parse_json, reason_of
 from agentguard.verification import SignalResult, ToolCall, VerificationEngine, VerificationResult
 from agentguard.verification.statistics import log_odds
@@ -71,12 +80,13 @@ def verify(
 
 def _judge(
     call: ToolCall, engine: VerificationEngine, history: str | None, *, learn: bool, hidden: bool
-) -> tuple[VerificationResult, ReplaySummary | None]:
+) -> tuple[VerificationResult, History | None]:
     learned = None
     if history is not None:
-        tally = Tally()
+        tally, reading = Tally(), Reading()
         with reading_bar(history, lambda: tally.calls, hidden=hidden) as advance:
-            learned = replay(read_traces(history, on_read=advance), engine, tally=tally)
+            rows = read_traces(history, on_read=advance, reading=reading)
+            learned = History(replay(rows, engine, tally=tally), reading)
     return engine.verify(**call._asdict(), learn=learn), learned
 
 
@@ -104,6 +114,13 @@ def _read_call(source: str) -> ToolCall:
         known = ", ".join(sorted(FIELDS))
         raise DataError(f"{name}: unknown field {printable(unknown[0])[:60]!r}; known are {known}")
     return call
+
+
+class History(NamedTuple):
+    """A log that was learned from, and what of it holds no call."""
+
+    summary: ReplaySummary
+    reading: Reading
 
 
 class Entry(NamedTuple):
@@ -137,13 +154,16 @@ def ledger(result: VerificationResult) -> Ledger:
     return Ledger(prior, tuple(entries), total - running if math.isfinite(total) else 0.0, total)
 
 
-def _as_dict(result: VerificationResult, learned: ReplaySummary | None) -> dict[str, Any]:
+def _as_dict(result: VerificationResult, learned: History | None) -> dict[str, Any]:
     signals = [
         {**signal._asdict(), "tier": signal.tier.value, "contribution": result.contributions.get(name, 0.0)}
         for name, signal in result.signals.items()
     ]
     sheet = ledger(result)
-    history = {} if learned is None else {"history": {"calls": learned.counts.calls, "broken": learned.broken}}
+    history = {}
+    if learned is not None:
+        counts = {"calls": learned.summary.counts.calls, "broken": learned.summary.broken}
+        history = {"history": {**counts, "read": learned.reading.as_dict()}}
     return {
         **{name: getattr(result, name) for name in ("tool", "call_id", "verdict", "posterior", "prior")},
         "false_block_p": result.false_block_p,
@@ -161,10 +181,11 @@ def _as_dict(result: VerificationResult, learned: ReplaySummary | None) -> dict[
     }
 
 
-def _explain(out: Console, result: VerificationResult, learned: ReplaySummary | None) -> None:
+def _explain(out: Console, result: VerificationResult, learned: History | None) -> None:
     if learned is not None:
-        broken = f", {learned.broken:,} broken lines left out" if learned.broken else ""
-        out.print(f"learned from {learned.counts.calls:,} calls{broken}")
+        broken = f", {learned.summary.broken:,} broken lines left out" if learned.summary.broken else ""
+        out.print(f"learned from {learned.summary.counts.calls:,} calls{broken}")
+        print_reading(out, learned.reading)
     sheet = ledger(result)
     _print_sum(out, result, sheet)
     if math.isfinite(sheet.total):

@@ -14,10 +14,20 @@ from operator import itemgetter
 from types import ModuleType
 from typing import NamedTuple
 
+from agentguard import _forks as forks
 from agentguard._limits import LIMITS
 from agentguard._linear_patterns import LinearPattern
 from agentguard.content._findings import Finding
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled, joined, located, read_table
+from agentguard.content._patterns import (
+    Catalogue,
+    Occurrences,
+    Pattern,
+    PatternSet,
+    compiled,
+    joined,
+    located,
+    read_table,
+)
 from agentguard.content._redaction import Redaction, Vault, complete, replace
 from agentguard.errors import ConfigurationError
 
@@ -181,8 +191,7 @@ class Detector:
             tuple(Pattern(name, same[0].pattern) for name, same in self._by_pattern.items()),
         )
         self._catalogue = Catalogue(*self.groups)
-        unsure = dict.fromkeys(recognizer.pattern for recognizer in self._unsure)
-        self._later = Catalogue(tuple(Pattern(pattern, pattern) for pattern in unsure))
+        self._later = _Forms(recognizer.pattern for recognizer in self._unsure)
 
     def scan(self, text: str, kinds: Collection[str] | None = None, *, at_least: float = AT_LEAST) -> ScanResult:
         """Look through one text; arguments and errors as of ``judge``."""
@@ -257,19 +266,15 @@ class Detector:
         if not hits and self.needs_pattern(wanted, at_least):
             return [], False
         # First what its pattern alone gives away, then what its context does, or what little certainty is asked of.
-        named = {recognizer.context for name in hits & self._by_context.keys() for recognizer in self._by_context[name]}
         matches = [
             (recognizer, found.spans(name))
             for name in sorted(hits & self._by_pattern.keys())
             for recognizer in self._by_pattern[name]
         ]
         nearby = _Nearby(found.text)
-        for recognizer in self._unsure:
-            if recognizer.score >= at_least:
-                matches.append((recognizer, self._later.spans(recognizer.pattern, found.text)))
-            elif recognizer.context in named:
-                stretches = nearby.stretches(recognizer.context)
-                matches.append((recognizer, self._spans_in(stretches, recognizer.pattern, found.text)))
+        named = {self._by_context[name][0].context for name in hits & self._by_context.keys()}
+        if named or not self.needs_pattern(wanted, at_least):
+            matches += self._unsure_matches(nearby, named, at_least)
         candidates: list[Candidate] = []
         left = MOST_CANDIDATES
         for recognizer, spans in matches:
@@ -284,10 +289,18 @@ class Detector:
                     candidates.append(candidate)
         return candidates, False
 
-    def _spans_in(self, stretches: Iterable[Span], pattern: str, text: str) -> Iterator[Span]:
-        for first, last in stretches:
-            for start, end in self._later.spans(pattern, text[first:last]):
-                yield first + start, first + end
+    def _unsure_matches(
+        self, nearby: _Nearby, named: set[str], at_least: float
+    ) -> Iterator[tuple[Recognizer, Iterator[Span]]]:
+        """The matches of the patterns that say little by themselves: near their context words, or anywhere."""
+        forms = self._later.occurring(nearby.text)
+        for recognizer in self._unsure:
+            if recognizer.pattern not in forms:
+                continue
+            if recognizer.score >= at_least:
+                yield recognizer, _spans(recognizer.pattern, nearby.text)
+            elif recognizer.context in named:
+                yield recognizer, _spans_in(nearby.stretches(recognizer.context), recognizer.pattern, nearby.text)
 
     def _candidate(self, recognizer: Recognizer, span: Span, nearby: _Nearby, at_least: float) -> Candidate | None:
         """Turn a match into a candidate; None where it is invalid or not certain enough."""
@@ -311,6 +324,32 @@ class Detector:
         context_named = "" if distance is None else ", named nearby"
         detail = f"the form of {self.titles[recognizer.kind]}{holds}{context_named}"
         return Candidate(Finding(recognizer.kind, detail, start, end), score, distance)
+
+
+class _Forms:
+    """Patterns of numbers, looked for together once one of them is wanted: the automaton is made when it is used."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = tuple(dict.fromkeys(patterns))
+        self._set: PatternSet | None = None
+
+    def occurring(self, text: str) -> set[str]:
+        """Those of the patterns that occur in a text."""
+        if self._set is None:
+            with forks.undivided():
+                self._set = PatternSet(self._patterns)
+        return {self._patterns[number] for number in self._set.hits(text)}
+
+
+def _spans(pattern: str, text: str) -> Iterator[Span]:
+    for match in located(compiled(pattern), text):
+        yield match[0]
+
+
+def _spans_in(stretches: Iterable[Span], pattern: str, text: str) -> Iterator[Span]:
+    for first, last in stretches:
+        for start, end in _spans(pattern, text[first:last]):
+            yield first + start, first + end
 
 
 def _grouped(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
 
 from rich.console import Console, Group
@@ -176,6 +178,9 @@ def run_demo(
     return report
 
 
-def _progress(console: Console, *, hidden: bool) -> Progress:
+@contextmanager
+def _progress(console: Console, *, hidden: bool) -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=hidden)
+    bar = Progress(*columns, console=console, transient=True, disable=hidden)
+    with nullcontext() if hidden else bar:  # rich before 14 ends a hidden bar with an empty line
+        yield bar

@@ -156,6 +156,7 @@ class Outcome(NamedTuple):
         session_id, call_id: the framework's.
         is_error: the framework's own flag that the tool ran and failed. What a framework makes up itself (an unknown
             tool, bad arguments) is no answer of the tool, and no outcome.
+        learn: False judges the call and leaves everything that was learned as it is.
     """
 
     tool: str
@@ -165,6 +166,7 @@ class Outcome(NamedTuple):
     session_id: str | None = None
     call_id: str | None = None
     is_error: bool = False
+    learn: bool = True
 
 
 class Judgement(NamedTuple):
@@ -172,19 +174,19 @@ class Judgement(NamedTuple):
 
     Attributes:
         action: see ``Action``; always ``pass`` in shadow mode.
-        verdict: the engine's result; None where the guard failed, or does not cover the tool (then without a notice).
+        result: the engine's result; None where the guard failed, or does not cover the tool (then without a notice).
         notice: what to show in the result's place (action ``replace``), or that it could not be verified; never empty
             there, quotes no result.
         redact: the kinds of content that the result must be shown without; none in shadow mode.
         line: what to show after the result (action ``annotate``); "" for any other action.
         hazard: what speaks against the result, in one line that repeats no phrase of it; "" where it is accepted.
         artifact: whether the result's artifact was judged; None where it has none.
-        of_artifact: the verdict is the artifact's, because it is the worse of the two.
+        of_artifact: the result is the artifact's, because it is the worse of the two.
         redact_artifact: the kinds of content that the artifact must be shown without.
     """
 
     action: Action
-    verdict: VerificationResult | None
+    result: VerificationResult | None
     notice: str
     redact: tuple[str, ...] = ()
     line: str = ""
@@ -194,9 +196,20 @@ class Judgement(NamedTuple):
     redact_artifact: tuple[str, ...] = ()
 
     @property
+    def verdict(self) -> Verdict | Literal["error", "unguarded"]:
+        """The verdict, in one word: ``error`` where the guard failed, ``unguarded`` where it does not cover the tool.
+
+        >>> Judgement("pass", None, "").verdict
+        'unguarded'
+        """
+        if self.result is None:
+            return "error" if self.notice else "unguarded"
+        return self.result.verdict
+
+    @property
     def asked(self) -> int:
         """Earlier identical calls with the identical result, where that was not accepted."""
-        return 0 if self.verdict is None else self.verdict.asked
+        return 0 if self.result is None else self.result.asked
 
     def shown(self, value: Any, without: Callable[[Any, Collection[Kind]], Any] = redacted) -> Any:
         """The result, or a part of it, as it may be shown: with placeholders for what is to be redacted.
@@ -212,7 +225,7 @@ class Judgement(NamedTuple):
         try:
             return without(value, cast("tuple[Kind, ...]", self.redact))
         except Exception as error:
-            tool = "the tool" if self.verdict is None else repr(self.verdict.tool)
+            tool = "the tool" if self.result is None else repr(self.result.tool)
             _log.error("redacting a result of %s failed, it is withheld: %s", tool, type(error).__name__)
             return f"The result of {tool} is withheld: it holds {' and '.join(self.redact)} that could not be removed."
 
@@ -229,23 +242,22 @@ class Judgement(NamedTuple):
         about: dict[str, Any] = {} if self.artifact is None else {"artifact": self.artifact}
         if self.of_artifact:
             about["of"] = "artifact"
-        if self.verdict is None:
-            kind = "error" if self.notice else "unguarded"
-            return {"verdict": kind, "action": self.action, "reason": self.notice, **about}
-        verdict = self.verdict
-        fired = sorted(name for name, signal in verdict.signals.items() if signal.fired)
+        result = self.result
+        if result is None:
+            return {"verdict": self.verdict, "action": self.action, "reason": self.notice, **about}
+        fired = sorted(name for name, signal in result.signals.items() if signal.fired)
         return {
-            "verdict": verdict.verdict,
-            "posterior": round(verdict.posterior, 6),
+            "verdict": result.verdict,
+            "posterior": round(result.posterior, 6),
             "action": self.action,
             "fired": fired,
-            "reason": verdict.explanation,
-            "tool": verdict.tool,
-            "call_id": verdict.call_id,
+            "reason": result.explanation,
+            "tool": result.tool,
+            "call_id": result.call_id,
             **({"hazard": self.hazard} if self.hazard else {}),
             **({"line": self.line} if self.line else {}),
-            **({"asked": verdict.asked} if verdict.asked else {}),
-            **({"change": verdict.change} if verdict.change else {}),
+            **({"asked": result.asked} if result.asked else {}),
+            **({"change": result.change} if result.change else {}),
             **({"redacted": list(self.redact)} if self.redact else {}),
             **({"redacted_artifact": list(self.redact_artifact)} if self.redact_artifact else {}),
             **about,
@@ -302,7 +314,7 @@ class ToolGuard:
         if _gravity(own) <= _gravity(judgement):
             return judgement
         return judgement._replace(
-            action=own.action, verdict=own.verdict, notice=own.notice, line=own.line, hazard=own.hazard,
+            action=own.action, result=own.result, notice=own.notice, line=own.line, hazard=own.hazard,
             of_artifact=True,
         )  # fmt: skip
 
@@ -317,6 +329,7 @@ class ToolGuard:
                 session_id=outcome.session_id,
                 call_id=outcome.call_id,
                 is_error=outcome.is_error,
+                learn=outcome.learn,
             )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
@@ -343,10 +356,10 @@ class ToolGuard:
 
     def error(self, judgement: Judgement, tool: str) -> ResultBlocked:
         """The exception for a blocked result, where the policy is to raise."""
-        verdict = judgement.verdict
-        if verdict is None:
+        result = judgement.result
+        if result is None:
             return ResultBlocked(tool, 1.0, judgement.notice)
-        return ResultBlocked(tool, verdict.posterior, verdict.explanation, verdict.call_id)
+        return ResultBlocked(tool, result.posterior, result.explanation, result.call_id)
 
     def action_on(self, verdict: Verdict) -> Action:
         """The policy's action on a verdict, also on another guard's."""
@@ -359,7 +372,7 @@ class ToolGuard:
 
 def _gravity(judgement: Judgement) -> tuple[int, int]:
     """The gravity of a judgement: by its action, then, since shadow mode takes none, by its verdict."""
-    verdict = None if judgement.verdict is None else judgement.verdict.verdict
+    verdict = None if judgement.result is None else judgement.result.verdict
     return ACTIONS.index(judgement.action), VERDICTS.index(verdict)
 
 
@@ -446,7 +459,7 @@ class CallGuard(ToolGuard):
             shown, outcome = attempt()
             attempts += 1
             judgement = None if outcome is None else self.judge(outcome)
-            if not self._again(outcome, judgement, attempts):
+            if not self.again(outcome, judgement, attempts):
                 return shown, judgement
 
     async def settle_async(self, attempt: Callable[[], Awaitable[Attempt[Shown]]]) -> tuple[Shown, Judgement | None]:
@@ -456,11 +469,12 @@ class CallGuard(ToolGuard):
             shown, outcome = await attempt()
             attempts += 1
             judgement = None if outcome is None else await self.judge_async(outcome)
-            if not self._again(outcome, judgement, attempts):
+            if not self.again(outcome, judgement, attempts):
                 return shown, judgement
 
-    def _again(self, outcome: Outcome | None, judgement: Judgement | None, attempts: int) -> bool:
+    def again(self, outcome: Outcome | None, judgement: Judgement | None, attempts: int) -> bool:
+        """A call that was made so often is made once more, because of this judgement on its last result."""
         if outcome is None or judgement is None or judgement.action != "replace":
             return False
         # Without a verdict it was the guard that failed: another call would not mend that.
-        return judgement.verdict is not None and self.may_retry(outcome.tool, attempts, judgement.asked)
+        return judgement.result is not None and self.may_retry(outcome.tool, attempts, judgement.asked)

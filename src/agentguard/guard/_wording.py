@@ -8,7 +8,7 @@ no bracket of the result's can end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from string import Formatter
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ LONGEST: Final = 400  # characters of a hazard
 LONGEST_WORD: Final = 40  # characters; names of fields are shorter
 PHRASE: Final = 3  # words in a row are a phrase; paths such as ``rows[].price`` have no blanks in them
 
-_WORD: Final = re.compile(r"[^\s'\"`,;:(){}<>\\\[\]]+")
+_BETWEEN_WORDS: Final = str.maketrans(dict.fromkeys("'\"`,;:(){}<>\\[]", " "))  # beside white space
 
 
 def check_flag_text(text: object) -> None:
@@ -147,34 +147,40 @@ def _one_line(text: str) -> str:
     return (line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…").rstrip(". ")
 
 
-def _repeats(said: str, texts: Sequence[str] | None) -> bool:
+def _repeats(said: str, texts: str | None) -> bool:
     if texts is None:
         return True
-    words = _WORD.findall(said)
-    phrases = {f" {' '.join(words[at : at + PHRASE])} " for at in range(len(words) - PHRASE + 1)}
-    return any(phrase in text for text in texts for phrase in phrases)
+    words = said.translate(_BETWEEN_WORDS).split()
+    phrases = [words[at : at + PHRASE] for at in range(len(words) - PHRASE + 1)]
+    # Words are cut nowhere: a phrase of which one is not there is not there either, and few are left to look for.
+    there = {word for word in words if word in texts}
+    left = [f" {' '.join(phrase)} " for phrase in phrases if there.issuperset(phrase)]
+    if not left:
+        return False
+    cut = "\n".join([f" {' '.join(text.translate(_BETWEEN_WORDS).split())} " for text in texts.split("\n")])
+    return any(phrase in cut for phrase in left)
 
 
-def _texts_in(result: Any) -> list[str] | None:
-    """The texts of a result, its keys too, as words with one blank between them and at both ends.
+def _texts_in(result: Any) -> str | None:
+    """The texts of a result, its keys too, a line each.
 
     None for a result that cannot be looked through: nothing is known not to be in it.
     """
-    texts: list[str] = []
+    texts: set[str] = set()  # of a list of records the keys come again and again
     try:
         pending = [_read(plain(result))]
         while pending:
             value = pending.pop()
-            if isinstance(value, dict):
-                pending += value
+            if isinstance(value, str):
+                texts.add(value)
+            elif isinstance(value, dict):
+                texts.update(value)
                 pending += value.values()
             elif isinstance(value, list):
                 pending += value
-            elif isinstance(value, str):
-                texts.append(f" {' '.join(_WORD.findall(value))} ")
     except Exception:  # of a foreign object; its verdict stands all the same
         return None
-    return texts
+    return "\n".join([text.replace("\n", " ") for text in texts])
 
 
 def _read(value: Any) -> Any:

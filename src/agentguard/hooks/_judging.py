@@ -104,14 +104,14 @@ class Judge:
         )  # fmt: skip
         judgement = await self._guard.judge_async(outcome)
         self._enter(event, outcome, judgement)
-        if judgement.verdict is None and self._settings.on_guard_error == "open":
+        if judgement.result is None and self._settings.on_guard_error == "open":
             return self._warned_of(event)
         return await self._reply(event, judgement)
 
     def _enter(self, event: dict[str, Any], outcome: Outcome, judgement: Judgement) -> None:
-        verdict, session, now = judgement.verdict, outcome.session_id or "", time.time()
-        kind = None if verdict is None else verdict.verdict
-        posterior = None if verdict is None else verdict.posterior
+        result, session, now = judgement.result, outcome.session_id or "", time.time()
+        kind = None if result is None else result.verdict
+        posterior = None if result is None else result.posterior
         self._ledger.add(
             session,
             Call(

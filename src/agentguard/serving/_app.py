@@ -10,11 +10,14 @@ import hashlib
 import hmac
 import logging
 import os
+import re
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -38,8 +41,12 @@ KEY_SCHEME: Final = APIKeyHeader(name=KEY_HEADER, scheme_name="ApiKey", auto_err
 """Documents the key in OpenAPI, as a dependency of routers; the middleware has checked it before."""
 
 MAX_BODY_BYTES: Final = 64 * 1024
+#: Of all bodies that are being read and answered: sixteen of the largest that any part takes.
+MAX_HELD_BYTES: Final = 1 << 28
 #: For a whole body. Public paths are open to everybody, including a client that sends a byte a minute.
 BODY_SECONDS: Final = 30.0
+REQUEST_ID: Final = "X-Request-ID"
+_REQUEST_ID: Final = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 _HEALTH: Final = "/healthz"
 
 PROBLEM_JSON: Final = "application/problem+json"
@@ -209,6 +216,8 @@ Entrance = Callable[[Scope], bool]
 class Middleware:
     """ASGI middleware: checks the key and the size and type of a body, and answers what the application raises.
 
+    Each answer has an ``X-Request-ID``, the request's own or a new one, by which the log has it.
+
     It runs before routing and before a byte of the body is read: operations that are added later are behind it too,
     and a client without a key learns nothing, not even which addresses there are.
 
@@ -218,7 +227,9 @@ class Middleware:
         max_body_bytes: of a request, counted as they come.
         public: paths that need no key.
         entrances: asked in turn where there is no key.
-        json_at: methods and paths that take a JSON body.
+        json_at: methods and paths that take a JSON body; one that ends in a slash stands for those right below it.
+        bodies: the same of single paths, in place of ``max_body_bytes``.
+        max_held_bytes: of the bodies of all requests that are under way.
         body_seconds: within which a body must have come.
     """
 
@@ -229,7 +240,10 @@ class Middleware:
     public: frozenset[str]
     json_at: frozenset[tuple[str, str]]
     entrances: Sequence[Entrance] = ()
+    bodies: Mapping[str, int] = field(default_factory=dict)
+    max_held_bytes: int = MAX_HELD_BYTES
     body_seconds: float = BODY_SECONDS
+    _held: int = field(default=0, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -240,31 +254,34 @@ class Middleware:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, status = time.perf_counter(), 0
+        began, status, request_id = time.perf_counter(), 0, _request_id(scope)
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
+                headers[REQUEST_ID] = request_id
                 for name, value in _SECURITY_HEADERS:
                     headers.setdefault(name, value)
             await send(message)
 
         path = quote(scope["path"][:200], safe="/")  # for the log: without the query, and with no line ending
+        limit, body = self.bodies.get(scope["path"], self.max_body_bytes), bytearray()
         try:
-            refusal, body = self._refusal(scope), b""
-            if refusal is None:
-                body, refusal = await self._read(receive)
-            await (refusal or self.app)(scope, _replayed(body, receive), answer)
+            refusal = self._refusal(scope, limit) or await self._read(receive, body, limit)
+            await (refusal or self.app)(scope, _replayed(bytes(body), receive), answer)
         except Exception as error:
             # Neither message nor traceback: they may quote documents, answers, or the request.
             _log.error("%s in %s %s", type(error).__name__, scope["method"], path)
             if status == 0:
                 await refused(500, "", "the server failed; its log tells what was raised")(scope, receive, answer)
-        _log.info("%s %s %d %.0f ms", scope["method"], path, status, 1000 * (time.perf_counter() - began))
+        finally:
+            self._held -= len(body)
+        seconds = time.perf_counter() - began
+        _log.info("%s %s %d %.0f ms %s", scope["method"], path, status, 1000 * seconds, request_id)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refusal(self, scope: Scope, limit: int) -> Response | None:
         """The answer to a request that can be refused by its headers."""
         try:
             is_open = scope["path"] in self.public or self.key.opens(scope["headers"])
@@ -274,37 +291,51 @@ class Middleware:
         except ProblemError as error:
             return problem_response(error.problem, error.headers)
         headers = Headers(scope=scope)
-        if (scope["method"], scope["path"]) in self.json_at:
+        paths = (scope["path"], scope["path"].rpartition("/")[0] + "/")
+        if any((scope["method"], path) in self.json_at for path in paths):
             media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
             if media_type != "application/json":
                 return refused(415, "", "the body must be declared as application/json")
         length = headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > 18 or int(length) > self.max_body_bytes):
-            return self._too_large()
+        if length.isdecimal() and (len(length) > 18 or int(length) > limit):
+            return _too_large(limit)
         return None
 
-    async def _read(self, receive: Receive) -> tuple[bytes, Response | None]:
+    async def _read(self, receive: Receive, body: bytearray, limit: int) -> Response | None:
         """Read the whole body, or refuse it; a declared length is not relied on."""
-        body = bytearray()
         with anyio.move_on_after(self.body_seconds):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    return b"", _unread(400, "", "the client has gone before the end of the body")
-                body += message.get("body", b"")
-                if len(body) > self.max_body_bytes:
-                    return b"", self._too_large()
+                    return _unread(400, "", "the client has gone before the end of the body")
+                piece = message.get("body", b"")
+                body += piece
+                self._held += len(piece)
+                if len(body) > limit:
+                    return _too_large(limit)
+                if self._held > self.max_held_bytes:
+                    detail = "as many bodies are under way as may be at once; try again in a second"
+                    return _unread(503, "busy", detail, retry_after=1)
                 if not message.get("more_body", False):
-                    return bytes(body), None
-        return b"", _unread(408, "", f"the body was not there within {self.body_seconds:g} seconds")
-
-    def _too_large(self) -> Response:
-        return _unread(413, "too-large", f"a body has at most {self.max_body_bytes} bytes")
+                    return None
+        return _unread(408, "", f"the body was not there within {self.body_seconds:g} seconds")
 
 
-def _unread(status: int, kind: str, detail: str) -> Response:
+def _request_id(scope: Scope) -> str:
+    """The request's own id, where it has one that can stand in a log; else a new one."""
+    name = REQUEST_ID.lower().encode()
+    given = next((value for header, value in scope["headers"] if header == name), b"")
+    return given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def _too_large(limit: int) -> Response:
+    return _unread(413, "too-large", f"a body has at most {limit} bytes")
+
+
+def _unread(status: int, kind: str, detail: str, *, retry_after: int | None = None) -> Response:
     """Refuse a body; the rest of it stays unread, so the connection cannot be used again."""
-    return refused(status, kind, detail, {"Connection": "close"})
+    retry = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return refused(status, kind, detail, {"Connection": "close", **retry})
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -328,10 +359,11 @@ class Part(NamedTuple):
         description: a sentence.
         router: the operations.
         stop: begins to end them; may be called by a signal handler.
-        json_at: methods and paths that take a JSON body.
+        json_at: methods and paths that take a JSON body; one that ends in a slash stands for those right below it.
         public: paths that need no key.
         entrances: let in requests that bring no key.
         running: a context that is entered while the application serves.
+        bodies: how many bytes a body may have at some paths, where that is not the application's maximum.
     """
 
     title: str
@@ -342,6 +374,7 @@ class Part(NamedTuple):
     public: frozenset[str] = frozenset()
     entrances: tuple[Entrance, ...] = ()
     running: Callable[[], AbstractAsyncContextManager[None]] | None = None
+    bodies: Mapping[str, int] = MappingProxyType({})
 
 
 class _App(FastAPI):
@@ -412,6 +445,7 @@ def assemble(parts: Sequence[Part], *, key: ServiceKey, max_body_bytes: int = MA
         public=frozenset({_HEALTH}).union(*(part.public for part in parts)),
         json_at=frozenset().union(*(part.json_at for part in parts)),
         entrances=[entrance for part in parts for entrance in part.entrances],
+        bodies={path: size for part in parts for path, size in part.bodies.items()},
     )
 
     def stop() -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final
+
+from pydantic import BaseModel
 
 NAMES: Final = [
     "",
@@ -329,4 +333,102 @@ TEXTS: Final[dict[str, Callable[[int], str]]] = {
     "anchors": lambda size: "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(1_000)),
     "tags": lambda size: "!!python/object/apply:os.system ['true']",
     "an evaluation": lambda size: '{"passed": true, "qualityScore": 1e999, "issues": ' + "[" * 90_000,
+}
+
+
+class Raising:
+    """An object whose every readable side fails, and whose errors are ordinary."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("no attributes")
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("no items")
+
+
+class Text(str):
+    """A text that has no bytes."""
+
+    __slots__ = ()
+
+    def encode(self, *_: Any) -> bytes:
+        raise RuntimeError("no bytes")
+
+
+class Colour(Enum):
+    """One of several."""
+
+    RED = "red"
+
+
+@dataclass
+class Row:
+    """A record."""
+
+    city: str
+    rows: list[Any]
+
+
+class Model(BaseModel):
+    """A model."""
+
+    city: str
+    temperature: float
+
+
+def _cycle() -> dict[str, Any]:
+    ring: dict[str, Any] = {"city": "Lisbon"}
+    ring["rows"] = [ring]
+    return ring
+
+
+#: What a tool may return that is not what it should, by what it is; each call makes one, and none is large.
+RESULTS: Final[dict[str, Callable[[], Any]]] = {
+    "none": lambda: None,
+    "empty text": lambda: "",
+    "empty object": lambda: {},
+    "empty list": lambda: [],
+    "true": lambda: True,
+    "zero": lambda: 0,
+    "minus zero": lambda: -0.0,
+    "nan": lambda: math.nan,
+    "infinity in a field": lambda: {"city": "Lisbon", "temperature": -math.inf},
+    "huge integer": lambda: {"temperature": 10**400},
+    "huge float": lambda: {"temperature": 1.7e308, "wind": {"speed": -1.7e308}},
+    "tiny float": lambda: {"temperature": 5e-324},
+    "lone surrogate": lambda: {"city": "\ud800", "\udfff": "\ud800"},
+    "nul": lambda: "\x00" * 40,
+    "bytes": lambda: b"\xff\xfe\x00",
+    "memoryview": lambda: memoryview(b"abc"),
+    "set": lambda: {"rows": {3, 1, 2}},
+    "keys that are no text": lambda: {1: 2, None: 3, (1, 2): 4, False: 5, "1": 6},
+    "cycle": lambda: _cycle(),
+    "nested in lists": lambda: _deep(500, lambda value: [value]),
+    "nested in text": lambda: "[" * 100_000 + "]" * 100_000,
+    "never closed": lambda: '{"city": "Lisbon", "temperature": 1',
+    "broken JSON": lambda: '{"city" "Lisbon"}',
+    "literal": lambda: "{'city': 'Lisbon', 'rows': (1, 2)}",
+    "number beyond a float": lambda: "[1e999, -1e999, 1" + "0" * 5_000 + "]",
+    "keyed lines": lambda: "city: Lisbon\ntemperature: '1\n- a\n  - b: 'x",
+    "many fields": lambda: {f"field{number}": number for number in range(3_000)},
+    "many rows": lambda: [{"id": number, "rain": 0.1} for number in range(3_000)],
+    "long text": lambda: "rain " * 20_000,
+    "an error": lambda: "Traceback (most recent call last): boom",
+    "an error object": lambda: {"error": {"code": 500}},
+    "dataclass": lambda: Row("Lisbon", [Row("Porto", [])]),
+    "model": lambda: Model(city="Lisbon", temperature=3.5),
+    "enum": lambda: Colour.RED,
+    "decimal": lambda: [Decimal("1.5"), Decimal("NaN"), 1 + 2j],
+    "datetime": lambda: datetime(2024, 5, 20, 12, 30),
+    "exception": lambda: ValueError("wrong"),
+    "type": lambda: dict,
+    "function": lambda: len,
+    "generator": lambda: (number for number in range(3)),
+    "raising": lambda: [Raising(), {"city": Raising()}],
+    "text of its own kind": lambda: Text("Lisbon"),
 }

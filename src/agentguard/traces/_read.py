@@ -10,6 +10,9 @@ unknown), and ``call_id`` names the call. ``is_error`` is the framework's own fl
 Other keys are ignored: a log may carry more than a guard reads. The engine judges the ``ToolCall`` alone; ``label`` is
 kept apart from it, and ``source``, ``call_index`` and ``meta`` are not read.
 
+Files of other formats (``_formats/``) are recognised by their first records, and their calls become lines of this one:
+whatever reads lines reads them. What they hold beside calls is counted in a ``Reading``.
+
 Memory is constant: one line is held at a time, and of a line at most ``MAX_LINE_BYTES``. Compressed input and Parquet
 are recognised by their first bytes, whatever the name. A line that cannot be used is reported in its place and is
 never fatal; an unreadable source, or one without data for too long, raises.
@@ -17,20 +20,25 @@ never fatal; an unreadable source, or one without data for too long, raises.
 
 from __future__ import annotations
 
+import difflib
 import io
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 import orjson
 
 from agentguard._limits import LIMITS
-from agentguard._line_files import DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
+from agentguard._line_files import DAMAGED, DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
 from agentguard.errors import ConfigurationError, DataError
+from agentguard.traces._documents import Fault, elements, is_document
+from agentguard.traces._formats import FORMATS, Call, Found, Reader, Record, Skip, recognised
 from agentguard.verification._canonical import plain
 from agentguard.verification.types import ToolCall
 
@@ -233,12 +241,15 @@ def is_parquet(path: str | PathLike[str]) -> bool:
         return False
 
 
-def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> Iterator[tuple[str, int, bytes]]:
+def parquet_lines(
+    path: Path, on_read: Callable[[int], None] | None = None, *, whole: bool = False
+) -> Iterator[tuple[str, int, bytes]]:
     """The rows of a file as places and lines of JSON; rows count from 1.
 
     Args:
         path: the file.
         on_read: told of the file's bytes, in shares by row group as they are read.
+        whole: give all columns, not only those of a trace.
 
     Raises:
         DataError: where the file cannot be read, or has no column ``tool`` or ``result``.
@@ -252,7 +263,7 @@ def parquet_lines(path: Path, on_read: Callable[[int], None] | None = None) -> I
     try:
         with path.open("rb") as stream, pyarrow.parquet.ParquetFile(stream) as file:
             size = os.fstat(stream.fileno()).st_size
-            columns = wanted_columns(file.schema_arrow.names, str(path))
+            columns = None if whole else wanted_columns(file.schema_arrow.names, str(path))
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(BATCH_ROWS, row_groups=[group], columns=columns):
                     for row in _rows(batch):
@@ -308,15 +319,98 @@ STDIN = "-"
 MAX_LINE_BYTES = LIMITS.line_bytes
 """A longer line (64 MiB, its line feed not counted) is a broken line; it is passed over in pieces."""
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-NO_TRACES = "no traces in the folder {}: it has no *.jsonl, *.jsonl.gz or *.parquet file"
+SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".json", ".json.gz", ".parquet")
+NO_TRACES = "no traces in the folder {}: it has no *.jsonl, *.jsonl.gz, *.json, *.ndjson or *.parquet file"
+
+AUTO = "auto"
+OWN = "agentguard"
+"""The name of the common trace format."""
+
+UNKNOWN = "a JSON document in no format that is recognised: it is not read; --format names one"
+
+NEWEST_FIRST = "It lists its newest calls first, and the guard learns in this order: sort it by start time."
+_ENOUGH = 10  # calls with a time, before anything is said of their order
+
+_LOOKED_AT = 20  # records from which a format is recognised
+_LOOKED_AT_BYTES = 2**20
+
+
+class Reading:
+    """Counts what was read of a log beside its calls; filled while it is read.
+
+    Attributes:
+        formats: number of files by the format in which each was read.
+        skipped: what holds no call that could be judged, by kind.
+    """
+
+    def __init__(self) -> None:
+        self.formats: Counter[str] = Counter()
+        self.skipped: Counter[Skip] = Counter()
+        self._timed = self._backwards = 0  # calls of which it is known when they began; before the one before them
+        self._begun: float | None = None  # when the last one did
+
+    def push(self, found: Found) -> None:
+        """Count what was found in a foreign format."""
+        if not isinstance(found, Call):
+            self.skipped[found.reason] += 1
+        elif found.begun is not None:
+            self._timed += 1
+            self._backwards += self._begun is not None and found.begun < self._begun
+            self._begun = found.begun
+
+    @property
+    def newest_first(self) -> bool:
+        """Whether the log runs backwards, as lists of an API do; parallel calls are out of order here and there."""
+        return self._timed >= _ENOUGH and 2 * self._backwards > self._timed
+
+    def as_dict(self) -> dict[str, Any]:
+        """Foreign formats and what was skipped as plain data, ready for JSON."""
+        return {
+            "formats": sorted(self.formats.keys() - {OWN}),
+            "skipped": {kind.value: self.skipped[kind] for kind in Skip if self.skipped[kind]},
+            "newest_first": self.newest_first,
+        }
+
+    def remarks(self) -> list[str]:
+        """What there is to say of how a log was read, a sentence each."""
+        titles = ", ".join(f"{FORMATS[name].title} ({name})" for name in sorted(self.formats.keys() - {OWN}))
+        words = self.words()
+        return [
+            *([f"Read as {titles}."] if titles else []),
+            *([f"Left out: {words}."] if words else []),
+            *([NEWEST_FIRST] if self.newest_first else []),
+        ]
+
+    def words(self) -> str:
+        """What was skipped in words; empty where nothing was.
+
+        >>> reading = Reading()
+        >>> reading.skipped.update([Skip.no_call, Skip.no_call, Skip.no_result])
+        >>> reading.words()
+        '2 records without a tool call, 1 tool call without a result'
+        """
+        return ", ".join(kind.counted(self.skipped[kind]) for kind in Skip if self.skipped[kind])
+
+
+def check_format(name: str) -> str:
+    """The name of a format, of the common one, or ``"auto"``.
+
+    Raises:
+        ConfigurationError: for any other.
+    """
+    known = (AUTO, OWN, *FORMATS)
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else "."
+    raise ConfigurationError(f"there is no format {name[:60]!r}{hint} Known are {', '.join(known)}.")
 
 
 def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
-    """Find the files of a trace: the file itself, or a folder's ``.jsonl``, ``.jsonl.gz`` and ``.parquet``.
+    """Find the files of a trace: the file itself, or a folder's ``.jsonl``, ``.json``, ``.ndjson`` and ``.parquet``.
 
-    Sorted by path. Sub-folders are searched too (links to folders are not followed); names that begin with a dot are
-    left out.
+    Sorted by path; the first two may also end with ``.gz``. Sub-folders are searched too (links to folders are not
+    followed); names that begin with a dot are left out.
 
     Raises:
         DataError: where there is no such path, no such file in the folder, or no permission.
@@ -327,25 +421,31 @@ def find_traces(source: str | PathLike[str]) -> tuple[Path, ...]:
 def read_traces(
     source: str | PathLike[str] | BinaryIO,
     *,
+    format: str = AUTO,
     on_read: Callable[[int], None] | None = None,
     max_line_bytes: int = MAX_LINE_BYTES,
+    reading: Reading | None = None,
 ) -> Iterator[TraceRow | BrokenLine]:
     """Read calls in recorded order, lazily.
 
     Args:
         source: a file, a folder, ``"-"`` for standard input, or an open binary stream.
+        format: the name of a format; ``"auto"`` recognises that of each file, ``"agentguard"`` is the common one.
         on_read: told how many bytes were just taken from the source (as stored: compressed), for progress bars.
         max_line_bytes: the longest line to be read.
+        reading: where to count what a file of another format holds beside calls.
 
     Yields:
         A ``TraceRow`` for each line that holds a call, a ``BrokenLine`` for each that does not. Blank lines are
-        passed over. Damaged compressed data ends its file with one ``BrokenLine``.
+        passed over. Damaged compressed data ends its file with one ``BrokenLine``. Of other formats: a ``TraceRow``
+        for each call with its result, a ``BrokenLine`` for what is no JSON, or no call that can be judged.
 
     Raises:
+        ConfigurationError: for a format that is unknown.
         DataError: at once where there is nothing to read; while reading where a file cannot be opened or read, where
             it has more than ``LIMITS.blank_bytes`` without data, and where it unpacks to hundreds of times its size.
     """
-    return parse(read_lines(source, on_read=on_read, max_line_bytes=max_line_bytes))
+    return parse(read_lines(source, format=format, on_read=on_read, max_line_bytes=max_line_bytes, reading=reading))
 
 
 def parse(lines: Iterable[Line]) -> Iterator[TraceRow | BrokenLine]:
@@ -361,42 +461,165 @@ def parse(lines: Iterable[Line]) -> Iterator[TraceRow | BrokenLine]:
 def read_lines(
     source: str | PathLike[str] | BinaryIO,
     *,
+    format: str = AUTO,
     on_read: Callable[[int], None] | None = None,
     max_line_bytes: int = MAX_LINE_BYTES,
+    reading: Reading | None = None,
 ) -> Iterator[Line]:
-    """Read a log as ``read_traces`` does, but leave its lines to be parsed; rows of Parquet become lines of JSON."""
+    """Read a log as ``read_traces`` does, but leave its lines to be parsed.
+
+    Rows of Parquet, and calls of other formats, become lines of JSON in the common format.
+    """
+    log = _Log(check_format(format), max_line_bytes, Reading() if reading is None else reading)
     if not isinstance(source, (str, os.PathLike)):
-        return _of_stream(source, "stream", on_read, max_line_bytes)
+        return log.lines([log.of_stream(source, "stream", on_read)])
     if source == STDIN:
-        return _of_stream(sys.stdin.buffer, "stdin", on_read, max_line_bytes)
-    return _of_files(find_traces(source), on_read, max_line_bytes)
+        return log.lines([log.of_stream(sys.stdin.buffer, "stdin", on_read)])
+    files = find_traces(source)
+    return log.lines(log.of_file(file, on_read) for file in files)
 
 
-def _of_files(files: tuple[Path, ...], on_read: Callable[[int], None] | None, limit: int) -> Iterator[Line]:
-    for file in files:
+def format_of(file: Path) -> str:
+    """The format of a file that is recognised by its first records; the common one where none is.
+
+    Raises:
+        DataError: where it cannot be read.
+    """
+    log = _Log(AUTO, MAX_LINE_BYTES, Reading())
+    raws = log.of_file(file, None)
+    return log.recognise(raws)[0]
+
+
+class _Raw(NamedTuple):
+    """Bytes of a line, or of a record of a document: ``document`` is None, or as ``Element.root``."""
+
+    source: str
+    line: int
+    document: int | None
+    raw: bytes
+
+
+class _Log:
+    """Reads the files of a log, each in its format; a format's reader goes on from file to file."""
+
+    def __init__(self, format: str, limit: int, reading: Reading) -> None:
+        self._format, self._limit, self._reading = format, limit, reading
+        self._readers: dict[str, Reader] = {}
+
+    def lines(self, files: Iterable[Iterator[_Raw | BrokenLine]]) -> Iterator[Line]:
+        """The lines of all files in the common format."""
+        for raws in files:
+            format, raws = self.recognise(raws)
+            self._reading.formats[format] += 1
+            if format == OWN:
+                for raw in raws:
+                    yield raw if isinstance(raw, BrokenLine) else (raw.source, raw.line, raw.raw)
+            else:
+                yield from self._foreign(self._readers.setdefault(format, FORMATS[format].reader()), raws)
+        for reader in self._readers.values():
+            yield from self._made(reader.end())
+
+    def recognise(self, raws: Iterator[_Raw | BrokenLine]) -> tuple[str, Iterator[_Raw | BrokenLine]]:
+        """The format of a file, and all that it holds: no more is read than what tells."""
+        if self._format != AUTO:
+            return self._format, raws
+        looked_at: list[_Raw | BrokenLine] = []
+        size = 0
+        for raw in raws:
+            looked_at.append(raw)
+            name = None if isinstance(raw, BrokenLine) else _name_of_format(raw.raw)
+            if name is not None:
+                return name, chain(looked_at, raws)
+            size += 0 if isinstance(raw, BrokenLine) else len(raw.raw)
+            if len(looked_at) >= _LOOKED_AT or size >= _LOOKED_AT_BYTES:
+                break
+        for raw in looked_at:
+            if not isinstance(raw, BrokenLine) and raw.document is not None:  # one message for all of its records
+                return OWN, iter([BrokenLine(raw.source, raw.line, UNKNOWN)])
+        return OWN, chain(looked_at, raws)
+
+    def of_file(self, file: Path, on_read: Callable[[int], None] | None) -> Iterator[_Raw | BrokenLine]:
+        """The lines or records of a file."""
         if is_parquet(file):
-            for source, number, raw in parquet_lines(file, on_read):
-                yield (source, number, raw) if len(raw) <= limit else too_long_line(source, number, limit)
-            continue
+            yield from self._of_parquet(file, on_read)
+            return
         try:
             stream = file.open("rb", buffering=0)
         except OSError as error:
             raise DataError(f"cannot read {file}: {reason_of(error)}") from None
         with stream:
-            yield from _of_stream(stream, str(file), on_read, limit)
+            yield from self.of_stream(stream, str(file), on_read)
+
+    def of_stream(
+        self, stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None
+    ) -> Iterator[_Raw | BrokenLine]:
+        """The lines of a stream, or the records of the documents in it."""
+        try:
+            plain = unpacked(io.BufferedReader(CountedStream(stream, on_read), PIECE))
+            if is_document(plain.peek(PIECE)):
+                for one in elements(plain, source, self._limit):
+                    if isinstance(one, Fault):
+                        yield BrokenLine(source, one.line, one.reason)
+                    elif one.raw is None:
+                        yield too_long_line(source, one.line, self._limit)
+                    else:
+                        yield _Raw(source, one.line, one.root, one.raw)
+                return
+            for number, raw in lines_of(plain, source, self._limit):
+                yield too_long_line(source, number, self._limit) if raw is None else _Raw(source, number, None, raw)
+        except Damaged as damaged:
+            yield BrokenLine(source, damaged.line, DAMAGED_SAID)
+        except DAMAGED:
+            yield BrokenLine(source, 1, DAMAGED_SAID)
+        except OSError as error:
+            raise DataError(f"cannot read {source}: {reason_of(error)}") from None
+
+    def _of_parquet(self, file: Path, on_read: Callable[[int], None] | None) -> Iterator[_Raw | BrokenLine]:
+        foreign = self._format not in (AUTO, OWN)
+        if self._format == AUTO:
+            first = islice(parquet_lines(file, whole=True), _LOOKED_AT)
+            names = (name for name in (_name_of_format(raw) for _, _, raw in first) if name is not None)
+            foreign = next(names, OWN) != OWN
+        for source, number, raw in parquet_lines(file, on_read, whole=foreign):
+            is_long = len(raw) > self._limit
+            yield too_long_line(source, number, self._limit) if is_long else _Raw(source, number, None, raw)
+
+    def _foreign(self, reader: Reader, raws: Iterable[_Raw | BrokenLine]) -> Iterator[Line]:
+        for raw in raws:
+            if isinstance(raw, BrokenLine):
+                yield raw
+                continue
+            try:
+                value = parse_json(raw.raw)
+            except DataError as error:
+                yield BrokenLine(raw.source, raw.line, str(error))
+                continue
+            if isinstance(value, list) and raw.document is None:
+                for element in value:
+                    yield from self._made(reader.push(Record(raw.source, raw.line, raw.line, element)))
+            else:
+                yield from self._made(reader.push(Record(raw.source, raw.line, raw.document or 0, value)))
+
+    def _made(self, found: Iterable[Found]) -> Iterator[Line]:
+        for one in found:
+            self._reading.push(one)
+            if isinstance(one, Call):
+                raw = line_of(one.fields)
+                too_long = len(raw) > self._limit
+                yield too_long_line(one.source, one.line, self._limit) if too_long else (one.source, one.line, raw)
 
 
-def _of_stream(
-    stream: BinaryIO | io.FileIO, source: str, on_read: Callable[[int], None] | None, limit: int
-) -> Iterator[Line]:
+def _name_of_format(raw: bytes) -> str | None:
+    """The format of a record; None where none knows it."""
     try:
-        plain = unpacked(io.BufferedReader(CountedStream(stream, on_read), PIECE))
-        for number, raw in lines_of(plain, source, limit):
-            yield too_long_line(source, number, limit) if raw is None else (source, number, raw)
-    except Damaged as damaged:
-        yield BrokenLine(source, damaged.line, DAMAGED_SAID)
-    except OSError as error:
-        raise DataError(f"cannot read {source}: {reason_of(error)}") from None
+        value = parse_json(raw)
+    except DataError:
+        return None
+    if isinstance(value, dict) and "tool" in value and "result" in value:
+        return OWN
+    values = value[:_LOOKED_AT] if isinstance(value, list) else [value]
+    formats = (format for format in map(recognised, (value, *values)) if format is not None)
+    return next((format.name for format in formats), None)
 
 
 def too_long_line(source: str, number: int, limit: int = MAX_LINE_BYTES) -> BrokenLine:

@@ -49,10 +49,12 @@ from agentguard.traces._processes import usable_cpus
 from agentguard.traces._read import (
     MAX_LINE_BYTES,
     NO_TRACES,
+    OWN,
     STDIN,
     SUFFIXES,
     Line,
     find_traces,
+    format_of,
     is_parquet,
     line_of,
     parse,
@@ -209,6 +211,11 @@ def _refuse_if_read_otherwise(file: str) -> None:
         raise DataError(f"{file}: Spark reads no file whose name begins with '.' or '_': give it another name")
     if "://" in file:
         return
+    if (format := format_of(Path(file))) != OWN:
+        raise DataError(
+            f"{file} is in the format {format}, in which a call may take several lines: it cannot be divided among "
+            f"tasks; use another engine, or convert it first ('agentguard convert {file} -o calls.jsonl')"
+        )
     try:
         with Path(file).open("rb") as stream:
             is_gzip = stream.read(2) == b"\x1f\x8b"

@@ -1,20 +1,23 @@
 """Judging one tool call: profiles in, verdicts out."""
 
-from agentguard.verification._case import Case
 from agentguard.verification._changes import Change
 from agentguard.verification._engine import VerificationEngine
-from agentguard.verification._method import Check
 
 from .profile import DeclaredEcho, ToolProfile, load_profiles
+from .signals import Abstain, Broken, Kept, Measured, Past, Signal
 from .types import Feedback, Settings, SignalResult, ToolCall, VerificationResult, VerificationTier
 
 __all__ = [
-    "Case",
+    "Abstain",
+    "Broken",
     "Change",
-    "Check",
     "DeclaredEcho",
     "Feedback",
+    "Kept",
+    "Measured",
+    "Past",
     "Settings",
+    "Signal",
     "SignalResult",
     "ToolCall",
     "ToolProfile",

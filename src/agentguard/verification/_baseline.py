@@ -19,6 +19,10 @@ from agentguard.verification.statistics import Categories, Level, Rate, Ring, Su
 
 RECENT_LATENCIES: Final = 256  # timed calls
 RECENT_LENGTHS: Final = 128  # of each kind
+RECENT_MEASURED: Final = 256  # numbers of one signal of the user's own
+MAX_MEASURED: Final = 64  # such signals; the one that came first makes room
+OWN_FLOOR: Final = 0.01  # of their p-values: nobody has measured them, as those of the engine's own checks were
+OWN_PRIOR: Final = 8.0  # calls, as of every learned signal
 MAX_NUMBER_PATHS: Final = 64  # numbers that are followed
 QUIET_STRENGTH: Final = 4.0  # calls that the rate of all counts for in that of calls with nothing in between
 MAX_BETWEEN: Final = 64  # tools that are called between two calls
@@ -38,9 +42,9 @@ class ToolMemory:
     __slots__ = (
         "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
         "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
-        "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "pool", "quiet", "relations", "repeats",
-        "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",
-        "voice", "within",
+        "forms", "id", "keys", "kinds", "latency", "lengths", "levels", "measured", "pool", "quiet", "relations",
+        "repeats", "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned",
+        "unclosed", "voice", "within",
     )  # fmt: skip
 
     def __init__(self, tool: str, pool: Pool) -> None:
@@ -79,6 +83,7 @@ class ToolMemory:
         self.foreign_tool = Rate()  # of results of a form new to this tool: another tool's result
         self.foreign_sister = Rate()  # the same, of a form that this tool's results have too
         self.session_changes = Rate()
+        self.measured: dict[str, Ring] = {}  # the numbers of signals of the user's own
         self.surprises: dict[str, Surprises] = {}
         self.scores = new_scores()
         self.contracts: dict[str, Rate] = {}  # of trusted or labelled genuine calls: the contract was broken
@@ -138,6 +143,24 @@ class ToolMemory:
                 if chart is None:
                     chart = self.charts[path] = NumberChart()
                 chart.push(x, level)
+
+    def measure(self, name: str, value: float) -> None:
+        """Learn a number of a signal of the user's own."""
+        ring = self.measured.get(name)
+        if ring is None:
+            if len(self.measured) >= MAX_MEASURED:
+                oldest = next(iter(self.measured))
+                del self.measured[oldest]
+                self.surprises.pop(oldest, None)
+            ring = self.measured[name] = Ring(RECENT_MEASURED)
+        ring.push(value)
+
+    def recalibrated(self, name: str, surprise: float, floor: float, prior: float) -> float:
+        """The p-value of a signal's surprise, by how often this tool's genuine calls looked as unusual."""
+        past = self.surprises.get(name)
+        overall = self.pool.surprises.get(name)
+        expected = None if overall is None else overall.p(surprise)
+        return (Surprises(floor, prior) if past is None else past).p(surprise, expected)
 
     def _learn_form(self, document: Document) -> None:
         kind = document.kind

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from agentguard.verification._baseline import ONE_IN, WELL_KNOWN, ToolMemory
+from agentguard.verification._baseline import ONE_IN, OWN_FLOOR, OWN_PRIOR, WELL_KNOWN, ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks import TIERS, LearnedCheck
 from agentguard.verification._decision import SURE, false_block_p, verdict_of
@@ -14,7 +14,7 @@ from agentguard.verification._incidents import is_level
 from agentguard.verification._method import Check, Decision
 from agentguard.verification._pool import Pool
 from agentguard.verification._relations import Relation
-from agentguard.verification.evidence import breaks_a_declaration, combine
+from agentguard.verification.evidence import DEFAULT_RATIOS, breaks_a_declaration, combine
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
@@ -25,6 +25,9 @@ MOST_NATS: Final = 30.0  # of all evidence together: P within 1e-13 of 0 and 1
 WEAK: Final = 1.25  # nats, up to which what speaks loudest may flag, and not block
 NEW_STATE: Final = "novel_value"  # nor may a new state alone: interfaces come by them
 FAULT_ODDS: Final = 0.03  # in the past as a whole; the prior of one judgement is set with more caution
+
+
+_OWN: Final = (OWN_FLOOR, OWN_PRIOR)
 
 
 class Calibrated:
@@ -125,7 +128,7 @@ class Calibrated:
                 if signal.p_value is not None:
                     past = memory.surprises.get(name)
                     if past is None:
-                        past = memory.surprises[name] = Surprises(*self._priors[name])
+                        past = memory.surprises[name] = Surprises(*self._priors.get(name, _OWN))
                     score: float = signal.score
                     surprise = -math.log1p(-score) if score > 0.0 else 0.0
                     past.push(surprise, genuine)
@@ -140,6 +143,9 @@ class Calibrated:
                 self._correct_contracts(memory, signals)
             # What it is like, as far as it is believed.
             believed = self._believed(memory, case, decision, trusted)
+            if believed and case.measured is not None:
+                for name, value in case.measured.items():
+                    memory.measure(name, value)
             if believed or decision.verdict == "accept":
                 self._learn_echoes(memory, case)
                 memory.learn(
@@ -176,5 +182,5 @@ class Calibrated:
     @staticmethod
     def _correct_contracts(memory: ToolMemory, signals: dict[str, SignalResult]) -> None:
         for name, signal in signals.items():
-            if signal.applicable and signal.p_value is None:
+            if signal.applicable and signal.p_value is None and name in DEFAULT_RATIOS:  # a user's rule is not softened
                 memory.contracts.setdefault(name, Rate()).push(signal.fired)

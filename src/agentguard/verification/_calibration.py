@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from agentguard.errors import ConfigurationError, Problem, ProfileError
-from agentguard.verification.evidence import DEFAULT_RATIOS
+from agentguard.verification.evidence import DEFAULT_RATIOS, OWN_RATIO, OWN_RULE_RATIO
 from agentguard.verification.types import Settings, as_written, is_ratio
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ MOST_LABELS: Final = 200.0  # that count; older ones fade
 LOWEST: Final = 0.05  # prior that labels lead to
 HIGHEST: Final = 0.9  # of the posterior that blocks: a prior at that line would block calls with nothing against them
 MOST_WEIGHT: Final = 20.0  # labels that one label may count for: an audited accept stands for those that were not
+MOST_SIGNALS: Final = 256  # of which labels are counted, those of the user's own among them
 SIGNAL_STRENGTH: Final = 10.0  # labels that the documented ratio counts for
 KEPT: Final = STRENGTH / (STRENGTH + 1.0)  # of the moving average at each label: the first counts as in the Beta mean
 LEAST_FACTOR: Final = 0.125  # labels weaken a signal to an eighth,
@@ -89,12 +90,13 @@ class LabelCounts:
         """
         weight = min(max(weight, 1.0), MOST_WEIGHT)
         self.fabricated, self.genuine = _counted(self.fabricated, self.genuine, weight, was_hallucination)
-        for name in fired:
+        names = tuple(name for name in fired if name in self.fired or len(self.fired) < MOST_SIGNALS)
+        for name in names:
             self.fired[name] = _counted(*self.fired.get(name, (0.0, 0.0)), weight, was_hallucination)
         kept = KEPT**weight
         self._recent = kept * self._recent + (1.0 - kept) * was_hallucination
         self.seen += weight
-        return Counted(was_hallucination, weight, tuple(fired), self.seen)
+        return Counted(was_hallucination, weight, names, self.seen)
 
     def turn(self, counted: Counted) -> Counted:
         """Count a label as its opposite, in its own place: a reviewer has changed his mind."""
@@ -178,7 +180,8 @@ def factors(tool: LabelCounts, everywhere: LabelCounts, ratios: Mapping[str, flo
     result: dict[str, float] = {}
     for name, (fabricated, genuine) in everywhere.fired.items():
         own = tool.fired.get(name, (0.0, 0.0))
-        odds = ratios[name.removeprefix(DECLARED)] * prior / (1.0 - prior)
+        own_ratio = OWN_RULE_RATIO if name.startswith(DECLARED) else OWN_RATIO  # of a signal of the user's own
+        odds = ratios.get(name.removeprefix(DECLARED), own_ratio) * prior / (1.0 - prior)
         others = _moved(odds, max(fabricated - own[0], 0.0), max(genuine - own[1], 0.0))
         result[name] = min(max(others * _moved(odds * others, *own), LEAST_FACTOR), MOST_FACTOR)
     return result

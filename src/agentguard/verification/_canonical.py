@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date, datetime, time
 from enum import Enum
@@ -215,7 +216,7 @@ class _Plainer:
             return self.convert(float(value), depth)
         if isinstance(value, (bytes, bytearray, memoryview)):
             return _bytes_as_text(bytes(value))
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple, deque)):
             return [self.convert(item, depth) for item in self._some(value)]
         if isinstance(value, Set):
             items = [self.convert(item, depth) for item in self._some(value)]

@@ -20,6 +20,8 @@ class Case:
     Attributes:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
         found: the content found in the result, by kind, or what a detector has raised (see ``_checks._content``).
+        measured: the numbers that signals of the user's own gave, by name; None where there are none.
+        plain_call: the call as signals of the user's own see it; None until one asks.
         between: what was called in the session since this call was last made there; None without a session.
         milliseconds: the call's execution time; None where it is unknown.
     """
@@ -32,8 +34,10 @@ class Case:
         "document",
         "factors",
         "found",
+        "measured",
         "memory",
         "milliseconds",
+        "plain_call",
         "settings",
     )
 
@@ -55,5 +59,7 @@ class Case:
         self.arguments: Arguments = arguments
         self.factors: Mapping[str, float] = factors
         self.found: Any = None
+        self.measured: dict[str, float] | None = None
+        self.plain_call: ToolCall | None = None
         self.between: Between | None = None
         self.milliseconds: float | None = call.milliseconds

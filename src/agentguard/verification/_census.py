@@ -13,6 +13,7 @@ the order of calls (drift, clocks, the latest result of some arguments) is not i
 ``["word", kind, word]``                     texts that say this word
 ``["ending", kind, class]``                  results that end so (see ``_baseline.ending``)
 ``["relation", family, *paths, holds]``      calls in which a relation held (1) or not (0)
+``["measured", signal, bucket]``             numbers of a signal of the user's own, by bucket (see ``signed_bucket_of``)
 ``["left out"]``                             layouts beyond the bound, whose facts and keys are not counted
 ============================================ ============================================================
 """
@@ -22,7 +23,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agentguard.errors import DataError
@@ -35,6 +36,7 @@ from agentguard.verification.statistics import Rate, Ring
 
 GROWTH: Final = 1.05  # from bucket to bucket
 LEAST: Final = 1e-3  # below it all values are in one bucket
+LEAST_SIGNED: Final = 1e-9  # as far from 0 and no farther is 0
 MAX_LAYOUTS: Final = 256  # counted apart between two calls of ``take``
 MAX_FACTS: Final = 4_000  # of all layouts and texts together
 MAX_RELATIONS: Final = 256  # counted between two calls of ``take``
@@ -48,6 +50,23 @@ def bucket_of(value: float) -> int:
     (0, 95, 101)
     """
     return math.ceil(math.log(max(value, LEAST)) / _LOG_GROWTH)
+
+
+def signed_bucket_of(value: float) -> int:
+    """The bucket of any number: above 0 for those above it, below 0 for those below, 0 for 0.
+
+    >>> signed_bucket_of(0.0), signed_bucket_of(-2.0), round(signed_value_of(signed_bucket_of(-2.0)), 2)
+    (0, -439, -1.96)
+    """
+    if abs(value) <= LEAST_SIGNED:
+        return 0
+    bucket = math.ceil(math.log(abs(value) / LEAST_SIGNED) / _LOG_GROWTH)
+    return bucket if value > 0.0 else -bucket
+
+
+def signed_value_of(bucket: int) -> float:
+    """The number that stands for a signed bucket."""
+    return math.copysign(LEAST_SIGNED * value_of(abs(bucket)), bucket) if bucket else 0.0
 
 
 def value_of(bucket: int) -> float:
@@ -76,7 +95,7 @@ def parts(name: str) -> list[Any]:
 class Census:
     """The counts of one tool. Not locked: used under the lock of the tool that it counts."""
 
-    __slots__ = ("_facts", "_latency", "_layouts", "_relations", "_sizes", "_tallies", "_words")
+    __slots__ = ("_facts", "_latency", "_layouts", "_measured", "_relations", "_sizes", "_tallies", "_words")
 
     def __init__(self) -> None:
         self._clear()
@@ -88,14 +107,25 @@ class Census:
         self._layouts: Counter[tuple[str, Layout]] = Counter()
         self._words: Counter[tuple[str, str]] = Counter()
         self._relations: Counter[tuple[str, str, str, str, bool]] = Counter()
+        self._measured: Counter[tuple[str, int]] = Counter()
         self._facts = 0
 
     def push(
-        self, document: Document, milliseconds: float | None, relations: Iterable[tuple[Relation, bool]] = ()
+        self,
+        document: Document,
+        milliseconds: float | None,
+        relations: Iterable[tuple[Relation, bool]] = (),
+        measured: Mapping[str, float] | None = None,
     ) -> None:
-        """Count a call, its milliseconds where they are known, and the relations that it holds to (True) or breaks."""
+        """Count a call, its milliseconds where they are known, and the relations that it holds to (True) or breaks.
+
+        ``measured`` are the numbers of signals of the user's own.
+        """
         tallies, kind = self._tallies, document.kind
         tallies["calls",] += 1
+        if measured is not None:
+            for name, value in measured.items():
+                self._measured[name, signed_bucket_of(value)] += 1
         if milliseconds is None:
             tallies["untimed",] += 1
         else:
@@ -149,6 +179,8 @@ class Census:
                 counts[field("keys", kind, path, names)] += times
         for word, times in self._words.items():
             counts[field("word", *word)] += times
+        for number, times in self._measured.items():
+            counts[field("measured", *number)] += times
         for (*key, holds), times in self._relations.items():
             counts[field("relation", *key, int(holds))] += times
         self._clear()
@@ -171,7 +203,7 @@ MOST_VALUES: Final = 64  # taken into a ring at one time, so that a fleet does n
 _FIELDS: Final[Mapping[str, tuple[Any, ...]]] = {
     "calls": (), "errors": (), "untimed": (), "left out": (), "latency": (int,), "kind": (str,), "size": (str, int),
     "fact": (str, str, str), "keys": (str, str, list), "word": (str, str), "ending": (str, str),
-    "relation": (str, str, str, str, int),
+    "relation": (str, str, str, str, int), "measured": (str, int),
 }  # fmt: skip
 _TYPES: Final = {kind.__name__: kind for kind in (float, str, bool, type(None))}
 
@@ -184,6 +216,7 @@ def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
     latencies: list[tuple[float, int]] = []
     sizes: dict[str, list[tuple[float, int]]] = {}
     endings: list[tuple[str, str, int]] = []
+    measured: dict[str, list[tuple[float, int]]] = {}
     calls = errors = 0
     for name, times in counts.items():
         what, *rest = parts(name)
@@ -207,6 +240,8 @@ def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
             keys.setdefault(rest[0], []).append((rest[1], tuple(rest[2]), times))
         elif what == "ending":
             endings.append((rest[0], rest[1], times))
+        elif what == "measured":
+            measured.setdefault(rest[0], []).append((signed_value_of(rest[1]), times))
         elif what == "relation":
             memory.relations.absorb((rest[0], rest[1], rest[2], rest[3]), bool(rest[4]), times)
     memory.count += calls
@@ -220,6 +255,9 @@ def absorb(memory: ToolMemory, counts: Mapping[str, int]) -> None:
             memory.new_kind(kind)
         memory.shapes[kind].absorb(times, facts.get(kind, {}), keys.get(kind, ()))
         _fill(memory.lengths[kind], sizes.get(kind, ()))
+    for name, values in measured.items():
+        for value in _quantiles(values):
+            memory.measure(name, value)
     for kind, end, times in endings:
         if kind in memory.endings:
             memory.endings[kind].push(end, times)
@@ -233,6 +271,11 @@ def _count(rate: Rate, hits: int, total: int) -> None:
 
 
 def _fill(ring: Ring, values: Iterable[tuple[float, int]]) -> None:
+    for value in _quantiles(values):
+        ring.push(value)
+
+
+def _quantiles(values: Iterable[tuple[float, int]]) -> Iterator[float]:
     """The values, each as often as it came; where there are too many, by as many evenly spaced quantiles."""
     ordered = sorted(values)
     total = sum(times for _, times in ordered)
@@ -241,7 +284,7 @@ def _fill(ring: Ring, values: Iterable[tuple[float, int]]) -> None:
     for value, times in ordered:
         seen += times
         while taken < wanted and (taken + 0.5) * total <= seen * wanted:
-            ring.push(value)
+            yield value
             taken += 1
 
 
@@ -250,6 +293,7 @@ def _fill(ring: Ring, values: Iterable[tuple[float, int]]) -> None:
 MAX_COUNT: Final = 1 << 53  # integers up to it are exact as floats
 _CALLS: Final = field("calls")
 _BUCKETS: Final = range(-1_000, 14_000)  # 1.05 to this power is a float
+_SIGNED: Final = range(-14_000, 14_000)
 
 
 def is_count(name: str, count: Any) -> bool:
@@ -269,6 +313,8 @@ def is_count(name: str, count: Any) -> bool:
     for part, form in zip(rest, forms):
         if type(part) is not form or (form is list and not all(type(one) is str for one in part)):
             return False
+    if what == "measured":
+        return rest[-1] in _SIGNED
     return what not in ("latency", "size") or int(rest[-1]) in _BUCKETS
 
 
@@ -307,4 +353,6 @@ def _summed(what: str, rest: Sequence[Any], name: str) -> tuple[Any, ...]:
         return what, rest[0], what
     if what in ("untimed", "latency"):
         return "time", None, "latency"
+    if what == "measured":
+        return (what, rest[0]), None, "measured"
     return ("answer", None, "kind") if what in ("kind", "errors") else (what, None, what)

@@ -18,8 +18,9 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentguard import _forks as forks
 from agentguard._foreign import raised_by
-from agentguard.errors import ConfigurationError, StoreError
+from agentguard.errors import ConfigurationError, Problem, ProfileError, StoreError
 from agentguard.stores import MemoryStore, Store
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._audit import Audit
@@ -33,6 +34,7 @@ from agentguard.verification._decision import DONE, graver, least_verdict, why_n
 from agentguard.verification._document import read, read_copy
 from agentguard.verification._incidents import Incidents
 from agentguard.verification._method import Check, Decision, Method
+from agentguard.verification._own_signals import Lineup, own_signal
 from agentguard.verification._persistence import Backlog, Persistence, document_name
 from agentguard.verification._reference import MIN_CALLS, Reference
 from agentguard.verification._reference import adapted as adapted_by_the_document
@@ -40,8 +42,8 @@ from agentguard.verification._registry import Registry
 from agentguard.verification._snapshot import incident_of
 from agentguard.verification._state import reset
 from agentguard.verification.evidence import DEFAULT_RATIOS
-from agentguard.verification.own_signals import own_signals, with_own
-from agentguard.verification.profile import ToolProfile, parse_profile, profiles_in
+from agentguard.verification.profile import ToolProfile, in_order, parse_profile, profiles_in
+from agentguard.verification.signals import Signal
 from agentguard.verification.types import (
     Feedback,
     Settings,
@@ -66,7 +68,6 @@ _ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
 _HELD_TO = {"calibrated": "what was learned of it alone", "reference": "a latency of 2 ms to 60 s"}
 _fired = attrgetter("fired")
 MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
-NOT_LOOKED_AT = "not looked at: tier 0 blocked"
 MOST_WARNED = 1_000  # tools of which a label that nothing is known of is logged
 _log = logging.getLogger("agentguard")
 
@@ -93,7 +94,7 @@ class VerificationEngine:
         keep_reviewed: ``"redacted"`` keeps the arguments and the result of flagged and blocked calls with their audit
             records, without the personal data and credentials found in them, for whoever reviews them; the store's
             bound on audit records is the bound on these. None keeps no content.
-        signals: checks of your own, run and weighed among the engine's; see ``own_signals``.
+        signals: signals of your own, run and weighed among the engine's; as by ``register_signal``.
 
     Raises:
         ConfigurationError: for an argument out of range, a signal that is none or whose name is taken, or a calibration
@@ -119,23 +120,16 @@ class VerificationEngine:
         audit_rate: float = 0.02,
         calibration: str | PathLike[str] | None = None,
         keep_reviewed: Literal["redacted"] | None = None,
-        signals: Iterable[Check] = (),
+        signals: Iterable[Signal] = (),
     ) -> None:
         if mode not in tuple(_METHODS):
             raise ConfigurationError(f"mode must be one of {', '.join(map(repr, _METHODS))}, not {mode!r}")
         self.mode = mode
         self._method = _METHODS[mode]()
-        built_in = [check.name for _, checks in self._method.tiers for check in checks]
-        own = own_signals(signals, {*built_in, *DEFAULT_RATIOS})
-        self._own = frozenset(check.name for check in own)
-        self._tiers = with_own(self._method.tiers, own)
-        self._names = {check.name for checks in (CONTENT, *(checks for _, checks in self._tiers)) for check in checks}
-        self._not_looked_at = {
-            check.name: SignalResult.abstain(check.name, check.tier, NOT_LOOKED_AT, getattr(check, "group", ""))
-            for tier, checks in self._tiers
-            if tier is not VerificationTier.TIER_0
-            for check in checks
-        }
+        self._lineup = Lineup(tuple((tier, tuple(checks)) for tier, checks in self._method.tiers), {})
+        self._lineup_lock = forks.lock(forks.Rank.LEAF)
+        for signal in signals:
+            self.register_signal(signal)
         settings = Settings().changed(
             prior=prior, accept_below=accept_below, block_at=block_at, max_false_block_rate=max_false_block_rate
         )
@@ -149,7 +143,9 @@ class VerificationEngine:
         counting = kept.flush_seconds is not None
         self._tools = Registry(self._persistence, settings, counting=counting, adapt=_ADAPTED[mode])
         self._warned: set[str] = set()
-        for profile in profiles_in(profiles):
+        given_profiles = profiles_in(profiles)
+        self._load_signals(given_profiles)
+        for profile in given_profiles:
             self._tools.declare(profile)
         given = Calibration() if calibration is None else load_calibration(calibration)
         for name, changes in ((None, given.everywhere), *given.tools.items()):
@@ -166,8 +162,53 @@ class VerificationEngine:
             ProfileError: with every problem of the profile.
         """
         profile = parse_profile({"name": name, **fields}, source=f"profile {name!r}")
+        self._load_signals([profile])
         self._tools.declare(profile)
         return profile
+
+    def register_signal(self, signal: Signal) -> None:
+        """Run a signal of your own on every call from now on, and weigh it among the engine's; see ``signals``.
+
+        What is learned of its numbers is kept by its name, in the store too: an engine that has the signal goes on from
+        there, one that has not leaves it alone. Signals for some tools only are named by their profiles.
+
+        Raises:
+            ConfigurationError: for what is no signal, or has the name of another one.
+        """
+        with self._lineup_lock:
+            self._lineup = self._lineup.with_signal(own_signal(signal, {*self._lineup.names, *DEFAULT_RATIOS}))
+
+    def _load_signals(self, profiles: Iterable[ToolProfile]) -> None:
+        """Make ready the signals that profiles name.
+
+        Raises:
+            ProfileError: with every one that cannot be had.
+        """
+        wanted = [(profile, k, name) for profile in profiles for k, name in enumerate(profile.signals)]
+        if not wanted:
+            return
+        from agentguard._entry_points import offered  # which few profiles need
+
+        offers, loaded, faults = offered(), {}, {}
+        for _, _, name in wanted:  # code of others runs here: no lock is held
+            if name not in self._lineup.named and name not in loaded and name not in faults:
+                try:
+                    loaded[name] = offers.load(name)
+                except ValueError as error:
+                    faults[name] = str(error)
+        with self._lineup_lock:
+            lineup = self._lineup
+            for name in loaded.keys() - lineup.named.keys():
+                try:
+                    lineup = lineup.with_named(name, own_signal(loaded[name], {*lineup.names, *DEFAULT_RATIOS}))
+                except ConfigurationError as error:
+                    faults[name] = str(error)
+            if not faults:
+                self._lineup = lineup
+        if faults:
+            places = [(f"profile {profile.name!r}", f"signals.{k}", name) for profile, k, name in wanted]
+            problems = [Problem(place, None, key, faults[name]) for place, key, name in places if name in faults]
+            raise ProfileError(in_order(problems))
 
     def unregister(self, name: str) -> ToolProfile:
         """Take back a profile, by its own name; returns it. What was learned stays.
@@ -289,14 +330,17 @@ class VerificationEngine:
         signals: dict[str, SignalResult] = {}
         failed: list[str] = []
         decision = Decision("accept", prior, {}, None)
-        last = self._tiers[-1][0]
+        lineup, named = self._lineup, case.contract.profile.signals
+        last = lineup.tiers[-1][0]
         asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
         try:
             self._method.prepare(case)
         except Exception as error:
             _log.error("looking up the session of %r failed: %s", case.call.tool, type(error).__name__)
             failed.append("the session")
-        for tier, checks in self._tiers:
+        for tier, checks in lineup.tiers:
+            if named:
+                checks = (*checks, *lineup.in_tier(tier, named))
             for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
                 try:
                     signals[check.name] = check(case)
@@ -317,7 +361,7 @@ class VerificationEngine:
             if asked:
                 decision = decision._replace(verdict=at_least(decision.verdict, case, signals))
             if decision.verdict == "block" and tier is not last:
-                signals.update(self._not_looked_at)
+                signals.update(lineup.not_looked_at(named))
                 return signals, decision, tier, failed
         return signals, decision, last, failed
 
@@ -334,8 +378,6 @@ class VerificationEngine:
             _log.error("charting a call of %r failed: %s", case.call.tool, type(error).__name__)
 
     def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
-        if self._own:  # what is usual for a check of the user's is for the user to know
-            signals = {name: signal for name, signal in signals.items() if name not in self._own}
         try:
             self._method.learn(case, signals, decision, trusted=trusted)
         except Exception as error:
@@ -506,7 +548,8 @@ class VerificationEngine:
         (0.7, 0.5)
         """
         settings = self._tools.settings_of(None if tool is None else as_name(tool))
-        ratios = {name: ratio for name, ratio in DEFAULT_RATIOS.items() if name in self._names}
+        names = self._signal_names()
+        ratios = {name: ratio for name, ratio in DEFAULT_RATIOS.items() if name in names}
         return replace(settings, likelihood_ratios={**ratios, **settings.likelihood_ratios})
 
     def reset(self, tool: str, *, labels: bool = False) -> None:
@@ -544,14 +587,18 @@ class VerificationEngine:
         Raises:
             ConfigurationError: for a value out of range or an unknown signal; nothing is changed then.
         """
-        for name in set(likelihood_ratios or ()) - self._names:
-            raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(self._names))}")
+        known = self._signal_names()
+        for name in set(likelihood_ratios or ()) - known:
+            raise ConfigurationError(f"unknown signal {name!r}; known are {', '.join(sorted(known))}")
         changes = {
             "prior": prior, "accept_below": accept_below, "block_at": block_at,
             "max_false_block_rate": max_false_block_rate, "likelihood_ratios": likelihood_ratios,
         }  # fmt: skip
         self._tools.configure(tool, {name: value for name, value in changes.items() if value is not None})
         return self
+
+    def _signal_names(self) -> set[str]:
+        return self._lineup.names | {check.name for check in CONTENT}
 
     def backlog(self) -> Backlog | None:
         """How far the store is behind; None where nothing is written behind: no store, one in memory, once closed."""

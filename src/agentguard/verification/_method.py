@@ -15,10 +15,7 @@ from agentguard.verification.types import SignalResult, Verdict, VerificationTie
 
 
 class Check(Protocol):
-    """One signal. Reads the case, changes nothing, and abstains aloud where it has nothing to go by.
-
-    A check of one's own is handed to ``VerificationEngine(signals=[...])``; see ``own_signals``.
-    """
+    """One signal. Reads the case, changes nothing, and abstains aloud where it has nothing to go by."""
 
     @property
     def name(self) -> str:

@@ -99,7 +99,7 @@ class ToolState:
         self.changed = True
         if self.census is not None:
             try:
-                self.census.push(case.document, case.milliseconds, method.outcomes(case))
+                self.census.push(case.document, case.milliseconds, method.outcomes(case), case.measured)
             except Exception as error:
                 _log.error("a call of %r could not be counted: %s", case.call.tool, type(error).__name__)
 
@@ -219,7 +219,7 @@ class Registry:
         doubt the calls after it. For ``weight`` and ``fired`` see ``LabelCounts.add``; ``sequence`` is the label's
         number in the log.
         """
-        known = [name for name in fired if name.lstrip("!") in DEFAULT_RATIOS]
+        names = tuple(fired)
         with self._lock:
             # The counts of the tool.
             labels = self._labels.get(tool)
@@ -231,7 +231,7 @@ class Registry:
             before = self._labelled.get(keys[-1]) if keys else None
             if before is None:
                 counted = [
-                    counts.add(was_hallucination=was_hallucination, weight=weight, fired=known)
+                    counts.add(was_hallucination=was_hallucination, weight=weight, fired=names)
                     for counts in (labels, self._all_labels)
                 ]
                 latest = _Label(sequence, counted[0], counted[1])

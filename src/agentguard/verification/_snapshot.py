@@ -99,8 +99,9 @@ RECORDS: dict[type, tuple[str, ...]] = {
     ToolMemory: (
         "after", "broken", "charts", "clocks", "contracts", "count", "cut_objects", "cut_off", "drift", "echoed_rows",
         "empties", "endings", "error_forms", "errors", "foreign", "foreign_known", "foreign_sister", "foreign_tool",
-        "forms", "keys", "kinds", "latency", "lengths", "levels", "quiet", "relations", "repeats", "reverts", "scores",
-        "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed", "voice", "within",
+        "forms", "keys", "kinds", "latency", "lengths", "levels", "measured", "quiet", "relations", "repeats",
+        "reverts", "scores", "session_changes", "shapes", "stuck", "surprises", "suspects", "thinned", "unclosed",
+        "voice", "within",
     ),
     Voice: ("characters", "count", "counts", "mean", "squares"),
 }  # fmt: skip
@@ -351,6 +352,7 @@ _ITEMS: Final[Mapping[tuple[type, str], tuple[frozenset[type], frozenset[type]]]
         (ToolMemory, "endings"): ((str,), (Categories,)),
         (ToolMemory, "lengths"): ((str,), (Ring,)),
         (ToolMemory, "levels"): ((str,), (Level,)),
+        (ToolMemory, "measured"): ((str,), (Ring,)),
         (ToolMemory, "shapes"): ((str,), (Shape,)),
         (ToolMemory, "surprises"): ((str,), (Surprises,)),
         (ToolMemory, "unclosed"): ((str,), (Rate,)),

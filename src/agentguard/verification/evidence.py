@@ -23,7 +23,9 @@ from typing import Final
 from .types import SignalResult
 from .weights import KNOT, WEIGHTS
 
-__all__ = ["DEFAULT_RATIOS", "breaks_a_declaration", "combine", "ratio_of", "weighed"]
+__all__ = [
+    "DEFAULT_RATIOS", "OWN_RATIO", "OWN_RULE_RATIO", "breaks_a_declaration", "combine", "ratio_of", "weighed",
+]  # fmt: skip
 
 REFERENCE_P: Final = 0.0027  # beyond three sigma, two-sided
 
@@ -53,6 +55,12 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "pii_found": 1.5,
     }
 )
+
+
+#: Of a signal of the user's own that says no other: of a number at p = .0027, and of a broken rule. A judgement: as
+#: ``historical_inconsistency`` and ``schema_mismatch`` have them.
+OWN_RATIO: Final = 4.5
+OWN_RULE_RATIO: Final = 12.0
 
 
 @lru_cache(maxsize=1_024)

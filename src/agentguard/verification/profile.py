@@ -192,6 +192,7 @@ Name = Annotated[str, Field(min_length=1)]
 Aliases = Annotated[tuple[Annotated[Name, AfterValidator(_names_something)], ...], BeforeValidator(_no_bare_text)]
 FieldName = Annotated[str, AfterValidator(_is_path)]
 FieldNames = Annotated[tuple[FieldName, ...], BeforeValidator(_no_bare_text)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_no_bare_text)]
 Patterns = Annotated[tuple[Annotated[Name, AfterValidator(_compiles)], ...], BeforeValidator(_no_bare_text)]
 
 
@@ -300,6 +301,18 @@ class ToolProfile(BaseModel):
     content: Mapping[str, Literal["flag", "block", "redact"]] = Field(
         default_factory=dict, description="Content scanners to run on results, and what a finding does."
     )
+
+    signals: Names = Field(
+        default=(), description="Signals of installed packages to run on this tool, by their entry points' names."
+    )
+
+    @field_validator("signals")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        twice = sorted({name for name in value if value.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(map(repr, twice))} is named twice")
+        return value
 
     @field_validator("expected_latency_ms")
     @classmethod
@@ -441,6 +454,7 @@ def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolPro
             problems += error.problems
             continue
         profiles.append((profile, file))
+        problems += unknown_signals(profile, file.source, file.lines)
         for name, key in (
             (profile.name, ("name",)),
             *((name, ("aliases", k)) for k, name in enumerate(profile.aliases)),
@@ -452,6 +466,22 @@ def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolPro
     if problems:
         raise ProfileError(in_order(problems))
     return profiles
+
+
+def unknown_signals(
+    profile: ToolProfile, source: str, lines: Mapping[tuple[str | int, ...], int] | None = None
+) -> list[Problem]:
+    """The signals that a profile names and no installed package offers; nothing is imported."""
+    if not profile.signals:
+        return []
+    from agentguard._entry_points import offered  # which few profiles need
+
+    signals = offered()
+    return [
+        Problem(source, _nearest_line(lines or {}, ("signals", k)), f"signals.{k}", fault)
+        for k, name in enumerate(profile.signals)
+        if (fault := signals.fault(name)) is not None
+    ]
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -194,6 +194,10 @@ class Ring:
         outside = len(ordered) * 3 // 20
         return bool(ordered) and ordered[outside] <= value <= ordered[-1 - outside]
 
+    def at_least(self, value: float) -> int:
+        """How many of the observations are at least this."""
+        return len(self.ordered) - bisect_left(self.ordered, value)
+
     def push(self, value: float) -> None:
         insort(self.ordered, value)
         if len(self._arrived) < self.size:

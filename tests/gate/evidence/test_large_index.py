@@ -45,6 +45,22 @@ def test_what_stands_everywhere_is_not_looked_up_beside_rarer_words(
     assert [passage.chunk.id for passage in evidence.keyword("a green lamp", 10)] == ["rare"]
 
 
+def test_of_words_that_all_stand_too_often_the_rarest_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sqlite, "MOST_MATCHES", 5)
+    evidence = SqliteEvidence(tmp_path, "e")
+    evidence.replace_all([indexed(f"blue{n:02}", "a blue lamp") for n in range(12)])
+    evidence.replace_all([indexed(f"red{n:02}", "a red lamp") for n in range(9)])
+
+    for query in ("lamp blue red", "blue lamp red", "lamp", "red lamp"):
+        passages = evidence.keyword(query, 3)
+        # Those that are equally good come by their ids.
+        colour = "blue" if query == "lamp" else "red"
+        assert [passage.chunk.id for passage in passages] == [f"{colour}{n:02}" for n in range(3)]
+    assert len(evidence.keyword("lamp", 100)) == 21
+
+
 def test_several_documents_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
     evidence = SqliteEvidence(tmp_path, "e")
     evidence.replace_all([indexed("a", "one"), indexed("b", "two")])

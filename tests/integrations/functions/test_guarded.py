@@ -122,7 +122,7 @@ def test_bad_arguments_are_the_functions_own_error() -> None:
 async def test_shadow_mode_judges_and_changes_nothing() -> None:
     verdicts: list[str] = []
     plain, coroutine = both(
-        new_engine(), lambda: MADE_UP, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict.verdict)
+        new_engine(), lambda: MADE_UP, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict)
     )
     assert plain() is MADE_UP
     assert await coroutine() is MADE_UP

@@ -35,7 +35,7 @@ def test_the_core_and_functions_need_no_framework() -> None:
 
 @pytest.mark.parametrize(
     ("module", "missing"),
-    [("mcp", "langchain_core"), ("openai_agents", "agents"), ("pydantic_ai", "pydantic_ai")],
+    [("mcp", "mcp"), ("openai_agents", "agents"), ("pydantic_ai", "pydantic_ai")],
 )
 def test_an_integration_names_its_extra(module: str, missing: str) -> None:
     done = run(f"import agentguard.integrations.{module}")

@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
+from agentguard.errors import ConfigurationError
 from agentguard.integrations.langchain import ToolGuardMiddleware
 from agentguard.integrations.receipts import ReceiptStatus, verify_transcript
 from agentguard.integrations.review import ReviewNode
@@ -293,3 +294,15 @@ def test_a_long_result_is_shown_in_part() -> None:
 
 def test_the_node_has_nothing_to_say_to_a_state_without_messages() -> None:
     assert ReviewNode(ScriptedEngine())({}) is None
+
+
+async def test_a_review_that_could_never_be_answered_is_refused(run: Run) -> None:
+    """Without a checkpointer the run would end here, with a question to nobody."""
+    guard = ToolGuardMiddleware(ScriptedEngine(weather="flag"), on_flag="review")
+    turn = calls(("weather", {"city": "Kew"}))
+    with pytest.raises(ConfigurationError, match="a review needs a checkpointer"):
+        await run(agent(Tools().all(), turn, middleware=[guard]), ASK, THREAD)
+
+    accepted = ToolGuardMiddleware(ScriptedEngine(), on_flag="review")
+    out = await run(agent(Tools().all(), turn, middleware=[accepted]), ASK, THREAD)
+    assert out["messages"][-1].content == "done"

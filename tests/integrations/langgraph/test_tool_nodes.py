@@ -116,6 +116,91 @@ async def test_a_guarded_node_takes_what_a_tool_node_takes(run: Run) -> None:
     assert answers(out)[1].response_metadata["agentguard"]["verdict"] == "accept"
 
 
+class Wrapper:
+    """A wrapper of the user's, which notes what it was asked and may answer otherwise."""
+
+    def __init__(self, answer: str | None = None, times: int = 1) -> None:
+        self.asked: list[str] = []
+        self.answer, self.times = answer, times
+
+    def wrap(self, request: Any, handler: Any) -> Any:
+        self.asked.append(f"sync {request.tool_call['name']}")
+        result = ToolMessage("", name="weather", tool_call_id=request.tool_call["id"])
+        for _ in range(self.times):
+            result = handler(request)
+        return result if self.answer is None else result.model_copy(update={"content": self.answer})
+
+    async def awrap(self, request: Any, handler: Any) -> Any:
+        self.asked.append(f"async {request.tool_call['name']}")
+        result = ToolMessage("", name="weather", tool_call_id=request.tool_call["id"])
+        for _ in range(self.times):
+            result = await handler(request)
+        return result if self.answer is None else result.model_copy(update={"content": self.answer})
+
+
+@pytest.fixture
+def mode(request: pytest.FixtureRequest) -> str:
+    """The way in which ``run`` goes."""
+    return "async" if "async" in request.node.callspec.id else "sync"
+
+
+WEATHER: Any = {"messages": [calls(("weather", {"city": "Kew"}))]}
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+async def test_the_guard_is_around_a_wrapper_of_the_users(run: Run, mode: str, times: int) -> None:
+    """What the tool said is judged, where it was asked, and what the wrapper made of it is shown and signed."""
+    own, engine = Wrapper(answer="20 degrees", times=times), ScriptedEngine()
+    node = GuardedToolNode([weather], engine, wrap_tool_call=own.wrap, awrap_tool_call=own.awrap)
+    out = await run(graph_of(node), WEATHER, THREAD)
+
+    assert own.asked == [f"{mode} weather"]
+    assert [asked["result"] for asked in engine.asked] == [{"degrees": 18} if times else "20 degrees"]
+    assert answers(out)[0].content == "20 degrees"
+    assert answers(out)[0].response_metadata["agentguard"]["executed"] is bool(times)
+
+
+async def test_what_a_wrapper_hands_on_may_be_blocked_and_retried_through_it(run: Run) -> None:
+    own = Wrapper()
+    engine = ScriptedEngine(weather="block")
+    engine.register_tool_profile("weather", idempotent=True)
+    node = GuardedToolNode(
+        [weather], engine, max_retries=1, wrap_tool_call=own.wrap, awrap_tool_call=own.awrap, on_block="raise"
+    )
+    with pytest.raises(ResultBlocked):
+        await run(graph_of(node), WEATHER)
+
+    assert len(own.asked) == 2
+
+
+async def test_one_wrapper_alone_is_taken_as_a_tool_node_takes_it(run: Run, mode: str) -> None:
+    """A synchronous one serves asynchronous runs too, and an asynchronous one no synchronous run."""
+    for options in ("wrap", "awrap"):
+        guarded, plain, engine = Wrapper(), Wrapper(), ScriptedEngine(weather="block")
+        blocked = GuardedToolNode([weather], engine, **{f"{options}_tool_call": getattr(guarded, options)})
+        out = await run(graph_of(blocked), WEATHER)
+        await run(graph_of(ToolNode([weather], **{f"{options}_tool_call": getattr(plain, options)})), WEATHER)
+
+        asked = ["sync weather"] if options == "wrap" else ["async weather"] * (mode == "async")
+        assert guarded.asked == plain.asked == asked
+        assert "was blocked" in answers(out)[0].content
+
+
+async def test_what_a_wrapper_raises_is_no_tools_result(run: Run) -> None:
+    def fails(request: Any, handler: Any) -> Any:
+        raise RuntimeError("no quota")
+
+    async def afails(request: Any, handler: Any) -> Any:
+        raise RuntimeError("no quota")
+
+    engine = ScriptedEngine()
+    node = GuardedToolNode([weather], engine, wrap_tool_call=fails, awrap_tool_call=afails, handle_tool_errors=True)
+    out = await run(graph_of(node), WEATHER)
+
+    assert engine.asked == []
+    assert "no quota" in answers(out)[0].content
+
+
 async def test_raise_waits_for_the_other_calls_of_the_turn(run: Run) -> None:
     engine = ScriptedEngine(weather="block")
     with pytest.raises(ResultBlocked) as raised:

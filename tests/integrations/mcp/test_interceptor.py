@@ -15,7 +15,7 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 
 from agentguard import ConfigurationError, VerificationEngine
 from agentguard.guard import Outcome
-from agentguard.integrations import mcp
+from agentguard.integrations._mcp_content import result_of
 from agentguard.integrations.mcp import MCPGuardInterceptor
 
 from ..langchain.scripted import ScriptedEngine
@@ -72,9 +72,9 @@ JSON = st.recursive(
 def test_wrapped_and_unwrapped_answers_are_told_apart(value: Any) -> None:
     # A server wraps what is no object, and says it unwrapped: as text, or as its JSON. An object it says as it is.
     said = value if isinstance(value, str) else json.dumps(value)
-    assert mcp._result_of(text(said, structuredContent={"result": value})) == value
+    assert result_of(text(said).content, {"result": value}) == value
     unwrapped = {"result": value}
-    assert mcp._result_of(text(json.dumps(unwrapped), structuredContent=unwrapped)) == unwrapped
+    assert result_of(text(json.dumps(unwrapped)).content, unwrapped) == unwrapped
 
 
 async def test_where_another_interceptor_answered_the_latency_is_unknown() -> None:
@@ -229,7 +229,7 @@ async def test_the_guards_own_failure_open_and_closed() -> None:
 
 async def test_the_time_is_the_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
     now, seen = [1.0], Seen()
-    monkeypatch.setattr(mcp, "perf_counter", lambda: now[0])
+    monkeypatch.setattr("agentguard.integrations.mcp.perf_counter", lambda: now[0])
 
     async def handler(request: MCPToolCallRequest) -> Any:
         now[0] += 0.5

@@ -105,9 +105,7 @@ async def test_without_the_clients_handling_of_errors_a_block_is_its_exception(
 
 async def test_shadow_mode_judges_and_changes_nothing(connected: Any, engine: VerificationEngine) -> None:
     verdicts: list[str] = []
-    guard = MCPGuardInterceptor(
-        engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict.verdict)
-    )
+    guard = MCPGuardInterceptor(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
     async with connected(guard) as call:
         answer = await call("note", genuine=False)
     assert answer.status == "success"

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 
 from agentguard import ConfigurationError, VerificationEngine
 from agentguard.guard import Outcome
-from agentguard.integrations import openai_agents
+from agentguard.integrations import _latency
 from agentguard.integrations.openai_agents import guard_agent, guard_tool
 
 from ..langchain.scripted import ScriptedEngine
@@ -258,7 +258,7 @@ async def test_waiting_for_a_thread_is_not_the_tools_time(
         now[0] += 0.1
         return GOOD
 
-    monkeypatch.setattr(openai_agents, "perf_counter", clock)
+    monkeypatch.setattr(_latency, "perf_counter", clock)
 
     def judged(outcome: Outcome, _: object) -> None:
         times.append(outcome.execution_time_ms)

@@ -214,9 +214,7 @@ class TestEitherKind:
         self, kind: str, engine: VerificationEngine, run: Any
     ) -> None:
         verdicts: list[str] = []
-        guard = GuardCapability(
-            engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict.verdict)
-        )
+        guard = GuardCapability(engine, shadow=True, on_judgement=lambda _, found: verdicts.append(found.verdict))
         (part,) = await run(agent_of(lambda: MADE_UP, kind, guard), ("lookup", {}))
         assert (part.content, part.outcome, part.metadata) == (MADE_UP, "success", None)
         assert verdicts == ["block"]

@@ -4,7 +4,8 @@ Evidence is added up in nats (log-odds) and given as a score: phrases that give 
 that are meant for the assistant. Disguised letters, code, hidden places and turns of a conversation are looked through.
 
 Limits: what neither a phrase nor a request gives away is not found. A text about injections that quotes one is
-reported, since a model reads a quotation like anything else. Requests without a phrase are found in English only.
+reported, since a model reads a quotation like anything else. Requests without a phrase are found in English only, and
+counted for less among others like them: manuals ask for much.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ MOST = 4  # times the length of the text: what may come out in all
 # Words that an attack is hardly written without, for ciphers that leave letters letters.
 MARKERS = "ignore disregard forget override previous instruction prompt assistant password reveal execute".split()
 LINE = 400  # characters on either side of a marker that are taken to be written in the same cipher
-_LEET = {"a": "[a4@]", "e": "[e3]", "g": "[g9]", "i": "[i1!|]", "o": "[o0]", "s": "[s5$]", "t": "[t7+]"}
+_LEET = {"a": "4@", "e": "3", "g": "9", "i": "1!|", "o": "0", "s": "5$", "t": "7+"}  # what stands for a letter
 _UNLEET = str.maketrans("4@39150$7+!|", "aaegisostTii".lower())
 _ROT13 = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
@@ -100,7 +100,7 @@ def _runs(name: str, found: Occurrences) -> Iterator[tuple[int, int]]:
     for [(start, end)] in located(compiled(CODES[name].run), text):
         if name not in CIPHERS:
             yield start, end
-        elif end > done and not (name == "leet" and text[start:end].isalpha()):
+        elif end > done:
             start = max(done, text.rfind("\n", max(0, start - LINE), start) + 1, start - LINE)
             line_end = text.find("\n", end, end + LINE)
             done = line_end if line_end >= 0 else min(len(text), end + LINE)
@@ -118,6 +118,8 @@ def _plain(decoder: Callable[..., bytes], run: object) -> str | None:
 
 
 def _base64(run: str) -> str | None:
+    if not _MIXED_CASE.search(run):  # a path, or words joined by signs
+        return None
     plain = re.sub(r"\\[rn]|\s", "", run).rstrip("=").replace("-", "+").replace("_", "/")
     plain = plain[: len(plain) - (len(plain) % 4 == 1)]  # a last group of one character says nothing
     return _plain(base64.b64decode, plain + "=" * (-len(plain) % 4))
@@ -159,9 +161,21 @@ def _spelled(spell: Callable[[str], str]) -> str:
     return "(?i)(?:" + "|".join(spell(word) for word in MARKERS) + ")"
 
 
+def _leet(word: str) -> str:
+    """The pattern of a word in which signs stand for one letter or more."""
+    either = [f"[{letter}{_LEET[letter]}]" if letter in _LEET else letter for letter in word]
+    return "|".join(
+        "".join([*either[:number], f"[{_LEET[letter]}]", *either[number + 1 :]])
+        for number, letter in enumerate(word)
+        if letter in _LEET
+    )
+
+
 _ROT13_WORDS = _spelled(lambda word: word.translate(_ROT13))
 _REVERSED_WORDS = _spelled(lambda word: word[::-1])
-_LEET_WORDS = _spelled(lambda word: "".join(_LEET.get(letter, letter) for letter in word))
+_LEET_WORDS = _spelled(_leet)
+_MIXED = r"[a-z0-9][A-Z]+[a-z0-9]+[A-Z]+[a-z0-9]"
+_MIXED_CASE = re.compile(_MIXED)
 _ESCAPE = r"\\(?:u\{?[0-9A-Fa-f]{4,6}\}?|x[0-9A-Fa-f]{2})"
 
 CODES = {
@@ -174,7 +188,7 @@ CODES = {
     "binary": _Code(r"[01]{8} [01]{8} [01]{8}", r"\b(?:[01]{8}\s){3,}[01]{8}\b", _binary),
     "base32": _Code(r"[A-Z2-7]{12}", r"\b[A-Z2-7]{16,}={0,6}", _base32),
     "base64": _Code(
-        r"[a-z0-9][A-Z]+[a-z0-9]+[A-Z]+[a-z0-9]",
+        _MIXED,
         r"[A-Za-z0-9+/_-]{20,}(?:(?:\\n|\\r|\s){1,4}[A-Za-z0-9+/_-]{40,})*(?:(?:\\n|\\r"
         r"|\s){1,4}[A-Za-z0-9+/_-]{2,}=)?={0,2}",
         _base64,
@@ -234,8 +248,10 @@ _FOREIGN = "\\x{0370}-\\x{03ff}\\x{0400}-\\x{052f}"
 # no disguise: of these, only two accents within a word, and scripts mixed within a word.
 DISGUISED = (
     "[\\x{00ad}\\x{0300}-\\x{036f}\\x{0530}-\\x{058f}\\x{13a0}-\\x{13ff}\\x{200b}-\\x{200f}\\x{202a}-\\x{202e}"
-    "\\x{2060}-\\x{206f}\\x{fe00}-\\x{fe0f}\\x{feff}\\x{ff21}-\\x{ff5a}\\x{1d00}-\\x{1d22}\\x{2100}-\\x{214f}"
+    "\\x{2060}-\\x{206f}\\x{feff}\\x{ff21}-\\x{ff5a}\\x{1d00}-\\x{1d22}\\x{2100}-\\x{214f}"
     "\\x{249c}-\\x{24e9}\\x{1d400}-\\x{1d7ff}\\x{1f130}-\\x{1f1ff}\\x{e0000}-\\x{e01ef}]"
+    # Behind a pictograph, a variation selector only says how that is drawn.
+    "|(?:\\A|[^\\x{2190}-\\x{2bff}\\x{3030}\\x{303d}\\x{3297}\\x{3299}\\x{1f000}-\\x{1faff}])[\\x{fe00}-\\x{fe0f}]"
     f"|[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]|[\\x{{00c0}}-\\x{{024f}}][a-z]{{0,3}}[\\x{{00c0}}-\\x{{024f}}]"
 )
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")

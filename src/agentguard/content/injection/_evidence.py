@@ -35,6 +35,13 @@ from agentguard.errors import ConfigurationError
 NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its triggers have to outweigh
 MOST_PLACES = 20  # of one trigger, that become findings
 MOST_QUOTED = 200  # characters of decoded text in a finding
+# A manual asks for many things, alike and in many places; an injection stands out from its text. Judgements.
+ALIKE = 3.0  # nats by which requests that are alike may differ
+APART = 400  # characters between requests that are not parts of one
+OTHERS = 2  # requests like it elsewhere, among which one does not stand out
+AMONG_OTHERS = 3.0  # nats that it loses by that
+# Signs by which a request stands out all the same.
+STANDING_OUT = frozenset(("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice"))
 ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
 # Codes that texts are ordinarily carried in; a request in one of the others is hidden.
@@ -122,6 +129,24 @@ class Evidence(NamedTuple):
         return sum(self.triggers.values()) + self.request
 
 
+class _Weighed(NamedTuple):
+    """A request, weighed by itself.
+
+    Attributes:
+        log_odds: in nats.
+        finding: what it becomes.
+        words: its letters and digits, by which it is told from its repetitions.
+        stands_out: it stands out from others of the same weight.
+        apart: how many characters away others must stand to be others.
+    """
+
+    log_odds: float
+    finding: Finding
+    words: str
+    stands_out: bool
+    apart: int
+
+
 def _same(start: int, end: int) -> tuple[int, int]:
     return start, end
 
@@ -172,7 +197,7 @@ class _Reading:
         self.most = every + 1 if every else MOST_PLACES
         self.triggers: dict[str, float] = {}
         self.findings: dict[tuple[str, str, int, int], Finding] = {}
-        self.requests: dict[tuple[int, int], tuple[float, Finding]] = {}
+        self.requests: dict[tuple[int, int], _Weighed] = {}
 
     def take(self, found: Occurrences, where: _Where, how: str | None, original: str | None = None) -> None:
         """Look at a text, as given or with disguises off.
@@ -251,7 +276,8 @@ class _Reading:
             return
         signs = request.signs | context
         if hidden:
-            signs |= {"hidden"}
+            # Attributes are whole fields, and comments hold the tasks of those who write.
+            signs = signs - {"whole field", "todo"} | {"hidden"}
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
         weights = {sign: SIGNS[sign].weight for sign in signs if sign in SIGNS}
@@ -264,14 +290,22 @@ class _Reading:
             *span,
             request.words[:MOST_QUOTED] if how else None,
         )
-        if span not in self.requests or self.requests[span][0] < log_odds:
-            self.requests[span] = (log_odds, finding)
+        if span not in self.requests or self.requests[span].log_odds < log_odds:
+            frequent = "frequent" in signs
+            self.requests[span] = _Weighed(
+                log_odds,
+                finding,
+                "".join(filter(str.isalnum, request.words)),
+                how is not None or not (frequent or signs.isdisjoint(STANDING_OUT)),
+                0 if frequent else APART,
+            )
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
-        strongest = max([log_odds for log_odds, _ in self.requests.values()], default=NO_REQUEST)
+        weighed = _among_others(list(self.requests.values()))
+        strongest = max([log_odds for log_odds, _ in weighed], default=NO_REQUEST)
         weight = sum(self.triggers.values())
-        surest = sorted(self.requests.values(), key=lambda found: -found[0])[: self.most]
+        surest = sorted(weighed, key=lambda found: -found[0])[: self.most]
         telling = [
             finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
         ]
@@ -279,6 +313,29 @@ class _Reading:
             [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
         )
         return Evidence(self.triggers, max(NO_REQUEST, strongest), findings)
+
+
+def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
+    """Take ``AMONG_OTHERS`` from the requests that do not stand out, in time of sorting them."""
+    alike = {each.words: each for each in requests if not each.stands_out}
+    ordered = sorted(alike.values(), key=lambda each: -each.log_odds)
+    # Where the outermost of the first so many begin.
+    before: list[int] = []
+    after: list[int] = []
+    outermost: list[tuple[list[int], list[int]]] = []
+    for each in ordered:
+        before, after = sorted((*before, each.finding.start))[:OTHERS], sorted((*after, each.finding.start))[-OTHERS:]
+        outermost.append((before, after))
+    weighed = []
+    for each in requests:
+        log_odds, start = each.log_odds, each.finding.start
+        count = bisect_right(ordered, ALIKE - log_odds, key=lambda other: -other.log_odds)
+        if not each.stands_out and count:
+            before, after = outermost[count - 1]
+            others = {other for other in (*before, *after) if abs(other - start) > each.apart}
+            log_odds -= AMONG_OTHERS if len(others) >= OTHERS else 0.0
+        weighed.append((log_odds, each.finding))
+    return weighed
 
 
 def _hidden(places: Sequence[HiddenPlace], start: int) -> str | None:

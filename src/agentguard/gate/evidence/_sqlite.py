@@ -90,12 +90,17 @@ MOST_MATCHES: Final = 2_000  # chunks that are weighed for one query: FTS5 takes
 MOST_COUNTED: Final = 50_000  # words whose number of chunks is remembered
 
 _CHUNK: Final = "c.id, d.uri, c.title, c.heading, c.text, c.first, c.beyond"
+# Only the best are read from `chunks`, and those as good as the last of them. (What is used twice is worked out once.)
 _BY_WORDS: Final = f"""
-    SELECT -bm25(words, {TITLE}, {HEADING}, {TEXT}) AS score, {_CHUNK}
-    FROM words JOIN chunks c ON c.number = words.rowid JOIN documents d ON d.number = c.document
-    WHERE words MATCH ? ORDER BY score DESC, c.id, d.uri LIMIT ?
+    WITH weighed AS (
+        SELECT rowid AS number, -bm25(words, {TITLE}, {HEADING}, {TEXT}) AS score FROM words WHERE words MATCH ?1
+    )
+    SELECT w.score, {_CHUNK}
+    FROM weighed w JOIN chunks c ON c.number = w.number JOIN documents d ON d.number = c.document
+    WHERE w.score >= (SELECT min(score) FROM (SELECT score FROM weighed ORDER BY score DESC LIMIT ?2))
+    ORDER BY w.score DESC, c.id, d.uri LIMIT ?2
 """  # noqa: S608  # constants of this file
-_HOW_MANY: Final = "SELECT count(*) FROM words WHERE words MATCH ?"
+_HOW_MANY: Final = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
 _BY_NUMBER: Final = f"SELECT {_CHUNK} FROM chunks c JOIN documents d ON d.number = c.document WHERE c.number = ?"  # noqa: S608
 _BY_ID: Final = f"""
     SELECT {_CHUNK} FROM chunks c JOIN documents d ON d.number = c.document WHERE c.id = ? ORDER BY d.uri LIMIT 1
@@ -139,7 +144,7 @@ class SqliteEvidence:
         self._changes = -1
         self._numbers: list[int] = []
         self._vectors: Vectors | None = None
-        self._counts: dict[str, int] = {}  # of chunks that have a word, as long as nothing changes
+        self._counts: dict[str, int] = {}  # see `_counts_of`; as long as nothing changes
         self._counted = -1
 
     def documents(self) -> Mapping[str, str]:
@@ -220,14 +225,18 @@ class SqliteEvidence:
         self._database.close()
         self._numbers, self._vectors, self._changes = [], None, -1
 
-    def _counts_of(self, rows: sqlite3.Connection, words: Iterable[str]) -> dict[str, int]:
-        """In how many chunks each word stands."""
+    def _counts_of(self, rows: sqlite3.Connection, words: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each word stands: up to one more than are weighed, exactly only where all do in more."""
         (changes,) = rows.execute("SELECT changes FROM state").fetchone()
         if changes != self._counted or len(self._counts) > MOST_COUNTED:
             self._counts, self._counted = {}, changes
+        too_many = MOST_MATCHES + 1
         for word in words:
             if word not in self._counts:
-                (self._counts[word],) = rows.execute(_HOW_MANY, (match_expression([word]),)).fetchone()
+                self._counts[word] = _count(rows, word, too_many)
+        present = {word: self._counts[word] for word in words if self._counts[word]}
+        if min(present.values(), default=0) == too_many and len(present) > 1:
+            self._counts.update({word: _count(rows, word, -1) for word in present})
         return {word: self._counts[word] for word in words}
 
     def _claim(self, rows: sqlite3.Connection, dimensions: int) -> None:
@@ -254,6 +263,12 @@ class SqliteEvidence:
                 f"{dimensions}: remove the file and ingest the documents again, or name the embeddings that made it"
             )
         return changes, known
+
+
+def _count(rows: sqlite3.Connection, word: str, most: int) -> int:
+    """In how many chunks a word stands; it counts up to ``most``, and on to the end where that is negative."""
+    (count,) = rows.execute(_HOW_MANY, (match_expression([word]), most)).fetchone()
+    return int(count)
 
 
 def _documents(rows: sqlite3.Connection) -> dict[str, str]:

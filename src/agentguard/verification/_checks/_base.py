@@ -13,7 +13,7 @@ from agentguard.verification._case import Case
 from agentguard.verification._document import Document
 from agentguard.verification._shape import Shape
 from agentguard.verification.evidence import DEFAULT_RATIOS, ratio_of, weighed
-from agentguard.verification.statistics import Rate, Surprises
+from agentguard.verification.statistics import Rate
 from agentguard.verification.types import SignalResult, VerificationTier
 
 FIRES_AT: Final = 0.05  # p-value
@@ -63,7 +63,7 @@ class Finding:
 AS_USUAL: Final = Finding(0.0, AS_USUAL_DETAIL)
 
 
-def _labelled(ratio: float, factor: float, most: float = math.inf) -> float:
+def labelled(ratio: float, factor: float, most: float = math.inf) -> float:
     """A ratio above 1, with what labels say of it; it stays above 1, and silence is not concerned."""
     return min(1.0 + (ratio - 1.0) * factor, most)
 
@@ -111,7 +111,7 @@ class DeclaredCheck:
         rate = memory.contracts.get(self.name) or Rate()
         likelihood = max(self.fabricated / self._genuine_rate(rate, ratio), min(ratio, 1.0))
         if likelihood > LEAST_RATIO and case.factors:
-            likelihood = max(_labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
+            likelihood = max(labelled(likelihood, case.factors.get(DECLARED + self.name, 1.0)), LEAST_RATIO)
         return SignalResult(self.name, True, True, score, likelihood, None, self.tier, detail, self.group, traits)
 
     @staticmethod
@@ -193,10 +193,7 @@ class LearnedCheck(DeclaredCheck, ABC):
             surprise = MOST_SURPRISE
         # Recalibrate on how often this tool's genuine calls looked as unusual.
         memory: ToolMemory = case.memory
-        past = memory.surprises.get(self.name)
-        overall = memory.pool.surprises.get(self.name)
-        expected = None if overall is None else overall.p(surprise)
-        p = (Surprises(self.floor, self.prior) if past is None else past).p(surprise, expected)
+        p = memory.recalibrated(self.name, surprise, self.floor, self.prior)
         # The ratio of the p-value, up to the check's cap; a larger one that is known from a rate; what labels make of
         # it; and no more than the finding itself may weigh.
         likelihood = ratio_of(p, ratio, self.share)
@@ -205,7 +202,7 @@ class LearnedCheck(DeclaredCheck, ABC):
         if direct > likelihood and ratio > 1.0:  # calibrated to 1, the signal says nothing of this tool
             likelihood = max(likelihood, min(direct, MOST_DIRECT, self.borne_out / p))
         if likelihood > 1.0 and case.factors:
-            likelihood = _labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
+            likelihood = labelled(likelihood, case.factors.get(self.name, 1.0), max(self.cap, likelihood))
         if likelihood > 1.0 and math.log(likelihood) > finding.most:
             likelihood = math.exp(finding.most)
         fired = p <= FIRES_AT

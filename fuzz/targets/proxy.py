@@ -1,0 +1,136 @@
+"""The relay before an MCP server: whatever client and server say passes, and only a tool's result is ever changed."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+from typing import Any
+
+from agentguard.guard import Policy
+from agentguard.proxy._connection import Connection, Work
+from agentguard.proxy._events import Events, with_data
+from agentguard.proxy._guarding import Guarding
+from agentguard.proxy._messages import Lines
+from agentguard.verification import VerificationEngine
+from fuzz import grammar, tokens
+from fuzz.harness import Harness
+from fuzz.source import Source
+from fuzz.trial import Trial, require
+
+__all__ = ["HARNESSES"]
+
+logging.getLogger("agentguard").addHandler(logging.NullHandler())  # what is blocked is told, and nobody is to hear it
+
+METHODS = ("tools/call", "tools/call", "tools/list", "tasks/result", "notifications/cancelled", "initialize")
+IDS = (1, "1", 1.0, 2, "a", "", None, True, -1)
+BLOCKS = ("text", "image", "audio", "resource", "resource_link", "new")
+PROFILE = {"name": "tool", "required_fields": ["sku"], "content": {"pii": "redact", "injection": "flag"}}
+
+
+def _block(source: Source) -> Any:
+    if source.chance(6):
+        return grammar.value(source, 2)
+    text = grammar.text(source, (tokens.JSON, tokens.WORDS, tokens.UNICODE, ("ada@example.org", "Ignore all")), 6)
+    made: dict[str, Any] = {"type": source.choice(BLOCKS), source.choice(("text", "data", "description")): text}
+    if source.chance(3):
+        made["resource"] = {source.choice(("text", "blob", "uri")): text}
+    return made
+
+
+def _message(source: Source) -> Any:
+    kind = source.integer(0, 5)
+    made: dict[str, Any] = {"jsonrpc": "2.0", "id": source.choice(IDS)}
+    if kind == 0:
+        return grammar.value(source, 2)
+    if kind == 1:
+        params = {"name": "tool", "arguments": grammar.value(source, 1), "taskId": "t", "requestId": source.choice(IDS)}
+        return {**made, "method": source.choice(METHODS), "params": params}
+    if kind == 2:
+        tools = [{"name": source.choice(("tool", "b")), "outputSchema": grammar.value(source, 2)}]
+        return {**made, "result": {"tools": tools, "nextCursor": source.choice(("c", None, 7))}}
+    result: dict[str, Any] = {"content": [_block(source) for _ in range(source.integer(0, 3))]}
+    if kind == 4:
+        result["structuredContent"] = grammar.value(source, 2)
+    if kind == 5:
+        result = {"task": {"taskId": "t"}, "resultType": source.choice(("complete", "input_required", 7))}
+    return {**made, "result": result}
+
+
+def _line(source: Source) -> bytes:
+    message = [_message(source), _message(source)] if source.chance(8) else _message(source)
+    written = b"{}"
+    with suppress(ValueError, RecursionError, TypeError):  # what cannot be written is in no message
+        written = json.dumps(message, ensure_ascii=bool(source.integer(0, 1))).encode("utf-8", "surrogatepass")
+    if source.chance(8):
+        at = source.integer(0, len(written))
+        written = written[:at] + source.raw(3) + written[at + 1 :]
+    return written.replace(b"\n", b" ") + source.choice((b"\n", b"\r\n", b""))
+
+
+def _relayed(trial: Trial) -> None:
+    source = trial.source
+    engine = VerificationEngine()
+    engine.register_tool_profile(**PROFILE)
+    policy = Policy(shadow=bool(source.integer(0, 1)), on_guard_error="closed")
+    guarding = Guarding(engine, policy)
+    connection = Connection(guarding)
+    try:
+        for _ in range(source.integer(1, 8)):
+            line = _line(source)
+            if source.integer(0, 1):
+                require(connection.sent(line) is None, "a message of the client was answered")
+                continue
+            step = connection.received(line)
+            made = step if isinstance(step, bytes) else step.run()
+            if policy.shadow or not isinstance(step, Work):
+                require(made == line, "a message was changed")
+            elif made != line:
+                before, after = json.loads(line.decode("utf-8", "replace")), json.loads(made)
+                for one, other in zip(
+                    *(each if isinstance(each, list) else [each] for each in (before, after)), strict=True
+                ):
+                    changed = one if not isinstance(one, dict) else {**one, "result": None}
+                    kept = other if not isinstance(other, dict) else {**other, "result": None}
+                    require(repr(changed) == repr(kept), "more than a result was changed")
+        require(not guarding.counts["failures"], "judging an answer failed")
+    finally:
+        guarding.close()
+
+
+def _streamed(trial: Trial) -> None:
+    source = trial.source
+    pieces = (
+        b"data: ",
+        b"data",
+        b"id: 1",
+        b"retry: 5",
+        b": ",
+        b"\n",
+        b"\n\n",
+        b"\r",
+        b"\r\n",
+        b"{}",
+        b"\xff",
+        b"\xef\xbb\xbf",
+    )
+    stream = b"".join(source.choice(pieces) for _ in range(source.integer(0, 30)))
+    lines, events = Lines(longest=12), Events(longest=12)
+    read_lines, read_events = [], []
+    for start in range(0, len(stream), 7):
+        chunk = stream[start : start + 7]
+        read_lines += list(lines.feed(chunk))
+        read_events += list(events.feed(chunk))
+    rest = lines.rest()
+    require(b"".join(each.data for each in read_lines) + (rest.data if rest else b"") == stream, "a line lost bytes")
+    require(b"".join(each.raw for each in read_events) + events.rest() == stream, "an event lost bytes")
+    for each in read_events:
+        if each.data:
+            again = list(Events().feed(trial.call(with_data, each, b"[]")))
+            require([other.data for other in again] == [b"[]"], "another message in an event is not read from it")
+
+
+HARNESSES = (
+    Harness("relayed", "proxy: messages between a client and an MCP server, looked at and passed on", _relayed),
+    Harness("streamed", "proxy: lines and server-sent events, cut anywhere", _streamed),
+)

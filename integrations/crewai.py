@@ -1,0 +1,150 @@
+"""Guarding the tools of CrewAI: ``with guard_crew(engine): crew.kickoff()``.
+
+Two traps. CrewAI swallows whatever a hook raises, but for ``HookAborted``, and goes on with the result: so nothing here
+relies on raising, and ``on_block="raise"`` raises that one. And where a crew caches, what a tool returned is in the
+cache before the hook is asked: a call that is made again would be answered by the blocked result, so a block takes it
+out.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from uuid import uuid4
+
+from agentguard.guard import OnFlagUnasked, Outcome
+from agentguard.guard._guard import CallGuard, OnJudgement
+from agentguard.guard._wording import FLAG_TEXT, appended, notice_of
+from agentguard.integrations._extras import needs
+from agentguard.verification import VerificationEngine
+
+try:
+    from crewai.hooks import HookAborted, InterceptionPoint, ToolCallHookContext, register_hook, unregister_hook
+except ImportError as error:
+    raise needs("crewai", error) from error
+
+if TYPE_CHECKING:
+    from crewai import Crew
+
+__all__ = ["guard_crew"]
+
+_WITHHELD = "The result could not be verified and was withheld."
+_log = logging.getLogger("agentguard")
+# How CrewAI begins what it says itself of a call that failed.
+_FAILED = (
+    "Error executing tool: ",
+    "I encountered an error while trying to use the tool.",
+    "I tried reusing the same ",
+)
+
+
+class _Begun(NamedTuple):
+    started: float
+    cached: bool
+
+
+def guard_crew(
+    engine: VerificationEngine,
+    crew: Crew | None = None,
+    *,
+    tools: Collection[str] | None = None,
+    session: Callable[[ToolCallHookContext], str | None] | None = None,
+    on_flag: OnFlagUnasked = "annotate",
+    on_block: Literal["replace", "raise"] = "replace",
+    on_guard_error: Literal["open", "closed"] = "open",
+    shadow: bool = False,
+    on_judgement: OnJudgement | None = None,
+    flag_text: str = FLAG_TEXT,
+) -> ExitStack:
+    """Judge what the tools of a crew, or of all crews and agents, return, before a model sees it.
+
+    CrewAI's hooks are the process's: they stay until the context manager that is returned is left, or ``close()`` is
+    called on it.
+
+    A flagged result has a line after it, a blocked one is replaced by a notice. The tool's own value is judged, not the
+    text that CrewAI makes of it. A tool that raised is judged by what CrewAI tells the model, as the report of a
+    failure; a result from CrewAI's cache has no latency.
+
+    Args:
+        engine: judges the results.
+        crew: whose calls to judge; None: those of all crews, and of agents without one.
+        tools: names of the tools to guard, as CrewAI writes them (``look_up``); None: all.
+        session: gives the session of a call; None: the id of the crew, or of the agent.
+        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
+            on as it is; ``block`` treats it as blocked.
+        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by CrewAI's ``HookAborted``,
+            whose cause is ``ResultBlocked``.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
+
+    Raises:
+        ConfigurationError: for a policy that cannot be used here.
+    """
+    guard = CallGuard(
+        engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
+        on_judgement=on_judgement, flag_text=flag_text,
+    )  # fmt: skip
+    begun: dict[int, _Begun] = {}  # by the identity of a call's arguments, which are one object before and after it
+
+    def before(context: ToolCallHookContext) -> None:
+        begun[id(context.tool_input)] = _Begun(perf_counter(), _cache_of(context)("read") is not None)
+
+    def after(context: ToolCallHookContext) -> str | None:
+        ended, call = perf_counter(), begun.pop(id(context.tool_input), None)
+        raw, shown = context.raw_tool_result, context.tool_result or ""
+        other = crew is not None and context.crew is not crew
+        if other or not guard.covers(context.tool_name) or _is_unmade(raw, context.tool_name):
+            return None
+        try:
+            said = isinstance(raw, str) and raw.lstrip().startswith(_FAILED)
+            failed = said or hasattr(raw, "as_agent_message")  # a ToolFailure
+            took = None if call is None or call.cached else (ended - call.started) * 1000.0
+            name = (session or _session_of)(context)
+            args, result = dict(context.tool_input), shown if failed else raw
+            judgement = guard.judge(Outcome(context.tool_name, args, result, took, name, uuid4().hex, failed))
+            if judgement.action != "replace":
+                changed = judgement.shown(shown)
+                changed = appended(changed, judgement.line) if judgement.line else changed
+                return None if changed == shown else str(changed)
+            _cache_of(context)("add", output=None)
+            notice, blocked = judgement.notice, guard.error(judgement, context.tool_name)
+        except Exception as error:  # CrewAI would swallow it, and hand the result on
+            _log.error("guarding a result of %r failed: %s", context.tool_name, type(error).__name__)
+            return None if guard.policy.on_guard_error == "open" or shadow else notice_of(_WITHHELD)
+        if on_block == "raise":
+            raise HookAborted(notice, source="agentguard") from blocked
+        return notice
+
+    hooks = ExitStack()
+    for point, hook in ((InterceptionPoint.PRE_TOOL_CALL, before), (InterceptionPoint.POST_TOOL_CALL, after)):
+        register_hook(point, hook)
+        hooks.callback(unregister_hook, point, hook)
+    return hooks
+
+
+def _is_unmade(raw: Any, tool: str) -> bool:
+    """CrewAI says that it made no call; all of it counts, for a tool could begin like that, and go on."""
+    name = re.escape(tool)
+    spent = rf"Tool '{name}' has reached its usage limit of \d+ times and cannot be used anymore\."
+    said = rf"Tool not found|Tool execution blocked by hook\. Tool: {name}|{spent}"
+    return isinstance(raw, str) and re.fullmatch(said, raw) is not None
+
+
+def _cache_of(context: ToolCallHookContext) -> Callable[..., Any]:
+    """What reads from the agent's cache of this call, and adds to it; does nothing where there is none."""
+    cache = getattr(getattr(context.agent, "tools_handler", None), "cache", None)
+    call = {"tool": context.tool_name, "input": json.dumps(context.tool_input) if context.tool_input else ""}
+    return lambda what, **more: None if cache is None else getattr(cache, what)(**call, **more)
+
+
+def _session_of(context: ToolCallHookContext) -> str | None:
+    owner = getattr(context.crew or context.agent, "id", None)
+    return None if owner is None else str(owner)

@@ -1,0 +1,130 @@
+"""Guarding the MCP tools of a LiteLLM proxy: ``callbacks: [guarding.guard]``, a ``GuardLogger`` in a module of yours.
+
+The trap: LiteLLM swallows whatever a callback raises, and hands the result on. So a block is always an answer, a notice
+in the result's place, and nothing here relies on raising. Where a result has structured content, LiteLLM drops that and
+marks the result as an error as soon as its text is changed: right for a block, wrong for a line after a flagged result,
+which is therefore left as it is there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Literal
+
+from agentguard.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.guard._guard import CallGuard, OnJudgement, apart
+from agentguard.guard._wording import FLAG_TEXT, notice_of
+from agentguard.integrations._extras import needs
+from agentguard.verification import VerificationEngine
+
+try:
+    from litellm.integrations.custom_logger import CustomLogger
+    from mcp.types import TextContent
+
+    from agentguard.integrations._mcp_content import result_of, without_redacted
+except ImportError as error:
+    raise needs("litellm", error) from error
+
+__all__ = ["GuardLogger"]
+
+_log = logging.getLogger("agentguard")
+
+
+class GuardLogger(CustomLogger):
+    """Judges what MCP tools answer through a LiteLLM proxy, before it goes back to the client.
+
+    Structured content is judged where the server sends it, the blocks of content where it does not, and an answer with
+    ``isError`` as the report of a failure. A flagged answer has one more text after its content, a blocked one is a
+    notice as its only content. The time is that between the proxy's request and the answer.
+
+    Args:
+        engine: judges the results; proxies with several workers share what it learns by a store.
+        tools: names of the tools to guard, as the servers have them; None: all.
+        server_prefix: call tools ``server-tool``, for servers that have tools of the same name.
+        session: gives the session of a call from what LiteLLM tells its callbacks; None: the ``mcp-session-id`` of the
+            client, else LiteLLM's trace id.
+        on_flag: ``annotate`` hands a flagged answer on with a line after it that the model reads; ``observe`` hands it
+            on as it is; ``block`` treats it as blocked.
+        on_guard_error: when the guard itself fails: ``open`` hands the answer on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
+
+    Raises:
+        ConfigurationError: for a policy that cannot be used here.
+    """
+
+    def __init__(
+        self,
+        engine: VerificationEngine,
+        *,
+        tools: Collection[str] | None = None,
+        server_prefix: bool = False,
+        session: Callable[[Mapping[str, Any]], str | None] | None = None,
+        on_flag: OnFlagUnasked = "annotate",
+        on_guard_error: Literal["open", "closed"] = "open",
+        shadow: bool = False,
+        on_judgement: OnJudgement | None = None,
+        flag_text: str = FLAG_TEXT,
+    ) -> None:
+        super().__init__()
+        self._guard = CallGuard(
+            engine, tools=tools, on_flag=on_flag, on_guard_error=on_guard_error, shadow=shadow,
+            on_judgement=on_judgement, flag_text=flag_text,
+        )  # fmt: skip
+        self._prefixed, self._session = server_prefix, session
+
+    async def async_post_mcp_tool_call_hook(
+        self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any
+    ) -> Any:
+        """Judge an answer; None where it stands as it is."""
+        call = kwargs.get("mcp_tool_call_metadata") or {}
+        tool = str(call.get("name", ""))
+        if self._prefixed:
+            tool = f"{call.get('mcp_server_name')}-{tool}"
+        if not self._guard.covers(tool):
+            return None
+        try:
+            return await self._judged(tool, call, kwargs, response_obj, (end_time - start_time).total_seconds())
+        except Exception as error:  # LiteLLM would swallow it, and hand the answer on
+            _log.error("guarding an answer of %r failed: %s", tool, type(error).__name__)
+            if self._guard.policy.on_guard_error == "open" or self._guard.policy.shadow:
+                return None
+            return _notice(response_obj, notice_of(f"The result of {tool!r} could not be verified and was withheld."))
+
+    async def _judged(self, tool: str, call: Any, kwargs: Any, response: Any, seconds: float) -> Any:
+        answer, blocks = kwargs.get("original_response"), response.mcp_tool_call_response
+        structured = _field(answer, "structured_content", "structuredContent")
+        failed = bool(_field(answer, "is_error", "isError"))
+        by_default = call.get("mcp_session_id") or kwargs.get("litellm_trace_id")
+        session = by_default if self._session is None else self._session(kwargs)
+        result, call_id = result_of(blocks, structured), kwargs.get("litellm_call_id")
+        outcome = Outcome(tool, call.get("arguments") or {}, result, seconds * 1000.0, session, call_id, failed)
+        judgement = await self._guard.judge_async(outcome)
+        if judgement.action == "replace":
+            return _notice(response, judgement.notice)
+        if judgement.redact:
+            blocks = await apart(_redacted, blocks, judgement, about=result)
+            if structured is not None and blocks == response.mcp_tool_call_response:
+                # It is the structured content that holds it, which LiteLLM drops where the text is another one.
+                blocks = [*blocks, TextContent(type="text", text="The structured content is withheld.")]
+        if judgement.line and (structured is None or judgement.redact):
+            blocks = [*blocks, TextContent(type="text", text=judgement.line)]
+        if blocks is response.mcp_tool_call_response:
+            return None
+        return response.model_copy(update={"mcp_tool_call_response": blocks})
+
+
+def _redacted(blocks: list[Any], judgement: Judgement) -> list[Any]:
+    return [without_redacted(block, judgement) for block in blocks]
+
+
+def _notice(response: Any, notice: str) -> Any:
+    return response.model_copy(update={"mcp_tool_call_response": [TextContent(type="text", text=notice)]})
+
+
+def _field(answer: Any, *names: str) -> Any:
+    """A field of the server's answer, as either of the SDK's generations has it."""
+    return next((getattr(answer, name) for name in names if hasattr(answer, name)), None)

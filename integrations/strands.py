@@ -1,0 +1,149 @@
+"""Guarding the tools of a Strands agent: ``Agent(hooks=[GuardHooks(engine)])``.
+
+The trap: what a hook raises after a tool call does not end the run. Strands makes an error result of it, which the
+model reads, and asks the hooks once more. So a block replaces the result; where it is to be raised, it is raised again
+when Strands asks again, and that ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agentguard.errors import ResultBlocked
+from agentguard.guard import Judgement, OnFlagUnasked, Outcome
+from agentguard.guard._guard import CallGuard, OnJudgement, apart
+from agentguard.guard._wording import FLAG_TEXT
+from agentguard.integrations._extras import needs
+from agentguard.integrations._latency import stopwatch
+from agentguard.verification import VerificationEngine
+
+try:
+    from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookOrder, HookProvider, HookRegistry
+except ImportError as error:
+    raise needs("strands", error) from error
+
+__all__ = ["GuardHooks"]
+
+_OWN = ("content", "status", "toolUseId")  # a result's own fields; servers of MCP have more
+
+
+@dataclass
+class _Call:
+    """One call under way: how often it was made, its stopwatch, what was raised for it."""
+
+    made: int = 1
+    stop: Callable[[], float] | None = None
+    raised: ResultBlocked | None = None
+
+
+class GuardHooks(HookProvider):
+    """Judges what the tools of an agent return, before the model or any other hook sees it.
+
+    A flagged result has one more text after its content, a blocked one is an error result with a notice as its only
+    content. A tool that raised is not judged, nor is structured output; a failure that the tool reports itself is
+    judged as one. What a tool streams before it returns is not held back, and an answer that a middleware gives in a
+    tool's place is taken for the tool's own.
+
+    Args:
+        engine: judges the results.
+        tools: names of the tools to guard; None: all.
+        session: gives the session of a call; None: the id of the agent's session manager, where it has one.
+        on_flag: ``annotate`` hands a flagged result on with a line after it that the model reads; ``observe`` hands it
+            on as it is; ``block`` treats it as blocked.
+        on_block: ``replace`` puts a notice in the result's place; ``raise`` ends the run by Strands' own
+            ``EventLoopException``, whose cause is ``ResultBlocked``.
+        on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
+        shadow: judge and record, change nothing.
+        max_retries: how often Strands is asked to make a blocked call again, for tools whose profile says
+            ``idempotent: true``.
+        on_judgement: is told of every judgement; what it raises is logged and changes nothing.
+        flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
+            ``{posterior}``.
+
+    Raises:
+        ConfigurationError: for a policy that cannot be used here.
+    """
+
+    def __init__(
+        self,
+        engine: VerificationEngine,
+        *,
+        tools: Collection[str] | None = None,
+        session: Callable[[AfterToolCallEvent], str | None] | None = None,
+        on_flag: OnFlagUnasked = "annotate",
+        on_block: Literal["replace", "raise"] = "replace",
+        on_guard_error: Literal["open", "closed"] = "open",
+        shadow: bool = False,
+        max_retries: int = 0,
+        on_judgement: OnJudgement | None = None,
+        flag_text: str = FLAG_TEXT,
+    ) -> None:
+        self._guard = CallGuard(
+            engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+        )  # fmt: skip
+        self._session = _session_of if session is None else session
+        self._calls: dict[tuple[int, str], _Call] = {}
+
+    def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
+        """Come last before a call, and first after it."""
+        registry.add_callback(BeforeToolCallEvent, self._before, order=HookOrder.SDK_LAST)
+        registry.add_callback(AfterToolCallEvent, self._after, order=HookOrder.SDK_FIRST)
+
+    async def _before(self, event: BeforeToolCallEvent) -> None:
+        call = self._calls.setdefault(_key_of(event), _Call())
+        call.stop = stopwatch(getattr(event.selected_tool, "__wrapped__", None))
+
+    async def _after(self, event: AfterToolCallEvent) -> None:
+        call = self._calls.pop(_key_of(event), _Call())
+        took = None if call.stop is None else call.stop()
+        if call.raised is not None and event.exception is call.raised:
+            raise call.raised
+        tool, selected = event.tool_use["name"], event.selected_tool
+        answered = event.exception is None and event.cancel_message is None and selected is not None
+        if not answered or getattr(selected, "tool_type", "") == "structured_output" or not self._guard.covers(tool):
+            return
+        if took is not None and event.duration is not None:
+            took = min(took, event.duration * 1000.0)  # of which the one may hold a wait for a thread, or for a turn
+        result, failed = _value_of(event.result["content"]), event.result["status"] == "error"
+        args, session, call_id = event.tool_use["input"], self._session(event), event.tool_use["toolUseId"]
+        outcome = Outcome(tool, args, result, took, session, call_id, failed)
+        judgement = await self._guard.judge_async(outcome)
+        if judgement.action != "replace":
+            if judgement.line or judgement.redact:
+                about = result if judgement.redact else None
+                event.result = await apart(_shown, event.result, judgement, about=about)
+            return
+        if self._guard.again(outcome, judgement, call.made):
+            self._calls[_key_of(event)] = _Call(call.made + 1)
+            event.retry = True
+        elif self._guard.policy.on_block == "raise":
+            error = self._guard.error(judgement, tool)
+            self._calls[_key_of(event)] = _Call(raised=error)
+            raise error
+        event.result = {"toolUseId": call_id, "status": "error", "content": [{"text": judgement.notice}]}
+
+
+def _key_of(event: BeforeToolCallEvent | AfterToolCallEvent) -> tuple[int, str]:
+    return id(event.agent), event.tool_use["toolUseId"]
+
+
+def _value_of(content: list[Any]) -> Any:
+    values = [block.get("text", block.get("json", block)) for block in content]
+    return values[0] if len(values) == 1 else values
+
+
+def _shown(result: Any, judgement: Judgement) -> Any:
+    """The result with the line after it, and with placeholders wherever there was what is to be redacted."""
+    shown = {key: value if key in _OWN else judgement.shown(value) for key, value in result.items()}
+    content = [
+        {name: judgement.shown(value) for name, value in block.items()} if {"text", "json"} & block.keys() else block
+        for block in result["content"]
+    ]
+    return {**shown, "content": [*content, {"text": judgement.line}] if judgement.line else content}
+
+
+def _session_of(event: AfterToolCallEvent) -> str | None:
+    return getattr(getattr(event.agent, "_session_manager", None), "session_id", None)

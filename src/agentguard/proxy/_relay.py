@@ -1,0 +1,150 @@
+"""The relay: messages between a front and a server, each looked at by the connection on its way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Final, Protocol
+
+from agentguard.proxy._connection import ENDS, Connection, Work
+from agentguard.proxy._guarding import Guarding
+from agentguard.proxy._messages import LONGEST, Line
+
+_log = logging.getLogger("agentguard")
+
+#: Seconds for what a server that is gone has said last; who still holds its output open is not waited for.
+REST_SECONDS: Final = 2.0
+MOST_AT_ONCE: Final = 4  # large answers that are judged at once; with more of them the server waits
+
+
+class Front(Protocol):
+    """The client's side."""
+
+    def lines(self) -> AsyncIterator[Line]:
+        """What the client sends, until it closes its end."""
+
+    async def write(self, data: bytes) -> None:
+        """Send something to the client; raises ``OSError`` where it reads no more."""
+
+
+class Server(Protocol):
+    """The server's side."""
+
+    def lines(self) -> AsyncIterator[Line]:
+        """What the server sends, until it is gone."""
+
+    async def send(self, line: Line) -> None:
+        """Send something to the server; raises ``OSError`` where it reads no more."""
+
+    async def close(self) -> None:
+        """Let the server know that nothing more comes, and end it where it does not end by itself."""
+
+
+class Relay:
+    """Passes messages on in both directions until one side is gone.
+
+    Args:
+        front: the client's side.
+        server: the server's side.
+        guarding: judges.
+    """
+
+    def __init__(self, front: Front, server: Server, guarding: Guarding) -> None:
+        self._front = front
+        self._server = server
+        self._guarding = guarding
+        self._connection = Connection(guarding)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._free = asyncio.Semaphore(MOST_AT_ONCE)
+        self._in_pieces = False
+        self._ends: bytes | None = None  # of a long line that is withheld
+        self._output = asyncio.Lock()  # held from the first piece of a long line to its last
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Pass messages on until the client closes its end, the server is gone, or ``stop`` is set."""
+        inward = asyncio.create_task(self._inward())
+        outward = asyncio.create_task(self._outward())
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({inward, outward, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            # What the server still has to say when the client says no more is passed on until it is gone.
+            await self._server.close()
+            await asyncio.wait({outward}, timeout=REST_SECONDS)
+            for way in (inward, outward):
+                if way.done() and isinstance(error := way.exception(), Exception):
+                    if not isinstance(error, OSError):
+                        raise error
+                    _log.info("one side reads no more: %s", type(error).__name__)
+        finally:
+            for task in (inward, outward, stopped, *self._under_way):
+                task.cancel()
+            await asyncio.gather(inward, outward, stopped, *self._under_way, return_exceptions=True)
+
+    async def _inward(self) -> None:
+        """From the client to the server."""
+        async for line in self._front.lines():
+            answer = self._connection.sent(line.data) if line.whole else None
+            if answer is not None:
+                await self._write(answer)
+                continue
+            await self._server.send(line)
+
+    async def _outward(self) -> None:
+        """From the server to the client."""
+        async for line in self._server.lines():
+            if not line.whole:
+                await self._write_piece(line)
+                continue
+            step = self._connection.received(line.data)
+            if isinstance(step, bytes):
+                await self._write(step)
+                continue
+            if not step.waits:
+                await self._write(step.message)
+            if step.large:
+                await self._free.acquire()
+                task = asyncio.create_task(self._apart(step))
+                self._under_way.add(task)
+                task.add_done_callback(self._under_way.discard)
+            else:
+                message = step.run()
+                if step.waits:
+                    await self._write(message)
+        if self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def _apart(self, step: Work) -> None:
+        """Work on a large message in a thread, while others pass."""
+        try:
+            message = await asyncio.to_thread(step.run)
+            if step.waits:
+                await self._write(message)
+        except OSError as error:
+            _log.info("the client reads no more: %s", type(error).__name__)
+        finally:
+            self._free.release()
+
+    async def _write(self, data: bytes) -> None:
+        async with self._output:
+            await self._front.write(data)
+
+    async def _write_piece(self, piece: Line) -> None:
+        """Pass on a piece of a line that is too long to be judged; or withhold it, and say so at its end."""
+        if not self._in_pieces:
+            self._in_pieces = True
+            self._guarding.count("messages too long to be judged")
+            withholds = self._connection.withholds
+            done = "is withheld" if withholds else "passes unjudged"
+            _log.warning("a message of the server is longer than %d bytes: it %s", LONGEST, done)
+            self._ends = piece.data[:ENDS] if withholds else None
+            await self._output.acquire()
+        if self._ends is None:
+            await self._front.write(piece.data)
+        else:
+            self._ends = self._ends[:ENDS] + (self._ends[ENDS:] + piece.data)[-ENDS:]
+        if piece.data.endswith(b"\n"):
+            if self._ends is not None:
+                await self._front.write(self._connection.withheld(self._ends))
+            self._in_pieces = False
+            self._output.release()
