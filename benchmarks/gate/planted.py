@@ -3,8 +3,8 @@
     python benchmarks/gate/planted.py [--misses SET]
 
 The sets lie with the tests of the judge. The last three were written by people who knew nothing of the rules, before
-they were tried on any. The rules were worked on with the first four in view, of ``observatory`` with the errors of dates
-and times alone, of ``allotments`` with those of units, negations and conditions.
+they were tried on any. The rules were worked on with the first four in view, of ``observatory`` with the errors of
+dates and times alone, of ``allotments`` with those of units, negations and conditions.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def section() -> Section:
         "Claims about six invented houses, written by hand: true ones, near the documents' words or in others, and "
         "errors of ten kinds (`museum`: of two, in hard forms). An error is missed where the verdict is `supported`; a "
         "true claim is held where it is `supported` or `weakly_supported`. The rules were worked on with `kettles`, "
-        "`museum`, `ferries` and `orchard` in view. The last three were written by people who knew nothing of the rules, "
+        "`museum`, `ferries` and `orchard` in view. The last three were written by people who knew nothing of them, "
         "and measured before anything was changed for them. `orchard`: negation 15.0% and conditions 13.2% missed, "
         "66.7% of the paraphrases held (its consequences among them, see below). `observatory`, after the changes for "
         "`orchard`: dates and times 16.7% missed, 72.2% of the paraphrases held, no other kind of error above 7.0%; "
