@@ -47,7 +47,8 @@ _PERIOD = re.compile(
 _ALIAS = re.compile(r"(?P<long>(?:\b[A-Z][\w-]{1,30}(?: (?:of|and|for|the)){0,2} ){1,7})\((?P<short>[A-Z]{2,7})\)")
 # Words that negate elsewhere: "no more than", "not only", "for nothing".
 _NO_NEGATION = re.compile(
-    r"\bfor (nothing)\b|\b(nothing|none|nobody|no one) but\b|\b(no|not)\s+(?:(?:more|less|fewer|later|earlier|longer|older|higher|lower)\s+than|only)\b",
+    r"\bfor (nothing)\b|\b(nothing|none|nobody|no one) but\b|"
+    r"\b(no|not)\s+(?:(?:more|less|fewer|later|earlier|longer|older|higher|lower)\s+than|only)\b",
     re.IGNORECASE,
 )
 # "at 17.30", "from 9.00 to 17.30": times as the British and others write them, unless a unit or a share follows.
