@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from agentguard.content._findings import Finding
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled
 from agentguard.content._text import encodable, message_text
 from agentguard.content.injection._concealed import (
     CODE_PATTERNS,
@@ -28,12 +28,16 @@ from agentguard.content.injection._concealed import (
     hidden_places,
     respelt,
 )
-from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK
+from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK, Sign, Trigger
+from agentguard.content.injection._passages import BIAS as PASSAGE_BIAS
+from agentguard.content.injection._passages import OPENINGS, Passage, PassageSign, passages
+from agentguard.content.injection._passages import SIGNS as PASSAGE_SIGNS
 from agentguard.content.injection._requests import BIAS, PROBES, Request, requests, wrapped
 from agentguard.errors import ConfigurationError
 
 NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its triggers have to outweigh
 MOST_PLACES = 20  # of one trigger, that become findings
+AROUND = 40  # characters before and after a trigger that may cast doubt on it
 MOST_QUOTED = 200  # characters of decoded text in a finding
 ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
@@ -54,13 +58,15 @@ GROUPS = (
     tuple(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
     (_MISSPELT,),
     (*PROBES, _DISGUISED, *CODE_PATTERNS, *HIDDEN_PATTERNS),
+    OPENINGS,
 )
 CATALOGUE = Catalogue(*GROUPS)
 _TRIGGER_NAMES = frozenset(TRIGGERS)
-_REQUEST_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
+_REQUEST_NAMES, _PASSAGE_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
     frozenset(pattern.name for group in groups for pattern in group)
-    for groups in ([PROBES], [CODE_PATTERNS], [HIDDEN_PATTERNS], GROUPS)
+    for groups in ([PROBES], [OPENINGS], [CODE_PATTERNS], [HIDDEN_PATTERNS], GROUPS)
 )
+_SAYING = _TRIGGER_NAMES | _REQUEST_NAMES | _PASSAGE_NAMES
 _Where = Callable[[int, int], tuple[int, int]]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Words in the names of tools that say nothing of what a tool does.
@@ -183,7 +189,7 @@ class _Reading:
             how: what was taken off, where something was.
             original: the text as given, where it is another; what it says as well is no news.
         """
-        if not (found.names & _TRIGGER_NAMES or found.names & _REQUEST_NAMES):
+        if found.names.isdisjoint(_SAYING):
             return
         places = sorted(hidden_places(found), key=lambda place: place.start) if found.names & _HIDDEN_NAMES else []
         # What is said openly needs no disguise: folding changes the accents of honest words too.
@@ -192,12 +198,18 @@ class _Reading:
             for start, end in islice(found.spans(name), self.most):
                 span = where(start, end)
                 if original is None or not self.every or original[slice(*span)] != found.text[start:end]:
-                    self._trigger(name, span, how, found.text[start:end], _hidden(places, start))
+                    weight = _weight(TRIGGERS[name], found.text, start, end)
+                    self._trigger(name, span, how, found.text[start:end], _hidden(places, start), weight)
         if found.names & _REQUEST_NAMES:
             for request in requests(encodable(found.text)):
                 span = where(request.start, request.end)
                 if original is None or original[slice(*span)] != found.text[request.start : request.end]:
                     self._request(request, span, how, _hidden(places, request.start))
+        if found.names & _PASSAGE_NAMES:
+            for passage in passages(found):
+                span = where(passage.start, passage.end)
+                if original is None or original[slice(*span)] != found.text[passage.start : passage.end]:
+                    self._passage(passage, span, how, _hidden(places, passage.start))
 
     def take_decoded(self, run: Decoded, where: _Where) -> None:
         """Look at the words of a run in code."""
@@ -206,10 +218,13 @@ class _Reading:
         how = f"in {' within '.join(reversed(run.how))}"
         for name in sorted(found.names & _TRIGGER_NAMES):
             for start, end in islice(found.spans(name), 1):
-                self._trigger(name, span, how, run.text[start:end], None)
+                self._trigger(name, span, how, run.text[start:end], None, TRIGGERS[name].weight)
         if found.names & _REQUEST_NAMES and not TRANSPORT.issuperset(run.how):
             for request in islice(requests(encodable(run.text)), MOST_PLACES):
                 self._request(request, span, how, "code")
+        if found.names & _PASSAGE_NAMES and not TRANSPORT.issuperset(run.how):
+            for passage in islice(passages(found), MOST_PLACES):
+                self._passage(passage, span, how, "code")
 
     def take_misspelt(self, found: Occurrences, where: _Where) -> None:
         """Look for triggers in the text with its spelling put right; a misspelling is no evidence of its own."""
@@ -224,12 +239,17 @@ class _Reading:
             for start, end in islice(plain.spans(name), self.most):
                 first, last = mended.span(start, end)
                 if found.text[first:last] != plain.text[start:end]:
-                    self.triggers[name] = trigger.weight
+                    self._weighs(name, _weight(trigger, plain.text, start, end))
                     self._add(Finding(trigger.category, f"{trigger.meaning}, misspelt", *where(first, last)))
 
-    def _trigger(self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None) -> None:
+    def _weighs(self, name: str, weight: float) -> None:
+        self.triggers[name] = max(weight, self.triggers.get(name, 0.0))
+
+    def _trigger(
+        self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None, weight: float
+    ) -> None:
         trigger = TRIGGERS[name]
-        self.triggers[name] = trigger.weight
+        self._weighs(name, weight)
         decoded = None
         detail = trigger.meaning
         if how:
@@ -254,15 +274,28 @@ class _Reading:
             signs |= {"hidden"}
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
-        weights = {sign: SIGNS[sign].weight for sign in signs if sign in SIGNS}
-        log_odds = round(BIAS + sum(weights.values()), 6)  # exactly 0 where it comes to that
-        telling = sorted((sign for sign in weights if weights[sign] > 0.0), key=lambda sign: (-weights[sign], sign))
-        detail = f"a request to the assistant: {', '.join(SIGNS[sign].meaning for sign in telling[:4]) or 'an order'}"
+        shown = [SIGNS[sign] for sign in signs if sign in SIGNS]
+        self._weigh("a request to the assistant", BIAS, shown, span, how, request.words)
+
+    def _passage(self, passage: Passage, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
+        shown = [PASSAGE_SIGNS[sign] for sign in passage.signs | ({"hidden"} if hidden else set())]
+        self._weigh("orders to an assistant", PASSAGE_BIAS, shown, span, how, passage.words)
+
+    def _weigh(
+        self,
+        what: str,
+        bias: float,
+        shown: Iterable[Sign | PassageSign],
+        span: tuple[int, int],
+        how: str | None,
+        words: str,
+    ) -> None:
+        """Add the evidence of a request or a passage: the bias and the weights of the signs that it shows."""
+        telling = sorted(shown, key=lambda sign: (-sign.weight, sign.name))
+        log_odds = round(bias + sum(sign.weight for sign in telling), 6)  # exactly 0 where it comes to that
+        detail = f"{what}: {', '.join(sign.meaning for sign in telling[:4] if sign.weight > 0.0) or 'an order'}"
         finding = Finding(
-            CATEGORY["indirect"],
-            f"{detail}; {how}" if how else detail,
-            *span,
-            request.words[:MOST_QUOTED] if how else None,
+            CATEGORY["indirect"], f"{detail}; {how}" if how else detail, *span, words[:MOST_QUOTED] if how else None
         )
         if span not in self.requests or self.requests[span][0] < log_odds:
             self.requests[span] = (log_odds, finding)
@@ -279,6 +312,13 @@ class _Reading:
             [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
         )
         return Evidence(self.triggers, max(NO_REQUEST, strongest), findings)
+
+
+def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
+    """The weight of a trigger at a place: that of a weak one where the words around it cast doubt on it."""
+    if trigger.doubt and compiled(trigger.doubt).search(encodable(text[max(0, start - AROUND) : end + AROUND])):
+        return min(WEAK, trigger.weight)
+    return trigger.weight
 
 
 def _hidden(places: Sequence[HiddenPlace], start: int) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from agentguard.content._patterns import Pattern, PatternSet, compiled, located
@@ -69,7 +70,7 @@ PROBES = (
 
 _STOP = re.compile(
     r"[.!?](?=[\s\"'\\)\]}<|]|$)"  # a full stop
-    r"|(?<=[\w.!?)])['\"](?=\s*[,}\]\n]|$)"  # the quotation mark that ends a field
+    r"|(?<=[\w.!?)])['\"](?=\s*[,}\])\n]|$)"  # the quotation mark that ends a field
     r"|\n(?=\S|\s*\n)|\\n\\n|\\n(?=[A-Z-])|\n(?=\s*[-*|\w]+:\s|\||[-*] )"  # a line, paragraph, field, row or item
     r"|\s*\|"
 )
@@ -89,6 +90,20 @@ _NAME_OF_TOOL = re.compile(
 )
 # "Name Server: NS1.EXAMPLE.NET", "Order number: 7": the name of a field, not a request.
 _FIELD_NAME = re.compile(r"(?!(?i:note|task|to-?do)\b)\w+(?: \w+){0,2}: ")
+_ADDRESS = re.compile(r"(https?://[\w.-]+)[^\s\"'<>)\]]*")
+_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])[^\s\"'<>)\]]*")
+_MANUAL = re.compile(
+    r"(?m)^[ \t]*(?:Args|Arguments|Returns|Raises|Parameters|Yields|Examples?|Usage|Options|NAME|SYNOPSIS|OPTIONS|DESCRIPTION"
+    r"|EXAMPLES):?[ \t]*$|^[ \t]*:param "
+)
+_ARGUMENT = re.compile(r"\w\(['\"]\Z")
+# Conversations are lines of a few speakers.
+_SPEAKER = re.compile(
+    r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host|guest"
+    r"|q|a|utilisateur|conseiller|kunde|nutzer|benutzer|berater|assistent|usuario|cliente|asistente|agente"
+    r"|usuário|utilizador|assistente|用户|客服|助手|利用者|ユーザー|お客様?|アシスタント)[\])*]*\s?[:：]"
+)
+FEWEST_TURNS = 3
 _NEW_LINE = re.compile(r"(?:^|\n)[ \t]*\Z")
 _BULLET = re.compile(r"(?:^|[\s\\n])[-*]\Z")
 _LED_BY = tuple((sign, re.compile(rf"(?i)\b(?:{words})\b")) for sign, words in _signs_of("lead").items())
@@ -132,6 +147,9 @@ def requests(text: str) -> Iterator[Request]:
                 continue
             if pattern is REQUEST and not lead and (_TOLD.match(words) or _FIELD_NAME.match(words)):
                 continue
+            # A heading in capitals above what it is of.
+            if text[verb:verb_end].isupper() and text[verb_end : verb_end + 2].strip(" \t\r").startswith("\n"):
+                continue
             done = end
             setting = _setting(text) if setting is None else setting
             position = _position(text, start, end)
@@ -159,7 +177,8 @@ def _goes_on(text: str, start: int) -> bool:
 def _wording(words: str, lead: str, verb: str) -> set[str]:
     """The signs in the words of a sentence."""
     patterns, names = _sentence_signs()
-    signs = {names[number] for number in patterns.hits(words)}
+    # An address is a name: its words tell of no thing, and one of this machine leads nowhere.
+    signs = {names[number] for number in patterns.hits(_ADDRESS.sub(r"\1", _LOCAL.sub("", words)))}
     signs.update(sign for sign, regex in _LED_BY if lead and regex.search(lead))
     signs.update([sign for sign, regex in _VERB_IS if regex.match(verb)] or ["asks"])
     if len(signs & _PARTICULARS) > 1:
@@ -178,6 +197,8 @@ def _position(text: str, start: int, end: int) -> set[str]:
     signs = {"describes a tool"} if described else set()
     if text[max(0, start - 1) : start].isalnum() or text[max(0, start - 1) : start] in {".", "!", "?", ",", "%"}:
         signs.add("glued")
+    if _ARGUMENT.search(before):
+        signs.add("argument")
     if before.endswith(("'", '"')):
         whole = text[end - 1] in "'\"" or after[:1] in ("'", '"', "")
         signs.update({"whole field"} if whole else ())
@@ -190,9 +211,23 @@ def _position(text: str, start: int, end: int) -> set[str]:
     return signs
 
 
+def spoken(text: str) -> bool:
+    """Tell whether a text is a conversation, from its head."""
+    return sum(1 for _ in islice(_SPEAKER.finditer(text, 0, HEAD), FEWEST_TURNS)) == FEWEST_TURNS
+
+
 def _setting(text: str) -> set[str]:
     """The signs in what kind of text it is, told from its head; ``a line each`` where names and values have one."""
     head = text[:HEAD]
+    signs = _form(text, head)
+    if _MANUAL.search(head):
+        signs.add("in a manual")
+    if spoken(text):
+        signs.add("in chat")
+    return signs
+
+
+def _form(text: str, head: str) -> set[str]:
     if head.startswith("|") + head.count("\n|") > 1:
         return {"in table"}
     if head.lstrip()[:1] in ("{", "[") or len(_FIELD_LINE.findall(head)) > 2:
