@@ -115,17 +115,23 @@ class Evidence(NamedTuple):
     Attributes:
         triggers: nats by the name of a trigger, and for ``"encoding"``, ``"hidden"`` and ``"split"``.
         request: log-odds of its strongest request; ``NO_REQUEST`` where it has none.
-        findings: of triggers, of requests with even odds, and of the strongest where the triggers give it these.
+        passage: log-odds of the strongest passage that orders an AI about; ``NO_REQUEST`` where there is none.
+        findings: of triggers, of requests and passages with even odds, and of the strongest request where the triggers
+            give it these.
     """
 
     triggers: dict[str, float]
     request: float
+    passage: float
     findings: list[Finding]
 
     @property
     def log_odds(self) -> float:
-        """The evidence of the whole text, in nats."""
-        return sum(self.triggers.values()) + self.request
+        """The evidence of the whole text, in nats: of its phrases and requests, or of a passage.
+
+        Passages are made of the words of phrases and requests, so that the two are not added up.
+        """
+        return max(sum(self.triggers.values()) + self.request, self.passage)
 
 
 def _same(start: int, end: int) -> tuple[int, int]:
@@ -150,7 +156,7 @@ def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
         every: all places become findings, up to so many of a thing and one more; 0: as many as tell what is there.
     """
     if found.names.isdisjoint(_NAMES):
-        return Evidence({}, NO_REQUEST, [])
+        return Evidence({}, NO_REQUEST, NO_REQUEST, [])
     reading = _Reading(context, every)
     # As it stands, then what lies in code, then what shows with the disguises off, and in code behind them.
     reading.take(found, _same, None)
@@ -179,6 +185,7 @@ class _Reading:
         self.triggers: dict[str, float] = {}
         self.findings: dict[tuple[str, str, int, int], Finding] = {}
         self.requests: dict[tuple[int, int], tuple[float, Finding]] = {}
+        self.passages: dict[tuple[int, int], tuple[float, Finding]] = {}
 
     def take(self, found: Occurrences, where: _Where, how: str | None, original: str | None = None) -> None:
         """Look at a text, as given or with disguises off.
@@ -275,14 +282,15 @@ class _Reading:
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
         shown = [SIGNS[sign] for sign in signs if sign in SIGNS]
-        self._weigh("a request to the assistant", BIAS, shown, span, how, request.words)
+        self._weigh(self.requests, "a request to the assistant", BIAS, shown, span, how, request.words)
 
     def _passage(self, passage: Passage, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
         shown = [PASSAGE_SIGNS[sign] for sign in passage.signs | ({"hidden"} if hidden else set())]
-        self._weigh("orders to an assistant", PASSAGE_BIAS, shown, span, how, passage.words)
+        self._weigh(self.passages, "orders to an assistant", PASSAGE_BIAS, shown, span, how, passage.words)
 
     def _weigh(
         self,
+        of: dict[tuple[int, int], tuple[float, Finding]],
         what: str,
         bias: float,
         shown: Iterable[Sign | PassageSign],
@@ -297,21 +305,25 @@ class _Reading:
         finding = Finding(
             CATEGORY["indirect"], f"{detail}; {how}" if how else detail, *span, words[:MOST_QUOTED] if how else None
         )
-        if span not in self.requests or self.requests[span][0] < log_odds:
-            self.requests[span] = (log_odds, finding)
+        if span not in of or of[span][0] < log_odds:
+            of[span] = (log_odds, finding)
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
-        strongest = max([log_odds for log_odds, _ in self.requests.values()], default=NO_REQUEST)
+        strongest, passage = (
+            max([NO_REQUEST, *(log_odds for log_odds, _ in of.values())]) for of in (self.requests, self.passages)
+        )
         weight = sum(self.triggers.values())
         surest = sorted(self.requests.values(), key=lambda found: -found[0])[: self.most]
         telling = [
             finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
         ]
+        orders = sorted((each for each in self.passages.values() if each[0] >= 0.0), key=lambda found: -found[0])
+        telling += [finding for _, finding in orders[: self.most]]
         findings = sorted(
             [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
         )
-        return Evidence(self.triggers, max(NO_REQUEST, strongest), findings)
+        return Evidence(self.triggers, strongest, passage, findings)
 
 
 def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
@@ -351,7 +363,7 @@ def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str]
     turns = _turns(messages)
     of_data, unknown = Context(tools, expected, data=True), Context(tools, expected)
     triggers: dict[str, float] = {}
-    request = NO_REQUEST
+    request = passage = NO_REQUEST
     findings: list[Finding] = []
     adding: list[int] = []  # messages that bring evidence which none before them had
     surest = NO_REQUEST
@@ -359,14 +371,14 @@ def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str]
         asks = turn.role in ASKING
         evidence = read(CATALOGUE.look(turn.text), unknown if turn.role is None or asks else of_data)
         if asks:
-            evidence = evidence._replace(request=NO_REQUEST)
+            evidence = evidence._replace(request=NO_REQUEST, passage=NO_REQUEST)
         if evidence.triggers.keys() - triggers.keys():
             adding.append(turn.number)
         triggers |= evidence.triggers
-        request = max(request, evidence.request)
+        request, passage = max(request, evidence.request), max(passage, evidence.passage)
         surest = max(surest, evidence.log_odds)
         findings += _moved(evidence.findings, turn.start) if evidence.triggers or not asks else []
-    together = Evidence(triggers, request, findings)
+    together = Evidence(triggers, request, passage, findings)
     if surest < 0.0 <= together.log_odds and len(adding) > 1:
         first, last = (next(turn for turn in turns if turn.number == number) for number in (adding[0], adding[-1]))
         detail = f"evidence that adds up over the messages {', '.join(map(str, adding))}"
