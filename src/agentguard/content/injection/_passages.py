@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Final, NamedTuple
 
-from agentguard.content._patterns import Occurrences, Pattern, PatternSet, joined, read_table
+from agentguard.content._patterns import Occurrences, Pattern, compiled, joined, read_table
 from agentguard.content.injection._requests import spoken, wrapped
 
 BIAS = -5.0  # nats, of a passage that shows none of the signs; a judgement, as their weights are
 LONGEST = 480  # characters of a passage behind the place that opens it
 BEFORE = 120  # characters before that place in which its sentence may begin
+READER = "passage/reader"
 LANGUAGES = ("any", "English", "German", "French", "Spanish", "Portuguese", "Chinese", "Japanese")
 
 
@@ -28,6 +28,7 @@ class PassageSign(NamedTuple):
     weight: float
     meaning: str
     opens: bool
+    names: bool
     pattern: str
 
 
@@ -52,7 +53,8 @@ def _read() -> dict[str, PassageSign]:
     for name in table.sections():
         section = table[name]
         pattern = "|".join(joined(section[language]) for language in LANGUAGES if language in section)
-        signs[name] = PassageSign(name, float(section["weight"]), section["meaning"], "opens" in section, pattern)
+        weight, opens, names = float(section["weight"]), "opens" in section, "names" in section
+        signs[name] = PassageSign(name, weight, section["meaning"], opens, names, pattern)
     return signs
 
 
@@ -66,10 +68,8 @@ _NAMES: Final = tuple(pattern.name for pattern in OPENINGS)
 _SENTENCE = re.compile(r"[.!?。！？](?=\s)|[。！？]|\n|\\n|[\"'](?=\s*[:,])|>|[{\[|]")
 _END = re.compile(r"\n[ \t]*\n|\\n[ \t]*\\n|[\"'\u201d\u00bb](?=\s*[,}\]\n])|-->|</|[.!?:;|)\]}。\u201d]\s*\n|\n(?![ \t]*[#*/>+-]*[ \t]*\w)")
 _BLANK = re.compile(r"(?:\\n|\s)+(?:[#*/>+-]+\s+)?")
-@cache
-def _signs() -> tuple[PatternSet, tuple[str, ...]]:
-    told = {name: sign.pattern for name, sign in SIGNS.items() if sign.pattern}
-    return PatternSet([f"(?i){pattern}" for pattern in told.values()]), tuple(told)
+_NAMING: Final = tuple(f"(?i){sign.pattern}" for sign in SIGNS.values() if sign.names)
+_TOLD: Final = tuple((sign.name, f"(?i){sign.pattern}") for sign in SIGNS.values() if sign.pattern and sign.weight)
 
 
 def passages(found: Occurrences) -> Iterator[Passage]:
@@ -82,19 +82,21 @@ def passages(found: Occurrences) -> Iterator[Passage]:
     if not names:
         return
     text = found.text
-    places = sorted((start, end) for name in names for start, end in found.spans(name))
-    patterns, signs = _signs()
+    places = sorted((start, end, name) for name in names for start, end in found.spans(name))
     setting: frozenset[str] | None = None
     done = 0
-    for place, place_end in places:
+    for place, place_end, name in places:
         if place < done:
             continue
         start = max(done, _beginning(text, place))
         end = _ending(text, place, max(place + 1, min(place_end, place + LONGEST // 2)))
         words = _BLANK.sub(" ", text[start:end]).strip()
-        # What stands at the beginning of a line must be told from what does not.
-        begins = "\n" if start == 0 or text[start - 1] == "\n" or text[start - 2 : start] == "\\n" else ""
-        shown = {signs[number] for number in patterns.hits(begins + words)}
+        # The patterns tell the beginning of a line from that of a sentence.
+        begins = "\n" if start == 0 or text[start - 1] == "\n" or text[start - 2 : start] == "\\n" else ". "
+        data = (begins + words).encode("utf-8", "replace")
+        if name == READER and not any(compiled(pattern).search(data) for pattern in _NAMING):
+            continue
+        shown = {sign for sign, pattern in _TOLD if compiled(pattern).search(data)}
         if setting is None:
             setting = frozenset({"in chat"} if spoken(text) else ())
         done = end

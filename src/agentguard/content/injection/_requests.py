@@ -13,6 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from agentguard.content._patterns import Pattern, PatternSet, compiled, located
+from agentguard.content._text import encodable
 from agentguard.content.injection._features import LEADS, QUESTIONS, SIGNS
 
 BIAS = -1.7  # nats, of a request that shows none of the signs; fitted with their weights
@@ -92,13 +93,14 @@ _NAME_OF_TOOL = re.compile(
 _FIELD_NAME = re.compile(r"(?!(?i:note|task|to-?do)\b)\w+(?: \w+){0,2}: ")
 _ADDRESS = re.compile(r"(https?://[\w.-]+)[^\s\"'<>)\]]*")
 _LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])[^\s\"'<>)\]]*")
-_MANUAL = re.compile(
+# Headings of the pages of a manual and of the parts of a docstring, in re2's syntax.
+_MANUAL = (
     r"(?m)^[ \t]*(?:Args|Arguments|Returns|Raises|Parameters|Yields|Examples?|Usage|Options|NAME|SYNOPSIS|OPTIONS|DESCRIPTION"
     r"|EXAMPLES):?[ \t]*$|^[ \t]*:param "
 )
 _ARGUMENT = re.compile(r"\w\(['\"]\Z")
-# Conversations are lines of a few speakers.
-_SPEAKER = re.compile(
+# Conversations are lines of a few speakers; in re2's syntax.
+_SPEAKER = (
     r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host|guest"
     r"|q|a|utilisateur|conseiller|kunde|nutzer|benutzer|berater|assistent|usuario|cliente|asistente|agente"
     r"|usuário|utilizador|assistente|用户|客服|助手|利用者|ユーザー|お客様?|アシスタント)[\])*]*\s?[:：]"
@@ -178,7 +180,9 @@ def _wording(words: str, lead: str, verb: str) -> set[str]:
     """The signs in the words of a sentence."""
     patterns, names = _sentence_signs()
     # An address is a name: its words tell of no thing, and one of this machine leads nowhere.
-    signs = {names[number] for number in patterns.hits(_ADDRESS.sub(r"\1", _LOCAL.sub("", words)))}
+    if "://" in words:
+        words = _ADDRESS.sub(r"\1", _LOCAL.sub("", words))
+    signs = {names[number] for number in patterns.hits(words)}
     signs.update(sign for sign, regex in _LED_BY if lead and regex.search(lead))
     signs.update([sign for sign, regex in _VERB_IS if regex.match(verb)] or ["asks"])
     if len(signs & _PARTICULARS) > 1:
@@ -213,14 +217,14 @@ def _position(text: str, start: int, end: int) -> set[str]:
 
 def spoken(text: str) -> bool:
     """Tell whether a text is a conversation, from its head."""
-    return sum(1 for _ in islice(_SPEAKER.finditer(text, 0, HEAD), FEWEST_TURNS)) == FEWEST_TURNS
+    return sum(1 for _ in islice(located(compiled(_SPEAKER), text[:HEAD]), FEWEST_TURNS)) == FEWEST_TURNS
 
 
 def _setting(text: str) -> set[str]:
     """The signs in what kind of text it is, told from its head; ``a line each`` where names and values have one."""
     head = text[:HEAD]
     signs = _form(text, head)
-    if _MANUAL.search(head):
+    if compiled(_MANUAL).search(encodable(head)):
         signs.add("in a manual")
     if spoken(text):
         signs.add("in chat")
