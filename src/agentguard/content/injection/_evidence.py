@@ -39,6 +39,15 @@ NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its t
 MOST_PLACES = 20  # of one trigger, that become findings
 AROUND = 40  # characters before and after a trigger that may cast doubt on it
 MOST_QUOTED = 200  # characters of decoded text in a finding
+# A manual asks for many things, alike and in many places; an injection stands out from its text. Judgements.
+ALIKE = 3.0  # nats by which requests that are alike may differ
+APART = 400  # characters between requests that are not parts of one
+OTHERS = 2  # requests like it elsewhere, among which one does not stand out
+AMONG_OTHERS = 3.0  # nats that it loses by that
+# Signs by which a request stands out all the same.
+STANDING_OUT = frozenset(
+    ("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice")
+)
 ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
 # Codes that texts are ordinarily carried in; a request in one of the others is hidden.
@@ -134,6 +143,15 @@ class Evidence(NamedTuple):
         return max(sum(self.triggers.values()) + self.request, self.passage)
 
 
+class _Weighed(NamedTuple):
+    """A request with its log-odds, in nats, and whether it stands out from others of the same weight."""
+
+    log_odds: float
+    finding: Finding
+    words: str
+    stands_out: bool
+
+
 def _same(start: int, end: int) -> tuple[int, int]:
     return start, end
 
@@ -184,8 +202,8 @@ class _Reading:
         self.most = every + 1 if every else MOST_PLACES
         self.triggers: dict[str, float] = {}
         self.findings: dict[tuple[str, str, int, int], Finding] = {}
-        self.requests: dict[tuple[int, int], tuple[float, Finding]] = {}
-        self.passages: dict[tuple[int, int], tuple[float, Finding]] = {}
+        self.requests: dict[tuple[int, int], _Weighed] = {}
+        self.passages: dict[tuple[int, int], _Weighed] = {}
 
     def take(self, found: Occurrences, where: _Where, how: str | None, original: str | None = None) -> None:
         """Look at a text, as given or with disguises off.
@@ -278,11 +296,13 @@ class _Reading:
             return
         signs = request.signs | context
         if hidden:
-            signs |= {"hidden"}
+            # Attributes are whole fields, and comments hold the tasks of those who write.
+            signs = signs - {"whole field", "todo"} | {"hidden"}
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
         shown = [SIGNS[sign] for sign in signs if sign in SIGNS]
-        self._weigh(self.requests, "a request to the assistant", BIAS, shown, span, how, request.words)
+        stands_out = how is not None or not ("frequent" in signs or signs.isdisjoint(STANDING_OUT))
+        self._weigh(self.requests, "a request to the assistant", BIAS, shown, span, how, request.words, stands_out)
 
     def _passage(self, passage: Passage, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
         shown = [PASSAGE_SIGNS[sign] for sign in passage.signs | ({"hidden"} if hidden else set())]
@@ -290,13 +310,14 @@ class _Reading:
 
     def _weigh(
         self,
-        of: dict[tuple[int, int], tuple[float, Finding]],
+        of: dict[tuple[int, int], _Weighed],
         what: str,
         bias: float,
         shown: Iterable[Sign | PassageSign],
         span: tuple[int, int],
         how: str | None,
         words: str,
+        stands_out: bool = True,
     ) -> None:
         """Add the evidence of a request or a passage: the bias and the weights of the signs that it shows."""
         telling = sorted(shown, key=lambda sign: (-sign.weight, sign.name))
@@ -305,21 +326,21 @@ class _Reading:
         finding = Finding(
             CATEGORY["indirect"], f"{detail}; {how}" if how else detail, *span, words[:MOST_QUOTED] if how else None
         )
-        if span not in of or of[span][0] < log_odds:
-            of[span] = (log_odds, finding)
+        if span not in of or of[span].log_odds < log_odds:
+            of[span] = _Weighed(log_odds, finding, words, stands_out)
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
-        strongest, passage = (
-            max([NO_REQUEST, *(log_odds for log_odds, _ in of.values())]) for of in (self.requests, self.passages)
-        )
+        weighed = _among_others(list(self.requests.values()))
+        strongest = max([NO_REQUEST, *(log_odds for log_odds, _ in weighed)])
+        passage = max([NO_REQUEST, *(each.log_odds for each in self.passages.values())])
         weight = sum(self.triggers.values())
-        surest = sorted(self.requests.values(), key=lambda found: -found[0])[: self.most]
+        surest = sorted(weighed, key=lambda found: -found[0])[: self.most]
         telling = [
             finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
         ]
-        orders = sorted((each for each in self.passages.values() if each[0] >= 0.0), key=lambda found: -found[0])
-        telling += [finding for _, finding in orders[: self.most]]
+        orders = sorted(self.passages.values(), key=lambda found: -found.log_odds)[: self.most]
+        telling += [each.finding for each in orders if each.log_odds >= 0.0]
         findings = sorted(
             [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
         )
@@ -331,6 +352,29 @@ def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
     if trigger.doubt and compiled(trigger.doubt).search(encodable(text[max(0, start - AROUND) : end + AROUND])):
         return min(WEAK, trigger.weight)
     return trigger.weight
+
+
+def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
+    """Take ``AMONG_OTHERS`` from the requests that do not stand out, in time of sorting them."""
+    alike = {"".join(filter(str.isalnum, each.words)): each for each in requests if not each.stands_out}
+    ordered = sorted(alike.values(), key=lambda each: -each.log_odds)
+    # Where the outermost of the first so many begin.
+    before: list[int] = []
+    after: list[int] = []
+    outermost: list[tuple[list[int], list[int]]] = []
+    for each in ordered:
+        before, after = sorted((*before, each.finding.start))[:OTHERS], sorted((*after, each.finding.start))[-OTHERS:]
+        outermost.append((before, after))
+    weighed = []
+    for each in requests:
+        log_odds, start = each.log_odds, each.finding.start
+        count = bisect_right(ordered, ALIKE - log_odds, key=lambda other: -other.log_odds)
+        if not each.stands_out and count:
+            before, after = outermost[count - 1]
+            apart = {other for other in (*before, *after) if abs(other - start) > APART}
+            log_odds -= AMONG_OTHERS if len(apart) >= OTHERS else 0.0
+        weighed.append((log_odds, each.finding))
+    return weighed
 
 
 def _hidden(places: Sequence[HiddenPlace], start: int) -> str | None:

@@ -71,22 +71,28 @@ PROBES = (
 
 _STOP = re.compile(
     r"[.!?](?=[\s\"'\\)\]}<|]|$)"  # a full stop
-    r"|(?<=[\w.!?)])['\"](?=\s*[,}\])\n]|$)"  # the quotation mark that ends a field
+    r"|(?<=[\w.!?)])['\"](?=\s*(?:[,}\])\n>]|/>|[a-z-]+=[\"'])|$)"  # the quotation mark that ends a field
     r"|\n(?=\S|\s*\n)|\\n\\n|\\n(?=[A-Z-])|\n(?=\s*[-*|\w]+:\s|\||[-*] )"  # a line, paragraph, field, row or item
     r"|\s*\|"
 )
-# What follows a verb that is a noun there: "Message sent", "Order 7 was placed".
+# What follows a verb that is a noun or a participle there ("Message sent", "Order 7 was placed", "Name of the view",
+# "Set by the system"), and what every page says of its links ("Read more at", "Release notes, https://…").
 _TOLD = re.compile(
     r"(?i)\S+ (?:\S+ )?(?:is|are|was|were|has|have|had|will|does|did|can|cannot|not|failed|sent|placed|found|created"
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
+    r"|\w+ of\b|(?:express|list|set|text|name) or\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
+# A question as lists of frequent ones put it, in the reader's place.
+_FREQUENT = re.compile(r"(?i)\w+ (?:do|does|did|can|could|should|would|may|must|am|are|is|will) (?:I|my)\b")
 _BLANK = re.compile(r"[\s\\]+")
 _FIELD_LINE = re.compile(r"(?m)^\s*(?:- )?[\w ]{1,30}: |\|[A-Z_ ]{3,20}: ")
+# How a command is used: its options, each on a line.
+_OPTION_LINE = re.compile(r"(?m)^\s{1,12}-{1,2}\w[\w-]*(?:[=, \[<]|$)|^(?i:usage): ")
 _CODE_END = (";", "{", "}", "(", ")", "=")
 _CODE_LINE = 201  # characters of a line of code, at most
 # A tool's name, and what sets off its description: "get_page: ", "- **get-page** - ", '"get_page", "description": "'.
 _NAME_OF_TOOL = re.compile(
-    r"(?<![\w-])\w+[_-][\w-]*\w[*`'\"]{0,3}(?:\([^()]*\))?\s*"
+    r"(?:(?<![\w-])(?:\w+[_-][\w-]*\w|[a-z]+[A-Z]\w*)|`\w+)[*`'\"]{0,3}(?:\([^()]*\))?\s*"
     r"(?::|-|\u2013|\u2014|=>|,\s*['\"]?description['\"]?:\s*['\"]?|\n\s*description:|\n\n)\s*[>|]?\s*\Z"
 )
 # "Name Server: NS1.EXAMPLE.NET", "Order number: 7": the name of a field, not a request.
@@ -147,10 +153,9 @@ def requests(text: str) -> Iterator[Request]:
             # Too short, a cell of a table, which says something of its row, or a line of code: no request.
             if words.endswith("|") or words.count(" ") < FEWEST_WORDS - 1 or " import " in words or words.endswith(";"):
                 continue
-            if pattern is REQUEST and not lead and (_TOLD.match(words) or _FIELD_NAME.match(words)):
+            if text[verb:verb_end].isupper() and text[verb_end : verb_end + 1] == "\n":  # a heading
                 continue
-            # A heading in capitals above what it is of.
-            if text[verb:verb_end].isupper() and text[verb_end : verb_end + 2].strip(" \t\r").startswith("\n"):
+            if pattern is REQUEST and not lead and (_TOLD.match(words) or _FIELD_NAME.match(words)):
                 continue
             done = end
             setting = _setting(text) if setting is None else setting
@@ -160,6 +165,8 @@ def requests(text: str) -> Iterator[Request]:
             elif "in one paragraph" in setting:
                 position = position - {"own line"}  # it is the text
             signs = setting | _wording(words, lead, text[verb:verb_end]) | position
+            if pattern is QUESTION and _FREQUENT.match(words):
+                signs.add("frequent")
             if signs & _PERSONAL:
                 signs -= _OF_TOOLS
             yield Request(start, end, frozenset(signs), words)
@@ -187,6 +194,8 @@ def _wording(words: str, lead: str, verb: str) -> set[str]:
     signs.update([sign for sign, regex in _VERB_IS if regex.match(verb)] or ["asks"])
     if len(signs & _PARTICULARS) > 1:
         signs.add("particulars")
+    if words.endswith(":"):
+        signs.add("introduces")
     if len(words) < 40:
         signs.add("short")
     return signs
@@ -232,8 +241,12 @@ def _setting(text: str) -> set[str]:
 
 
 def _form(text: str, head: str) -> set[str]:
-    if head.startswith("|") + head.count("\n|") > 1:
+    if head.startswith("---\n"):
+        head = head[4:].partition("\n---\n")[2] or head  # behind the fields that a page begins with
+    if 2 * (head.startswith("|") + head.count("\n|")) > max(2, head.count("\n")):
         return {"in table"}
+    if len(_OPTION_LINE.findall(head)) > 3:
+        return {"in record", "describes a tool"}
     if head.lstrip()[:1] in ("{", "[") or len(_FIELD_LINE.findall(head)) > 2:
         return {"in record"}
     lines = head.splitlines()
