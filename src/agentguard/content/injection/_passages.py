@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from agentguard.content._patterns import Occurrences, Pattern, compiled, joined, read_table
-from agentguard.content.injection._requests import spoken, wrapped
+from agentguard.content.injection._requests import spoken
 
 BIAS = -5.0  # nats, of a passage that shows none of the signs; a judgement, as their weights are
 LONGEST = 480  # characters of a passage behind the place that opens it
@@ -59,14 +59,15 @@ def _read() -> dict[str, PassageSign]:
 
 
 SIGNS: Final = _read()
-OPENINGS: Final = tuple(
-    Pattern(f"passage/{sign.name}", f"(?i){wrapped(sign.pattern)}") for sign in SIGNS.values() if sign.opens
-)
+# Not wrapped as others are: a word and the next one, with what may stand between, are rarer than each.
+OPENINGS: Final = tuple(Pattern(f"passage/{sign.name}", f"(?i){sign.pattern}") for sign in SIGNS.values() if sign.opens)
 _NAMES: Final = tuple(pattern.name for pattern in OPENINGS)
 
 # Where a sentence begins, and where a passage ends: a paragraph, a field, a comment, an element.
 _SENTENCE = re.compile(r"[.!?。！？](?=\s)|[。！？]|\n|\\n|[\"'](?=\s*[:,])|>|[{\[|]")
-_END = re.compile(r"\n[ \t]*\n|\\n[ \t]*\\n|[\"'\u201d\u00bb](?=\s*[,}\]\n])|-->|</|[.!?:;|)\]}。\u201d]\s*\n|\n(?![ \t]*[#*/>+-]*[ \t]*\w)")
+_END = re.compile(
+    r"\n[ \t]*\n|\\n[ \t]*\\n|[\"'\u201d\u00bb](?=\s*[,}\]\n])|-->|</|[.!?:;|)\]}。\u201d]\s*\n|\n(?![ \t]*[#*/>+-]*[ \t]*\w)|\n(?=[ \t]*\w[\w .-]{0,20}: )"
+)
 _BLANK = re.compile(r"(?:\\n|\s)+(?:[#*/>+-]+\s+)?")
 _NAMING: Final = tuple(f"(?i){sign.pattern}" for sign in SIGNS.values() if sign.names)
 _TOLD: Final = tuple((sign.name, f"(?i){sign.pattern}") for sign in SIGNS.values() if sign.pattern and sign.weight)
