@@ -144,12 +144,24 @@ class Evidence(NamedTuple):
 
 
 class _Weighed(NamedTuple):
-    """A request with its log-odds, in nats, and whether it stands out from others of the same weight."""
+    """A request or a passage with its log-odds, in nats, and whether it stands out from others of the same weight."""
 
     log_odds: float
-    finding: Finding
+    what: str
+    shown: Sequence[Sign | PassageSign]
+    span: tuple[int, int]
+    how: str | None
     words: str
     stands_out: bool
+
+    @property
+    def finding(self) -> Finding:
+        """What is reported of it."""
+        telling = sorted((sign for sign in self.shown if sign.weight > 0.0), key=lambda sign: (-sign.weight, sign.name))
+        detail = f"{self.what}: {', '.join(sign.meaning for sign in telling[:4]) or 'an order'}"
+        if self.how:
+            return Finding(CATEGORY["indirect"], f"{detail}; {self.how}", *self.span, self.words[:MOST_QUOTED])
+        return Finding(CATEGORY["indirect"], detail, *self.span)
 
 
 def _same(start: int, end: int) -> tuple[int, int]:
@@ -301,33 +313,15 @@ class _Reading:
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
         shown = [SIGNS[sign] for sign in signs if sign in SIGNS]
+        log_odds = round(BIAS + sum([sign.weight for sign in shown]), 6)  # exactly 0 where it comes to that
         stands_out = how is not None or not ("frequent" in signs or signs.isdisjoint(STANDING_OUT))
-        self._weigh(self.requests, "a request to the assistant", BIAS, shown, span, how, request.words, stands_out)
+        what = "a request to the assistant"
+        _keep(self.requests, _Weighed(log_odds, what, shown, span, how, request.words, stands_out))
 
     def _passage(self, passage: Passage, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
         shown = [PASSAGE_SIGNS[sign] for sign in passage.signs | ({"hidden"} if hidden else set())]
-        self._weigh(self.passages, "orders to an assistant", PASSAGE_BIAS, shown, span, how, passage.words)
-
-    def _weigh(
-        self,
-        of: dict[tuple[int, int], _Weighed],
-        what: str,
-        bias: float,
-        shown: Iterable[Sign | PassageSign],
-        span: tuple[int, int],
-        how: str | None,
-        words: str,
-        stands_out: bool = True,
-    ) -> None:
-        """Add the evidence of a request or a passage: the bias and the weights of the signs that it shows."""
-        telling = sorted(shown, key=lambda sign: (-sign.weight, sign.name))
-        log_odds = round(bias + sum(sign.weight for sign in telling), 6)  # exactly 0 where it comes to that
-        detail = f"{what}: {', '.join(sign.meaning for sign in telling[:4] if sign.weight > 0.0) or 'an order'}"
-        finding = Finding(
-            CATEGORY["indirect"], f"{detail}; {how}" if how else detail, *span, words[:MOST_QUOTED] if how else None
-        )
-        if span not in of or of[span].log_odds < log_odds:
-            of[span] = _Weighed(log_odds, finding, words, stands_out)
+        log_odds = round(PASSAGE_BIAS + sum([sign.weight for sign in shown]), 6)
+        _keep(self.passages, _Weighed(log_odds, "orders to an assistant", shown, span, how, passage.words, True))
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
@@ -337,7 +331,7 @@ class _Reading:
         weight = sum(self.triggers.values())
         surest = sorted(weighed, key=lambda found: -found[0])[: self.most]
         telling = [
-            finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
+            each.finding for rank, (log_odds, each) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
         ]
         orders = sorted(self.passages.values(), key=lambda found: -found.log_odds)[: self.most]
         telling += [each.finding for each in orders if each.log_odds >= 0.0]
@@ -347,6 +341,12 @@ class _Reading:
         return Evidence(self.triggers, strongest, passage, findings)
 
 
+def _keep(those: dict[tuple[int, int], _Weighed], one: _Weighed) -> None:
+    """Keep the surest of each place."""
+    if one.span not in those or those[one.span].log_odds < one.log_odds:
+        those[one.span] = one
+
+
 def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
     """The weight of a trigger at a place: that of a weak one where the words around it cast doubt on it."""
     if trigger.doubt and compiled(trigger.doubt).search(encodable(text[max(0, start - AROUND) : end + AROUND])):
@@ -354,7 +354,7 @@ def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
     return trigger.weight
 
 
-def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
+def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, _Weighed]]:
     """Take ``AMONG_OTHERS`` from the requests that do not stand out, in time of sorting them."""
     alike = {"".join(filter(str.isalnum, each.words)): each for each in requests if not each.stands_out}
     ordered = sorted(alike.values(), key=lambda each: -each.log_odds)
@@ -363,17 +363,17 @@ def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
     after: list[int] = []
     outermost: list[tuple[list[int], list[int]]] = []
     for each in ordered:
-        before, after = sorted((*before, each.finding.start))[:OTHERS], sorted((*after, each.finding.start))[-OTHERS:]
+        before, after = sorted((*before, each.span[0]))[:OTHERS], sorted((*after, each.span[0]))[-OTHERS:]
         outermost.append((before, after))
     weighed = []
     for each in requests:
-        log_odds, start = each.log_odds, each.finding.start
+        log_odds, start = each.log_odds, each.span[0]
         count = bisect_right(ordered, ALIKE - log_odds, key=lambda other: -other.log_odds)
         if not each.stands_out and count:
             before, after = outermost[count - 1]
             apart = {other for other in (*before, *after) if abs(other - start) > APART}
             log_odds -= AMONG_OTHERS if len(apart) >= OTHERS else 0.0
-        weighed.append((log_odds, each.finding))
+        weighed.append((log_odds, each))
     return weighed
 
 

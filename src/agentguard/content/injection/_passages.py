@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
-from agentguard.content._patterns import Occurrences, Pattern, compiled, joined, read_table
+from agentguard.content._patterns import Occurrences, Pattern, PatternSet, compiled, joined, read_table
 from agentguard.content.injection._requests import spoken
 
 BIAS = -5.0  # nats, of a passage that shows none of the signs; a judgement, as their weights are
 LONGEST = 480  # characters of a passage behind the place that opens it
 BEFORE = 120  # characters before that place in which its sentence may begin
+OVERLAP = 200  # characters that the words which call or order an AI take, at most
 READER = "passage/reader"
 LANGUAGES = ("any", "English", "German", "French", "Spanish", "Portuguese", "Chinese", "Japanese")
 
@@ -71,6 +73,14 @@ _END = re.compile(
 _BLANK = re.compile(r"(?:\\n|\s)+(?:[#*/>+-]+\s+)?")
 _NAMING: Final = tuple(f"(?i){sign.pattern}" for sign in SIGNS.values() if sign.names)
 _TOLD: Final = tuple((sign.name, f"(?i){sign.pattern}") for sign in SIGNS.values() if sign.pattern and sign.weight)
+# Patterns with gaps as long as a sentence have an automaton each: together, its states would multiply.
+_LONG: Final = tuple((name, pattern) for name, pattern in _TOLD if "]*" in pattern)
+_SHORT: Final = tuple((name, pattern) for name, pattern in _TOLD if "]*" not in pattern)
+
+
+@cache
+def _short() -> PatternSet:
+    return PatternSet([pattern for _, pattern in _SHORT])
 
 
 def passages(found: Occurrences) -> Iterator[Passage]:
@@ -84,10 +94,11 @@ def passages(found: Occurrences) -> Iterator[Passage]:
         return
     text = found.text
     places = sorted((start, end, name) for name in names for start, end in found.spans(name))
+    short = _short()
     setting: frozenset[str] | None = None
-    done = 0
+    done = unnamed = 0
     for place, place_end, name in places:
-        if place < done:
+        if place < done or (name == READER and place < unnamed):
             continue
         start = max(done, _beginning(text, place))
         end = _ending(text, place, max(place + 1, min(place_end, place + LONGEST // 2)))
@@ -96,8 +107,10 @@ def passages(found: Occurrences) -> Iterator[Passage]:
         begins = "\n" if start == 0 or text[start - 1] == "\n" or text[start - 2 : start] == "\\n" else ". "
         data = (begins + words).encode("utf-8", "replace")
         if name == READER and not any(compiled(pattern).search(data) for pattern in _NAMING):
+            unnamed = end - OVERLAP  # what begins before it was read whole
             continue
-        shown = {sign for sign, pattern in _TOLD if compiled(pattern).search(data)}
+        shown = {sign for sign, pattern in _LONG if compiled(pattern).search(data)}
+        shown.update(_SHORT[number][0] for number in PatternSet.all_hits((short,), data)[0])
         if setting is None:
             setting = frozenset({"in chat"} if spoken(text) else ())
         done = end

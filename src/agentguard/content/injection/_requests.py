@@ -233,10 +233,11 @@ def _setting(text: str) -> set[str]:
     """The signs in what kind of text it is, told from its head; ``a line each`` where names and values have one."""
     head = text[:HEAD]
     signs = _form(text, head)
-    if compiled(_MANUAL).search(encodable(head)):
-        signs.add("in a manual")
-    if spoken(text):
-        signs.add("in chat")
+    if "\n" in head:
+        if compiled(_MANUAL).search(encodable(head)):
+            signs.add("in a manual")
+        if spoken(text):
+            signs.add("in chat")
     return signs
 
 
