@@ -246,7 +246,7 @@ class _Reading:
             for passage in passages(found):
                 span = where(passage.start, passage.end)
                 if original is None or original[slice(*span)] != found.text[passage.start : passage.end]:
-                    self._passage(passage, span, how, _hidden(places, passage.start))
+                    self._passage(passage, span, how, _hidden(places, passage.opening))
 
     def take_decoded(self, run: Decoded, where: _Where) -> None:
         """Look at the words of a run in code."""

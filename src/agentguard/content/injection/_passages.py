@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from agentguard.content._patterns import Occurrences, Pattern, PatternSet, compiled, joined, read_table
 from agentguard.content.injection._requests import spoken
 
-BIAS = -5.0  # nats, of a passage that shows none of the signs; a judgement, as their weights are
+BIAS = -4.5  # nats, of a passage that shows none of the signs; a judgement, as their weights are
 LONGEST = 480  # characters of a passage behind the place that opens it
 BEFORE = 120  # characters before that place in which its sentence may begin
 OVERLAP = 200  # characters that the words which call or order an AI take, at most
@@ -39,12 +39,14 @@ class Passage(NamedTuple):
 
     Attributes:
         start, end: where they stand in the text, in characters.
+        opening: the offset of the word that opens the passage.
         signs: the names of their signs.
         words: what they say, on one line.
     """
 
     start: int
     end: int
+    opening: int
     signs: frozenset[str]
     words: str
 
@@ -114,7 +116,7 @@ def passages(found: Occurrences) -> Iterator[Passage]:
         if setting is None:
             setting = frozenset({"in chat"} if spoken(text) else ())
         done = end
-        yield Passage(start, end, frozenset(shown) | setting, words)
+        yield Passage(start, end, place, frozenset(shown) | setting, words)
 
 
 def _beginning(text: str, place: int) -> int:

@@ -110,6 +110,7 @@ _SPEAKER = (
     r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host|guest"
     r"|q|a|utilisateur|conseiller|kunde|nutzer|benutzer|berater|assistent|usuario|cliente|asistente|agente"
     r"|usuário|utilizador|assistente|用户|客服|助手|利用者|ユーザー|お客様?|アシスタント)[\])*]*\s?[:：]"
+    r"|^[ \t]*\[?\d{1,2}:\d{2}(?::\d{2})?\]?[ \t-]+\w[\w .-]*: "
 )
 FEWEST_TURNS = 3
 _NEW_LINE = re.compile(r"(?:^|\n)[ \t]*\Z")
