@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from agentguard.content._findings import Finding
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled, located
 from agentguard.content._text import encodable, message_text
 from agentguard.content.injection._concealed import (
     CODE_PATTERNS,
@@ -45,9 +45,7 @@ APART = 400  # characters between requests that are not parts of one
 OTHERS = 2  # requests like it elsewhere, among which one does not stand out
 AMONG_OTHERS = 3.0  # nats that it loses by that
 # Signs by which a request stands out all the same.
-STANDING_OUT = frozenset(
-    ("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice")
-)
+STANDING_OUT = frozenset(("my", "mail", "money", "your reply", "todo", "the assistant", "names a tool", "a new voice"))
 ENOUGH_EARLIER = 5  # earlier results from which the tool's voice is known
 MOST_EARLIER = 50
 # Codes that texts are ordinarily carried in; a request in one of the others is hidden.
@@ -348,10 +346,13 @@ def _keep(those: dict[tuple[int, int], _Weighed], one: _Weighed) -> None:
 
 
 def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
-    """The weight of a trigger at a place: that of a weak one where the words around it cast doubt on it."""
-    if trigger.doubt and compiled(trigger.doubt).search(encodable(text[max(0, start - AROUND) : end + AROUND])):
-        return min(WEAK, trigger.weight)
-    return trigger.weight
+    """The weight of a trigger at a place: that of a weak one where words that reach into it cast doubt on it."""
+    if not trigger.doubt:
+        return trigger.weight
+    first = max(0, start - AROUND)
+    doubts = located(compiled(trigger.doubt), encodable(text[first : end + AROUND]))
+    doubtful = any(first + doubt < end and first + doubt_end > start for [(doubt, doubt_end)] in doubts)
+    return min(WEAK, trigger.weight) if doubtful else trigger.weight
 
 
 def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, _Weighed]]:

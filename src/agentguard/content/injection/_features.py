@@ -29,7 +29,7 @@ _WEIGHTS: Final = {"strong": STRONG, "medium": MEDIUM, "light": LIGHT, "weak": W
 class Trigger(NamedTuple):
     """A phrase that gives an injection away; its weight is evidence in nats, its patterns are in re2's syntax.
 
-    Where ``doubt`` occurs in the phrase or right around it, somebody tells of such a phrase: it is weak then.
+    Where ``doubt`` reaches into the phrase, somebody tells of it: it is weak then.
     """
 
     name: str

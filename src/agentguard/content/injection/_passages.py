@@ -68,12 +68,14 @@ OPENINGS: Final = tuple(Pattern(f"passage/{sign.name}", f"(?i){sign.pattern}") f
 _NAMES: Final = tuple(pattern.name for pattern in OPENINGS)
 
 # Where a sentence begins, and where a passage ends: a paragraph, a field, a comment, an element.
-_SENTENCE = re.compile(r"[.!?。！？](?=\s)|[。！？]|\n|\\n|[\"'](?=\s*[:,])|>|[{\[|]")
+_SENTENCE = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f]|\n|\\n|[\"'](?=\s*[:,])|>|[{\[|]")
 _END = re.compile(
-    r"\n[ \t]*\n|\\n[ \t]*\\n|[\"'\u201d\u00bb](?=\s*[,}\]\n])|-->|</|[.!?:;|)\]}。\u201d]\s*\n|\n(?![ \t]*[#*/>+-]*[ \t]*\w)|\n(?=[ \t]*\w[\w .-]{0,20}: )"
+    r"\n[ \t]*\n|\\n[ \t]*\\n|[\"'\u201d\u00bb](?=\s*[,}\]\n])|-->|</|[.!?:;|)\]}\u3002\u201d]\s*\n"
+    r"|\n(?![ \t]*[#*/>+-]*[ \t]*\w)|\n(?=[ \t]*\w[\w .-]{0,20}: )"
 )
 _BLANK = re.compile(r"(?:\\n|\s)+(?:[#*/>+-]+\s+)?")
 _NAMING: Final = tuple(f"(?i){sign.pattern}" for sign in SIGNS.values() if sign.names)
+_NAMED: Final = frozenset(sign.name for sign in SIGNS.values() if sign.names)
 _TOLD: Final = tuple((sign.name, f"(?i){sign.pattern}") for sign in SIGNS.values() if sign.pattern and sign.weight)
 # Patterns with gaps as long as a sentence have an automaton each: together, its states would multiply.
 _LONG: Final = tuple((name, pattern) for name, pattern in _TOLD if "]*" in pattern)
@@ -112,6 +114,8 @@ def passages(found: Occurrences) -> Iterator[Passage]:
             unnamed = end - OVERLAP  # what begins before it was read whole
             continue
         shown = {sign for sign, pattern in _LONG if compiled(pattern).search(data)}
+        if len(shown & _NAMED) > 1:  # they tell the same; the surest counts
+            shown -= _NAMED - {max(shown & _NAMED, key=lambda sign: SIGNS[sign].weight)}
         shown.update(_SHORT[number][0] for number in PatternSet.all_hits((short,), data)[0])
         if setting is None:
             setting = frozenset({"in chat"} if spoken(text) else ())
@@ -135,4 +139,3 @@ def _ending(text: str, place: int, least: int) -> int:
     limit = min(len(text), place + LONGEST)
     stop = _END.search(text, min(least, limit), limit)
     return stop.end() if stop else limit
-

@@ -80,7 +80,8 @@ _STOP = re.compile(
 _TOLD = re.compile(
     r"(?i)\S+ (?:\S+ )?(?:is|are|was|were|has|have|had|will|does|did|can|cannot|not|failed|sent|placed|found|created"
     r"|updated|deleted|added|removed|received|completed|cancell?ed|success\w*)\b"
-    r"|\w+ of\b|(?:express|list|set|text|name) or\b|(?:set|read|put|cast) (?:by|to)\b|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
+    r"|\w+ of\b|(?:express|list|set|text|name) or\b|(?:set|read|put|cast) (?:by|to)\b"
+    r"|read more (?:in|about|at|on|here)\b|\w+(?: \w+){0,3}, https?://\S+$"
 )
 # A question as lists of frequent ones put it, in the reader's place.
 _FREQUENT = re.compile(r"(?i)\w+ (?:do|does|did|can|could|should|would|may|must|am|are|is|will) (?:I|my)\b")
@@ -101,15 +102,15 @@ _ADDRESS = re.compile(r"(https?://[\w.-]+)[^\s\"'<>)\]]*")
 _LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])[^\s\"'<>)\]]*")
 # Headings of the pages of a manual and of the parts of a docstring, in re2's syntax.
 _MANUAL = (
-    r"(?m)^[ \t]*(?:Args|Arguments|Returns|Raises|Parameters|Yields|Examples?|Usage|Options|NAME|SYNOPSIS|OPTIONS|DESCRIPTION"
-    r"|EXAMPLES):?[ \t]*$|^[ \t]*:param "
+    r"(?m)^[ \t]*(?:Args|Arguments|Returns|Raises|Parameters|Yields|Examples?|Usage|Options|NAME|SYNOPSIS|OPTIONS"
+    r"|DESCRIPTION|EXAMPLES):?[ \t]*$|^[ \t]*:param "
 )
 _ARGUMENT = re.compile(r"\w\(['\"]\Z")
 # Conversations are lines of a few speakers; in re2's syntax.
 _SPEAKER = (
-    r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host|guest"
-    r"|q|a|utilisateur|conseiller|kunde|nutzer|benutzer|berater|assistent|usuario|cliente|asistente|agente"
-    r"|usuário|utilizador|assistente|用户|客服|助手|利用者|ユーザー|お客様?|アシスタント)[\])*]*\s?[:：]"
+    r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host"
+    r"|guest|q|a|utilisateur|conseiller|kunde|nutzer|benutzer|berater|assistent|usuario|cliente|asistente|agente"
+    r"|usuário|utilizador|assistente|用户|客服|助手|利用者|ユーザー|お客様?|アシスタント)[\])*]*\s?[:\x{ff1a}]"
     r"|^[ \t]*\[?\d{1,2}:\d{2}(?::\d{2})?\]?[ \t-]+\w[\w .-]*: "
 )
 FEWEST_TURNS = 3
