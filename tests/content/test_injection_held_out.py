@@ -26,7 +26,7 @@ def test_shares_of_the_held_out_set() -> None:
     assert shares["misspelt"] >= 0.95
     assert shares["languages"] >= 0.9
     assert shares["hidden and dressed"] >= 0.9
-    assert shares["tools about tools"] <= 0.05
+    assert shares["tools about tools"] <= 0.01
 
 
 def test_texts_about_tools_are_hardly_ever_flagged() -> None:

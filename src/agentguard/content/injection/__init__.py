@@ -6,7 +6,8 @@ of a conversation are looked through.
 
 Limits: what neither a phrase nor a request nor a passage gives away is not found. A text about injections that quotes
 one is reported, since a model reads a quotation like anything else. Phrases are found in twelve languages, passages in
-English, German, French, Spanish, Portuguese, Chinese and Japanese, requests in English only.
+English, German, French, Spanish, Portuguese, Chinese and Japanese, requests in English only; these are counted for less
+among others like them: manuals ask for much.
 """
 
 from __future__ import annotations

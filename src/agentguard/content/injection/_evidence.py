@@ -142,7 +142,18 @@ class Evidence(NamedTuple):
 
 
 class _Weighed(NamedTuple):
-    """A request or a passage with its log-odds, in nats, and whether it stands out from others of the same weight."""
+    """A request or a passage, weighed by itself.
+
+    Attributes:
+        log_odds: in nats.
+        what: what it is, in a finding.
+        shown: its signs.
+        span: where it stands in the text as given.
+        how: what was taken off it, where something was.
+        words: what it says, on one line.
+        stands_out: it stands out from others of the same weight.
+        apart: how many characters away others must stand to be others.
+    """
 
     log_odds: float
     what: str
@@ -151,6 +162,7 @@ class _Weighed(NamedTuple):
     how: str | None
     words: str
     stands_out: bool
+    apart: int
 
     @property
     def finding(self) -> Finding:
@@ -312,14 +324,15 @@ class _Reading:
             signs -= {"in one paragraph"}
         shown = [SIGNS[sign] for sign in signs if sign in SIGNS]
         log_odds = round(BIAS + sum([sign.weight for sign in shown]), 6)  # exactly 0 where it comes to that
-        stands_out = how is not None or not ("frequent" in signs or signs.isdisjoint(STANDING_OUT))
-        what = "a request to the assistant"
-        _keep(self.requests, _Weighed(log_odds, what, shown, span, how, request.words, stands_out))
+        frequent = "frequent" in signs
+        stands_out = how is not None or not (frequent or signs.isdisjoint(STANDING_OUT))
+        what, apart = "a request to the assistant", 0 if frequent else APART
+        _keep(self.requests, _Weighed(log_odds, what, shown, span, how, request.words, stands_out, apart))
 
     def _passage(self, passage: Passage, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
         shown = [PASSAGE_SIGNS[sign] for sign in passage.signs | ({"hidden"} if hidden else set())]
         log_odds = round(PASSAGE_BIAS + sum([sign.weight for sign in shown]), 6)
-        _keep(self.passages, _Weighed(log_odds, "orders to an assistant", shown, span, how, passage.words, True))
+        _keep(self.passages, _Weighed(log_odds, "orders to an assistant", shown, span, how, passage.words, True, APART))
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
@@ -357,6 +370,7 @@ def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
 
 def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, _Weighed]]:
     """Take ``AMONG_OTHERS`` from the requests that do not stand out, in time of sorting them."""
+    # Told from its repetitions by its letters and digits.
     alike = {"".join(filter(str.isalnum, each.words)): each for each in requests if not each.stands_out}
     ordered = sorted(alike.values(), key=lambda each: -each.log_odds)
     # Where the outermost of the first so many begin.
@@ -372,8 +386,8 @@ def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, _Weighed]]:
         count = bisect_right(ordered, ALIKE - log_odds, key=lambda other: -other.log_odds)
         if not each.stands_out and count:
             before, after = outermost[count - 1]
-            apart = {other for other in (*before, *after) if abs(other - start) > APART}
-            log_odds -= AMONG_OTHERS if len(apart) >= OTHERS else 0.0
+            others = {other for other in (*before, *after) if abs(other - start) > each.apart}
+            log_odds -= AMONG_OTHERS if len(others) >= OTHERS else 0.0
         weighed.append((log_odds, each))
     return weighed
 
