@@ -105,7 +105,6 @@ _MANUAL = (
     r"(?m)^[ \t]*(?:Args|Arguments|Returns|Raises|Parameters|Yields|Examples?|Usage|Options|NAME|SYNOPSIS|OPTIONS"
     r"|DESCRIPTION|EXAMPLES):?[ \t]*$|^[ \t]*:param "
 )
-_ARGUMENT = re.compile(r"\w\(['\"]\Z")
 # Conversations are lines of a few speakers; in re2's syntax.
 _SPEAKER = (
     r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host"
@@ -212,7 +211,7 @@ def _position(text: str, start: int, end: int) -> set[str]:
     signs = {"describes a tool"} if described else set()
     if text[max(0, start - 1) : start].isalnum() or text[max(0, start - 1) : start] in {".", "!", "?", ",", "%"}:
         signs.add("glued")
-    if _ARGUMENT.search(before):
+    if before.endswith(("('", '("')) and before[-3:-2].isalnum():
         signs.add("argument")
     if before.endswith(("'", '"')):
         whole = text[end - 1] in "'\"" or after[:1] in ("'", '"', "")
@@ -238,7 +237,7 @@ def _setting(text: str) -> set[str]:
     if "\n" in head:
         if compiled(_MANUAL).search(encodable(head)):
             signs.add("in a manual")
-        if spoken(text):
+        if head.count(":") >= FEWEST_TURNS and spoken(text):
             signs.add("in chat")
     return signs
 
