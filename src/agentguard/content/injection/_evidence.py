@@ -242,10 +242,16 @@ class _Reading:
         # What is said openly needs no disguise: folding changes the accents of honest words too.
         openly = self.triggers.keys() if original is not None and not self.every else set()
         for name in sorted(found.names & _TRIGGER_NAMES - openly):
-            for start, end in islice(found.spans(name), self.most):
+            for number, (start, end) in enumerate(found.spans(name)):
+                weight = _weight(TRIGGERS[name], found.text, start, end)
+                if number >= self.most:
+                    # Behind many places that are in doubt may stand one that is not.
+                    if self.triggers.get(name) == TRIGGERS[name].weight:
+                        break
+                    if weight < TRIGGERS[name].weight:
+                        continue
                 span = where(start, end)
                 if original is None or not self.every or original[slice(*span)] != found.text[start:end]:
-                    weight = _weight(TRIGGERS[name], found.text, start, end)
                     self._trigger(name, span, how, found.text[start:end], _hidden(places, start), weight)
         if found.names & _REQUEST_NAMES:
             for request in requests(encodable(found.text)):
