@@ -10,7 +10,7 @@ from document import Section
 from goals import Goal, as_fraction, as_score
 from tables import Line, judged, markdown
 
-from . import grounding, hallucination, ifeval, injection, json_repairs, pii, scan_speed
+from . import blind_texts, grounding, hallucination, ifeval, injection, json_repairs, pii, scan_speed
 
 __all__ = ["section"]
 
@@ -18,6 +18,7 @@ DESIGN, HELD_OUT = "design", "held out"
 RECALL = Goal("at least", 0.90, as_score)
 RECALL_WITHOUT = Goal("at least", 0.50, as_score)
 FALSE = Goal("at most", 0.003, as_fraction)
+TOLD = Goal("at most", 0.01, as_fraction)  # of texts about tools
 HARD = Goal("at most", 0.05, as_fraction)
 F1 = Goal("at least", 0.95, as_score)
 AGREEMENT = Goal("at least", 0.98, as_score)
@@ -42,6 +43,7 @@ def section(data: Path) -> Section:
         text += [*_table("Speed", ("what",), speed), "Nothing else is measured: the recorded data is not there."]
         return Section(text, speed)
     lines = {
+        "Texts by somebody who knew nothing of the detector (`python benchmarks/content/blind_texts.py`)": _blind(),
         "Injected instructions (`python benchmarks/content/injection.py`)": _injection(data),
         "Personal data, exact spans (`python benchmarks/content/pii.py`)": _pii(data),
         "Instruction compliance (`python benchmarks/content/ifeval.py`)": _ifeval(data),
@@ -79,6 +81,21 @@ def _injection(data: Path) -> list[Line]:
         for what, goal, some in chosen:
             texts, figure = _share(some, HELD_OUT)
             lines.append(Line((what + said, f"{texts:,}", goal.show(_share(some, DESIGN)[1])), figure, goal))
+    return lines
+
+
+def _blind() -> list[Line]:
+    measured = {(each.what, each.part): each for each in blind_texts.figures()}
+    goals = {
+        "injected": RECALL,
+        "injected, without a telling phrase or in a long text": RECALL_WITHOUT,
+        "honest": TOLD,
+    }
+    lines = []
+    for what, goal in goals.items():
+        design, held = measured[what, DESIGN], measured[what, HELD_OUT]
+        cells = (f"{what}: flagged", f"{held.texts}", goal.show(design.flagged / design.texts))
+        lines.append(Line(cells, held.flagged / held.texts, goal))
     return lines
 
 

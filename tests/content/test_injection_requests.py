@@ -108,6 +108,7 @@ def test_names_on_lines_of_their_own_are_no_requests() -> None:
 def test_weights_have_meanings_and_signs() -> None:
     placed = {"in table", "in record", "in code", "in prose", "in one paragraph", "own line", "after colon", "bullet"}
     placed |= {"whole field", "glued", "particulars", "short", "asks", "describes a tool", "introduces"}
+    placed |= {"in a manual", "in chat", "argument"}
     from_context = {"hidden", "names a tool", "a new voice"}
     for sign in SIGNS.values():
         assert bool(sign.weight) == bool(sign.meaning), sign

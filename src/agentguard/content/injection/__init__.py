@@ -1,11 +1,13 @@
 """Prompt injection: instructions to the model inside what it is given to read.
 
-Evidence is added up in nats (log-odds) and given as a score: phrases that give an attack away, and requests inside data
-that are meant for the assistant. Disguised letters, code, hidden places and turns of a conversation are looked through.
+Evidence is added up in nats (log-odds) and given as a score: phrases that give an attack away, requests inside data
+that are meant for the assistant, and passages that order an AI about. Disguised letters, code, hidden places and turns
+of a conversation are looked through.
 
-Limits: what neither a phrase nor a request gives away is not found. A text about injections that quotes one is
-reported, since a model reads a quotation like anything else. Requests without a phrase are found in English only, and
-counted for less among others like them: manuals ask for much.
+Limits: what neither a phrase nor a request nor a passage gives away is not found. A text about injections that quotes
+one is reported, since a model reads a quotation like anything else. Phrases are found in twelve languages, passages in
+English, German, French, Spanish, Portuguese, Chinese and Japanese, requests in English only; these are counted for less
+among others like them: manuals ask for much.
 """
 
 from __future__ import annotations

@@ -344,8 +344,8 @@ OTHER_WORDS = frozenset(
     "forge forgot discord fellow hollow restriction command prompt direction constraint constrains guideline "
     "credential safeguard instruction directive password revel".split()
 ).union(SPELT)
-# A word whose letters are set apart, between others that are whole ("i.g.n.o.r.e all").
-_APART = r"[a-z](?:[.*_|/-][a-z]){4,14}"
+# A word whose letters are set apart, between others that are whole ("i.g.n.o.r.e all", "i g n o r e all").
+_APART = r"[a-z](?:(?:[.*_|/-][a-z]){3,14}\b[.*_|/-]?|(?: [a-z]){4,14}\b)"
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -362,7 +362,7 @@ def _misspellings(word: str) -> Iterator[str]:
 
 
 _WRONG = "|".join(sorted({wrong for word in SPELT for wrong in _misspellings(word)} - OTHER_WORDS))
-MISSPELT = rf"(?i)\b(?:{_WRONG}|{_APART})\b"
+MISSPELT = rf"(?i)\b(?:(?:{_WRONG})\b|{_APART})"
 
 
 @cache

@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from agentguard.content._findings import Finding
-from agentguard.content._patterns import Catalogue, Occurrences, Pattern
+from agentguard.content._patterns import Catalogue, Occurrences, Pattern, compiled, located
 from agentguard.content._text import encodable, message_text
 from agentguard.content.injection._concealed import (
     CODE_PATTERNS,
@@ -28,12 +28,16 @@ from agentguard.content.injection._concealed import (
     hidden_places,
     respelt,
 )
-from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK
+from agentguard.content.injection._features import CATEGORY, MEDIUM, SIGNS, TRIGGERS, WEAK, Sign, Trigger
+from agentguard.content.injection._passages import BIAS as PASSAGE_BIAS
+from agentguard.content.injection._passages import OPENINGS, Passage, PassageSign, passages
+from agentguard.content.injection._passages import SIGNS as PASSAGE_SIGNS
 from agentguard.content.injection._requests import BIAS, PROBES, Request, requests, wrapped
 from agentguard.errors import ConfigurationError
 
 NO_REQUEST = -3.5  # nats: the evidence of a text without a request, which its triggers have to outweigh
 MOST_PLACES = 20  # of one trigger, that become findings
+AROUND = 40  # characters before and after a trigger that may cast doubt on it
 MOST_QUOTED = 200  # characters of decoded text in a finding
 # A manual asks for many things, alike and in many places; an injection stands out from its text. Judgements.
 ALIKE = 3.0  # nats by which requests that are alike may differ
@@ -61,13 +65,15 @@ GROUPS = (
     tuple(Pattern(name, _bounded(wrapped(trigger.pattern))) for name, trigger in TRIGGERS.items()),
     (_MISSPELT,),
     (*PROBES, _DISGUISED, *CODE_PATTERNS, *HIDDEN_PATTERNS),
+    OPENINGS,
 )
 CATALOGUE = Catalogue(*GROUPS)
 _TRIGGER_NAMES = frozenset(TRIGGERS)
-_REQUEST_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
+_REQUEST_NAMES, _PASSAGE_NAMES, _CODE_NAMES, _HIDDEN_NAMES, _NAMES = (
     frozenset(pattern.name for group in groups for pattern in group)
-    for groups in ([PROBES], [CODE_PATTERNS], [HIDDEN_PATTERNS], GROUPS)
+    for groups in ([PROBES], [OPENINGS], [CODE_PATTERNS], [HIDDEN_PATTERNS], GROUPS)
 )
+_SAYING = _TRIGGER_NAMES | _REQUEST_NAMES | _PASSAGE_NAMES
 _Where = Callable[[int, int], tuple[int, int]]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # Words in the names of tools that say nothing of what a tool does.
@@ -116,35 +122,56 @@ class Evidence(NamedTuple):
     Attributes:
         triggers: nats by the name of a trigger, and for ``"encoding"``, ``"hidden"`` and ``"split"``.
         request: log-odds of its strongest request; ``NO_REQUEST`` where it has none.
-        findings: of triggers, of requests with even odds, and of the strongest where the triggers give it these.
+        passage: log-odds of the strongest passage that orders an AI about; ``NO_REQUEST`` where there is none.
+        findings: of triggers, of requests and passages with even odds, and of the strongest request where the triggers
+            give it these.
     """
 
     triggers: dict[str, float]
     request: float
+    passage: float
     findings: list[Finding]
 
     @property
     def log_odds(self) -> float:
-        """The evidence of the whole text, in nats."""
-        return sum(self.triggers.values()) + self.request
+        """The evidence of the whole text, in nats: of its phrases and requests, or of a passage.
+
+        Passages are made of the words of phrases and requests, so that the two are not added up.
+        """
+        return max(sum(self.triggers.values()) + self.request, self.passage)
 
 
 class _Weighed(NamedTuple):
-    """A request, weighed by itself.
+    """A request or a passage, weighed by itself.
 
     Attributes:
         log_odds: in nats.
-        finding: what it becomes.
-        words: its letters and digits, by which it is told from its repetitions.
+        what: what it is, in a finding.
+        shown: its signs.
+        span: where it stands in the text as given.
+        how: what was taken off it, where something was.
+        words: what it says, on one line.
         stands_out: it stands out from others of the same weight.
         apart: how many characters away others must stand to be others.
     """
 
     log_odds: float
-    finding: Finding
+    what: str
+    shown: Sequence[Sign | PassageSign]
+    span: tuple[int, int]
+    how: str | None
     words: str
     stands_out: bool
     apart: int
+
+    @property
+    def finding(self) -> Finding:
+        """What is reported of it."""
+        telling = sorted((sign for sign in self.shown if sign.weight > 0.0), key=lambda sign: (-sign.weight, sign.name))
+        detail = f"{self.what}: {', '.join(sign.meaning for sign in telling[:4]) or 'an order'}"
+        if self.how:
+            return Finding(CATEGORY["indirect"], f"{detail}; {self.how}", *self.span, self.words[:MOST_QUOTED])
+        return Finding(CATEGORY["indirect"], detail, *self.span)
 
 
 def _same(start: int, end: int) -> tuple[int, int]:
@@ -169,7 +196,7 @@ def read(found: Occurrences, context: Context, every: int = 0) -> Evidence:
         every: all places become findings, up to so many of a thing and one more; 0: as many as tell what is there.
     """
     if found.names.isdisjoint(_NAMES):
-        return Evidence({}, NO_REQUEST, [])
+        return Evidence({}, NO_REQUEST, NO_REQUEST, [])
     reading = _Reading(context, every)
     # As it stands, then what lies in code, then what shows with the disguises off, and in code behind them.
     reading.take(found, _same, None)
@@ -198,6 +225,7 @@ class _Reading:
         self.triggers: dict[str, float] = {}
         self.findings: dict[tuple[str, str, int, int], Finding] = {}
         self.requests: dict[tuple[int, int], _Weighed] = {}
+        self.passages: dict[tuple[int, int], _Weighed] = {}
 
     def take(self, found: Occurrences, where: _Where, how: str | None, original: str | None = None) -> None:
         """Look at a text, as given or with disguises off.
@@ -208,21 +236,33 @@ class _Reading:
             how: what was taken off, where something was.
             original: the text as given, where it is another; what it says as well is no news.
         """
-        if not (found.names & _TRIGGER_NAMES or found.names & _REQUEST_NAMES):
+        if found.names.isdisjoint(_SAYING):
             return
         places = sorted(hidden_places(found), key=lambda place: place.start) if found.names & _HIDDEN_NAMES else []
         # What is said openly needs no disguise: folding changes the accents of honest words too.
         openly = self.triggers.keys() if original is not None and not self.every else set()
         for name in sorted(found.names & _TRIGGER_NAMES - openly):
-            for start, end in islice(found.spans(name), self.most):
+            for number, (start, end) in enumerate(found.spans(name)):
+                weight = _weight(TRIGGERS[name], found.text, start, end)
+                if number >= self.most:
+                    # Behind many places that are in doubt may stand one that is not.
+                    if self.triggers.get(name) == TRIGGERS[name].weight:
+                        break
+                    if weight < TRIGGERS[name].weight:
+                        continue
                 span = where(start, end)
                 if original is None or not self.every or original[slice(*span)] != found.text[start:end]:
-                    self._trigger(name, span, how, found.text[start:end], _hidden(places, start))
+                    self._trigger(name, span, how, found.text[start:end], _hidden(places, start), weight)
         if found.names & _REQUEST_NAMES:
             for request in requests(encodable(found.text)):
                 span = where(request.start, request.end)
                 if original is None or original[slice(*span)] != found.text[request.start : request.end]:
                     self._request(request, span, how, _hidden(places, request.start))
+        if found.names & _PASSAGE_NAMES:
+            for passage in passages(found):
+                span = where(passage.start, passage.end)
+                if original is None or original[slice(*span)] != found.text[passage.start : passage.end]:
+                    self._passage(passage, span, how, _hidden(places, passage.opening))
 
     def take_decoded(self, run: Decoded, where: _Where) -> None:
         """Look at the words of a run in code."""
@@ -231,10 +271,13 @@ class _Reading:
         how = f"in {' within '.join(reversed(run.how))}"
         for name in sorted(found.names & _TRIGGER_NAMES):
             for start, end in islice(found.spans(name), 1):
-                self._trigger(name, span, how, run.text[start:end], None)
+                self._trigger(name, span, how, run.text[start:end], None, TRIGGERS[name].weight)
         if found.names & _REQUEST_NAMES and not TRANSPORT.issuperset(run.how):
             for request in islice(requests(encodable(run.text)), MOST_PLACES):
                 self._request(request, span, how, "code")
+        if found.names & _PASSAGE_NAMES and not TRANSPORT.issuperset(run.how):
+            for passage in islice(passages(found), MOST_PLACES):
+                self._passage(passage, span, how, "code")
 
     def take_misspelt(self, found: Occurrences, where: _Where) -> None:
         """Look for triggers in the text with its spelling put right; a misspelling is no evidence of its own."""
@@ -249,12 +292,17 @@ class _Reading:
             for start, end in islice(plain.spans(name), self.most):
                 first, last = mended.span(start, end)
                 if found.text[first:last] != plain.text[start:end]:
-                    self.triggers[name] = trigger.weight
+                    self._weighs(name, _weight(trigger, plain.text, start, end))
                     self._add(Finding(trigger.category, f"{trigger.meaning}, misspelt", *where(first, last)))
 
-    def _trigger(self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None) -> None:
+    def _weighs(self, name: str, weight: float) -> None:
+        self.triggers[name] = max(weight, self.triggers.get(name, 0.0))
+
+    def _trigger(
+        self, name: str, span: tuple[int, int], how: str | None, words: str, hidden: str | None, weight: float
+    ) -> None:
         trigger = TRIGGERS[name]
-        self.triggers[name] = trigger.weight
+        self._weighs(name, weight)
         decoded = None
         detail = trigger.meaning
         if how:
@@ -280,61 +328,73 @@ class _Reading:
             signs = signs - {"whole field", "todo"} | {"hidden"}
         if hidden or self.context.data:
             signs -= {"in one paragraph"}
-        weights = {sign: SIGNS[sign].weight for sign in signs if sign in SIGNS}
-        log_odds = round(BIAS + sum(weights.values()), 6)  # exactly 0 where it comes to that
-        telling = sorted((sign for sign in weights if weights[sign] > 0.0), key=lambda sign: (-weights[sign], sign))
-        detail = f"a request to the assistant: {', '.join(SIGNS[sign].meaning for sign in telling[:4]) or 'an order'}"
-        finding = Finding(
-            CATEGORY["indirect"],
-            f"{detail}; {how}" if how else detail,
-            *span,
-            request.words[:MOST_QUOTED] if how else None,
-        )
-        if span not in self.requests or self.requests[span].log_odds < log_odds:
-            frequent = "frequent" in signs
-            self.requests[span] = _Weighed(
-                log_odds,
-                finding,
-                "".join(filter(str.isalnum, request.words)),
-                how is not None or not (frequent or signs.isdisjoint(STANDING_OUT)),
-                0 if frequent else APART,
-            )
+        shown = [SIGNS[sign] for sign in signs if sign in SIGNS]
+        log_odds = round(BIAS + sum([sign.weight for sign in shown]), 6)  # exactly 0 where it comes to that
+        frequent = "frequent" in signs
+        stands_out = how is not None or not (frequent or signs.isdisjoint(STANDING_OUT))
+        what, apart = "a request to the assistant", 0 if frequent else APART
+        _keep(self.requests, _Weighed(log_odds, what, shown, span, how, request.words, stands_out, apart))
+
+    def _passage(self, passage: Passage, span: tuple[int, int], how: str | None, hidden: str | None) -> None:
+        shown = [PASSAGE_SIGNS[sign] for sign in passage.signs | ({"hidden"} if hidden else set())]
+        log_odds = round(PASSAGE_BIAS + sum([sign.weight for sign in shown]), 6)
+        _keep(self.passages, _Weighed(log_odds, "orders to an assistant", shown, span, how, passage.words, True, APART))
 
     def evidence(self) -> Evidence:
         """All of it, with the findings in the order of the text."""
         weighed = _among_others(list(self.requests.values()))
-        strongest = max([log_odds for log_odds, _ in weighed], default=NO_REQUEST)
+        strongest = max([NO_REQUEST, *(log_odds for log_odds, _ in weighed)])
+        passage = max([NO_REQUEST, *(each.log_odds for each in self.passages.values())])
         weight = sum(self.triggers.values())
         surest = sorted(weighed, key=lambda found: -found[0])[: self.most]
         telling = [
-            finding for rank, (log_odds, finding) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
+            each.finding for rank, (log_odds, each) in enumerate(surest) if log_odds + (0.0 if rank else weight) >= 0.0
         ]
+        orders = sorted(self.passages.values(), key=lambda found: -found.log_odds)[: self.most]
+        telling += [each.finding for each in orders if each.log_odds >= 0.0]
         findings = sorted(
             [*self.findings.values(), *telling], key=lambda finding: (finding.start, finding.end, finding.kind)
         )
-        return Evidence(self.triggers, max(NO_REQUEST, strongest), findings)
+        return Evidence(self.triggers, strongest, passage, findings)
 
 
-def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, Finding]]:
+def _keep(those: dict[tuple[int, int], _Weighed], one: _Weighed) -> None:
+    """Keep the surest of each place."""
+    if one.span not in those or those[one.span].log_odds < one.log_odds:
+        those[one.span] = one
+
+
+def _weight(trigger: Trigger, text: str, start: int, end: int) -> float:
+    """The weight of a trigger at a place: that of a weak one where words that reach into it cast doubt on it."""
+    if not trigger.doubt:
+        return trigger.weight
+    first = max(0, start - AROUND)
+    doubts = located(compiled(trigger.doubt), encodable(text[first : end + AROUND]))
+    doubtful = any(first + doubt < end and first + doubt_end > start for [(doubt, doubt_end)] in doubts)
+    return min(WEAK, trigger.weight) if doubtful else trigger.weight
+
+
+def _among_others(requests: Sequence[_Weighed]) -> list[tuple[float, _Weighed]]:
     """Take ``AMONG_OTHERS`` from the requests that do not stand out, in time of sorting them."""
-    alike = {each.words: each for each in requests if not each.stands_out}
+    # Told from its repetitions by its letters and digits.
+    alike = {"".join(filter(str.isalnum, each.words)): each for each in requests if not each.stands_out}
     ordered = sorted(alike.values(), key=lambda each: -each.log_odds)
     # Where the outermost of the first so many begin.
     before: list[int] = []
     after: list[int] = []
     outermost: list[tuple[list[int], list[int]]] = []
     for each in ordered:
-        before, after = sorted((*before, each.finding.start))[:OTHERS], sorted((*after, each.finding.start))[-OTHERS:]
+        before, after = sorted((*before, each.span[0]))[:OTHERS], sorted((*after, each.span[0]))[-OTHERS:]
         outermost.append((before, after))
     weighed = []
     for each in requests:
-        log_odds, start = each.log_odds, each.finding.start
+        log_odds, start = each.log_odds, each.span[0]
         count = bisect_right(ordered, ALIKE - log_odds, key=lambda other: -other.log_odds)
         if not each.stands_out and count:
             before, after = outermost[count - 1]
             others = {other for other in (*before, *after) if abs(other - start) > each.apart}
             log_odds -= AMONG_OTHERS if len(others) >= OTHERS else 0.0
-        weighed.append((log_odds, each.finding))
+        weighed.append((log_odds, each))
     return weighed
 
 
@@ -368,7 +428,7 @@ def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str]
     turns = _turns(messages)
     of_data, unknown = Context(tools, expected, data=True), Context(tools, expected)
     triggers: dict[str, float] = {}
-    request = NO_REQUEST
+    request = passage = NO_REQUEST
     findings: list[Finding] = []
     adding: list[int] = []  # messages that bring evidence which none before them had
     surest = NO_REQUEST
@@ -376,14 +436,14 @@ def read_turns(messages: Sequence[str | Mapping[str, Any]], tools: Iterable[str]
         asks = turn.role in ASKING
         evidence = read(CATALOGUE.look(turn.text), unknown if turn.role is None or asks else of_data)
         if asks:
-            evidence = evidence._replace(request=NO_REQUEST)
+            evidence = evidence._replace(request=NO_REQUEST, passage=NO_REQUEST)
         if evidence.triggers.keys() - triggers.keys():
             adding.append(turn.number)
         triggers |= evidence.triggers
-        request = max(request, evidence.request)
+        request, passage = max(request, evidence.request), max(passage, evidence.passage)
         surest = max(surest, evidence.log_odds)
         findings += _moved(evidence.findings, turn.start) if evidence.triggers or not asks else []
-    together = Evidence(triggers, request, findings)
+    together = Evidence(triggers, request, passage, findings)
     if surest < 0.0 <= together.log_odds and len(adding) > 1:
         first, last = (next(turn for turn in turns if turn.number == number) for number in (adding[0], adding[-1]))
         detail = f"evidence that adds up over the messages {', '.join(map(str, adding))}"

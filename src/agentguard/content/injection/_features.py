@@ -27,13 +27,17 @@ _WEIGHTS: Final = {"strong": STRONG, "medium": MEDIUM, "light": LIGHT, "weak": W
 
 
 class Trigger(NamedTuple):
-    """A phrase that gives an injection away; its weight is evidence in nats, its pattern in re2's syntax."""
+    """A phrase that gives an injection away; its weight is evidence in nats, its patterns are in re2's syntax.
+
+    Where ``doubt`` reaches into the phrase, somebody tells of it: it is weak then.
+    """
 
     name: str
     category: str
     weight: float
     meaning: str
     pattern: str
+    doubt: str
 
 
 class Sign(NamedTuple):
@@ -58,10 +62,12 @@ def _read() -> tuple[dict[str, Trigger], dict[str, Sign], str, str]:
     table = read_table(__package__, "features.ini")
     triggers, signs = {}, {}
     for name in table.sections():
-        weight, meaning, pattern = (joined(table[name].get(field, "")) for field in ("weight", "meaning", "pattern"))
+        weight, meaning, pattern, doubt = (
+            joined(table[name].get(field, "")) for field in ("weight", "meaning", "pattern", "doubt")
+        )
         topic, slash, _ = name.partition("/")
         if slash:
-            triggers[name] = Trigger(name, CATEGORY[topic], _WEIGHTS[weight], meaning, pattern)
+            triggers[name] = Trigger(name, CATEGORY[topic], _WEIGHTS[weight], meaning, pattern, doubt)
         else:
             of = cast("Literal['sentence', 'lead', 'verb'] | None", table[name].get("of"))
             signs[name] = Sign(name, float(weight or 0.0), meaning, of, pattern)

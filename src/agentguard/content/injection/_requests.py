@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from agentguard.content._patterns import Pattern, PatternSet, compiled, located
+from agentguard.content._text import encodable
 from agentguard.content.injection._features import LEADS, QUESTIONS, SIGNS
 
 BIAS = -1.7  # nats, of a request that shows none of the signs; fitted with their weights
@@ -69,7 +71,7 @@ PROBES = (
 
 _STOP = re.compile(
     r"[.!?](?=[\s\"'\\)\]}<|]|$)"  # a full stop
-    r"|(?<=[\w.!?)])['\"](?=\s*(?:[,}\]\n>]|/>|[a-z-]+=[\"'])|$)"  # the quotation mark that ends a field
+    r"|(?<=[\w.!?)])['\"](?=\s*(?:[,}\])\n>]|/>|[a-z-]+=[\"'])|$)"  # the quotation mark that ends a field
     r"|\n(?=\S|\s*\n)|\\n\\n|\\n(?=[A-Z-])|\n(?=\s*[-*|\w]+:\s|\||[-*] )"  # a line, paragraph, field, row or item
     r"|\s*\|"
 )
@@ -96,6 +98,21 @@ _NAME_OF_TOOL = re.compile(
 )
 # "Name Server: NS1.EXAMPLE.NET", "Order number: 7": the name of a field, not a request.
 _FIELD_NAME = re.compile(r"(?!(?i:note|task|to-?do)\b)\w+(?: \w+){0,2}: ")
+_ADDRESS = re.compile(r"(https?://[\w.-]+)[^\s\"'<>)\]]*")
+_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])[^\s\"'<>)\]]*")
+# Headings of the pages of a manual and of the parts of a docstring, in re2's syntax.
+_MANUAL = (
+    r"(?m)^[ \t]*(?:Args|Arguments|Returns|Raises|Parameters|Yields|Examples?|Usage|Options|NAME|SYNOPSIS|OPTIONS"
+    r"|DESCRIPTION|EXAMPLES):?[ \t]*$|^[ \t]*:param "
+)
+# Conversations are lines of a few speakers; in re2's syntax.
+_SPEAKER = (
+    r"(?im)^[ \t]*[\[(*]*(?:agent|assistant|bot|caller|client|customer|human|operator|support|user|interviewer|host"
+    r"|guest|q|a|utilisateur|conseiller|kunde|nutzer|benutzer|berater|assistent|usuario|cliente|asistente|agente"
+    r"|usuário|utilizador|assistente|用户|客服|助手|利用者|ユーザー|お客様?|アシスタント)[\])*]*\s?[:\x{ff1a}]"
+    r"|^[ \t]*\[?\d{1,2}:\d{2}(?::\d{2})?\]?[ \t-]+\w[\w .-]*: "
+)
+FEWEST_TURNS = 3
 _NEW_LINE = re.compile(r"(?:^|\n)[ \t]*\Z")
 _BULLET = re.compile(r"(?:^|[\s\\n])[-*]\Z")
 _LED_BY = tuple((sign, re.compile(rf"(?i)\b(?:{words})\b")) for sign, words in _signs_of("lead").items())
@@ -170,6 +187,9 @@ def _goes_on(text: str, start: int) -> bool:
 def _wording(words: str, lead: str, verb: str) -> set[str]:
     """The signs in the words of a sentence."""
     patterns, names = _sentence_signs()
+    # An address is a name: its words tell of no thing, and one of this machine leads nowhere.
+    if "://" in words:
+        words = _ADDRESS.sub(r"\1", _LOCAL.sub("", words))
     signs = {names[number] for number in patterns.hits(words)}
     signs.update(sign for sign, regex in _LED_BY if lead and regex.search(lead))
     signs.update([sign for sign, regex in _VERB_IS if regex.match(verb)] or ["asks"])
@@ -191,6 +211,8 @@ def _position(text: str, start: int, end: int) -> set[str]:
     signs = {"describes a tool"} if described else set()
     if text[max(0, start - 1) : start].isalnum() or text[max(0, start - 1) : start] in {".", "!", "?", ",", "%"}:
         signs.add("glued")
+    if before.endswith(("('", '("')) and before[-3:-2].isalnum():
+        signs.add("argument")
     if before.endswith(("'", '"')):
         whole = text[end - 1] in "'\"" or after[:1] in ("'", '"', "")
         signs.update({"whole field"} if whole else ())
@@ -203,9 +225,24 @@ def _position(text: str, start: int, end: int) -> set[str]:
     return signs
 
 
+def spoken(text: str) -> bool:
+    """Tell whether a text is a conversation, from its head."""
+    return sum(1 for _ in islice(located(compiled(_SPEAKER), text[:HEAD]), FEWEST_TURNS)) == FEWEST_TURNS
+
+
 def _setting(text: str) -> set[str]:
     """The signs in what kind of text it is, told from its head; ``a line each`` where names and values have one."""
     head = text[:HEAD]
+    signs = _form(text, head)
+    if "\n" in head:
+        if compiled(_MANUAL).search(encodable(head)):
+            signs.add("in a manual")
+        if head.count(":") >= FEWEST_TURNS and spoken(text):
+            signs.add("in chat")
+    return signs
+
+
+def _form(text: str, head: str) -> set[str]:
     if head.startswith("---\n"):
         head = head[4:].partition("\n---\n")[2] or head  # behind the fields that a page begins with
     if 2 * (head.startswith("|") + head.count("\n|")) > max(2, head.count("\n")):
