@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -431,6 +431,15 @@ values = st.recursive(
 )
 
 
+# Keys that are data, of which one result has two with the key that another's lacks.
+OF_TWO_PLACES = [
+    {":": None, ";": None, "<": None},
+    {"": {}, ">": None, "?": None, "@": {"C": None}},
+    {"=": None, "A": None, "B": {"C": None}, "C": {"C": None}},
+]
+
+
+@example(answers=OF_TWO_PLACES, bare=False)
 @settings(max_examples=120)
 @given(st.lists(st.dictionaries(keys, values, max_size=4) | values, min_size=1, max_size=5), st.booleans())
 def test_no_answer_breaks_what_was_learned_from_it(answers: list[Any], bare: bool) -> None:

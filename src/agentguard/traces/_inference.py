@@ -373,6 +373,8 @@ class _Tree:
 
     def required(self, group: tuple[str, ...], objects: int) -> list[str]:
         """The keys that each object at these places had, as far as that can be said."""
+        # A result may have objects at several of the places: each counts, and one that lacks a key is not made up for.
+        objects = max(objects, sum(self.places[where].types[_OBJECT] for where in group if where in self.places))
         keys = []
         for step in self._steps(group):
             # Results in which no object lacks the key; at most so many, where there are several places.
