@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from agentguard.gate.rules._figures import Figure, figures
-from agentguard.gate.rules._reading import Reading, Token
-from agentguard.gate.rules._words import generic_roots, opposites_of, related_to, synonyms_of
+from agentguard.gate.rules._reading import Reading
+from agentguard.gate.rules._words import Token, generic_roots, opposites_of, related_to, synonyms_of
 
 MAX_WORDS: Final = 150  # of a claim; the words beyond are not aligned
 LITTLE: Final = 0.3  # what a generic word counts

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from agentguard.content._text import encodable, sentence_spans
 from agentguard.content.grounding._sources import NumberIndex
@@ -26,7 +26,7 @@ from agentguard.content.grounding._values import (
 from agentguard.content.grounding._values import Reading as Read
 from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
 from agentguard.gate.rules._segments import Segment, segments
-from agentguard.gate.rules._words import family, root
+from agentguard.gate.rules._words import Token, family, root
 
 MAX_CHARACTERS: Final = 40_000
 MAX_CONTEXT: Final = 1_000
@@ -68,25 +68,6 @@ _AGE = re.compile(
     r"those|minors)(?: aged?)?)(?: (?:of|from|between|under|over|above|below|(?:older|younger) than))* (\d{1,2})\b"
 )
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-
-
-class Token(NamedTuple):
-    """A word.
-
-    Attributes:
-        start, end: Where it stands.
-        root, family: What it is compared by.
-        kind: ``content``, ``name`` (capitalised where no sentence begins), ``figure`` (a number, in digits or words),
-            or ``light``: a function word.
-        sentence: The number of its sentence.
-    """
-
-    start: int
-    end: int
-    root: str
-    family: str
-    kind: str
-    sentence: int
 
 
 class Reading:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from agentguard.content.grounding._values import NUMBER_WORDS, WEEKDAYS
 from agentguard.gate.rules._grammar import (
@@ -23,9 +23,7 @@ from agentguard.gate.rules._grammar import (
     is_past,
     is_predicate,
 )
-
-if TYPE_CHECKING:
-    from agentguard.gate.rules._reading import Token
+from agentguard.gate.rules._words import Token
 
 MAX_SUBJECT: Final = 14  # words before a verb
 MAX_CARRIED: Final = 30  # words of earlier segments that one carries

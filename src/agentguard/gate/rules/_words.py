@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 from agentguard.content.grounding._values import plain
 
@@ -16,6 +16,25 @@ _FAMILY_ENDINGS: Final = (
     "ization isation ational fulness iveness ation ition ment ness abl ibl anc enc ancy ency ity iv ical ial ion er or "
     "ist ism ful ous ish ur ag ery ary ory al ic y ant ent"
 ).split()
+
+
+class Token(NamedTuple):
+    """A word.
+
+    Attributes:
+        start, end: Where it stands.
+        root, family: What it is compared by.
+        kind: ``content``, ``name`` (capitalised where no sentence begins), ``figure`` (a number, in digits or words),
+            or ``light``: a function word.
+        sentence: The number of its sentence.
+    """
+
+    start: int
+    end: int
+    root: str
+    family: str
+    kind: str
+    sentence: int
 
 
 def word_list(name: str) -> list[str]:
