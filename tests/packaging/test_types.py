@@ -28,9 +28,20 @@ PACKAGES = [
     *(
         f"agentguard.{name}"
         for name in (
-            *("calibration", "convergence", "demo", "errors", "gate", "health", "report", "stores", "telemetry"),
-            *("testing", "traces", "verification", "verification.receipts"),
-            *(f"integrations.{name}" for name in ("callbacks", "content", "convergence", "functions", "guard")),
+            *(
+                "calibration",
+                "convergence",
+                "demo",
+                "errors",
+                "gate",
+                "guard",
+                "health",
+                "report",
+                "stores",
+                "telemetry",
+            ),
+            *("guard.api", "testing", "traces", "verification", "verification.receipts", "verification.signals"),
+            *(f"integrations.{name}" for name in ("callbacks", "content", "convergence", "functions")),
             *(f"integrations.{name}" for name in ("health", "langchain", "langgraph", "langsmith", "mcp")),
             *(f"integrations.{name}" for name in ("openai_agents", "pydantic_ai", "receipts", "review")),
         )
