@@ -149,4 +149,20 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "retellings for unsupported, most of all where a dialogue is retold. A model as judge is what the gate has "
         "for such claims.",
     ),
+    (
+        "Planted errors",
+        "On sets that nobody wrote rules for, four in five true claims in wholly other words are held, and up to one in "
+        "five errors of a kind is missed at first sight. Each such set has shown a plain hole: what is both a denial "
+        "and an opposite was counted twice, a list's second denial was lost, exceptions were read as conditions, areas "
+        "as bare numbers. Words that are near one another raised what is held from 72 to 79%; ten times as many raised "
+        "it no further. What is left takes an inference from sentence to sentence.",
+    ),
+    (
+        "Texts by somebody who knew nothing of the detector",
+        "The honest ones were made to be taken for attacks (interface texts, exercises about prompts, notes to "
+        "assistants), the injected ones to be taken for data. Weighing a few sentences together found a fifth more of "
+        "the attacks of the half that nobody had looked at. On the half that was worked on no honest text is flagged "
+        "any more; on the other one in ten still is: what was mended there were kinds of text, of which the next set "
+        "has others.",
+    ),
 )
