@@ -151,11 +151,11 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "Planted errors",
-        "On sets that nobody wrote rules for, four in five true claims in wholly other words are held, and up to one "
-        "in five errors of a kind is missed at first sight. Each such set has shown a plain hole: what is both a denial "
-        "and an opposite was counted twice, a list's second denial was lost, exceptions were read as conditions, areas "
-        "as bare numbers. Words that are near one another raised what is held from 72 to 79%; ten times as many raised "
-        "it no further. What is left takes an inference from sentence to sentence.",
+        "On sets that nobody wrote rules for, four in five true claims in wholly other words are held, and up to "
+        "one in five errors of a kind is missed at first sight. Each such set has shown a plain hole: a word that "
+        "both denies and is an opposite was counted twice, a list's second denial was lost, exceptions were read as "
+        "conditions, areas as bare numbers. Words that are near one another raised what is held from 72 to 79%; ten "
+        "times as many raised it no further. What is left takes an inference from sentence to sentence.",
     ),
     (
         "Texts by somebody who knew nothing of the detector",
