@@ -12,6 +12,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 import orjson
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
 
 from agentguard.errors import ConfigurationError
 from agentguard.verification import VerificationEngine
@@ -28,6 +29,14 @@ _GENERATORS: Final = (
 #: Texts of these formats are no JSON, so a result that is one stays a text.
 _NO_JSON: Final = frozenset({"date", "date-time", "time", "duration", "uuid"})
 _DECORATIONS: Final = frozenset({"title", "description", "default", "examples", "deprecated"})
+
+
+class _Schemas(GenerateJsonSchema):
+    """JSON Schemas without the pattern of decimals: that of older versions of pydantic is none to our validators."""
+
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        made = super().decimal_schema(schema)
+        return {name: value for name, value in made.items() if name != "pattern"}
 
 
 def declare_return_type(engine: VerificationEngine, tool: str, function: Callable[..., Any]) -> None:
@@ -63,7 +72,7 @@ def schema_of(function: Callable[..., Any], tool: str) -> dict[str, Any]:
     """
     annotation = _returned(_annotation(function, tool))
     try:
-        schema = TypeAdapter(annotation).json_schema(mode="serialization", by_alias=False)
+        schema = TypeAdapter(annotation).json_schema(mode="serialization", by_alias=False, schema_generator=_Schemas)
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError) as error:
         reason = str(error).splitlines()[0]
         raise _unusable(tool, f"{_written(annotation)} has no JSON Schema ({reason})") from None
