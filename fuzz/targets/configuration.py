@@ -134,7 +134,10 @@ def _profiles(trial: Trial) -> None:
         profiles = found if isinstance(found, list) else []
     if profiles:  # what was read can be used, and says itself again
         require([parse_profile(each.model_dump()) for each in profiles] == profiles, "a profile read again is another")
-        engine = VerificationEngine(profiles=profiles)
+        engine = trial.call(VerificationEngine, profiles=profiles, allowed=ProfileError, again=False)
+        if not isinstance(engine, VerificationEngine):
+            require(any(each.signals for each in profiles), "a profile without signals of others cannot be used")
+            return
         verdict = trial.call(engine.verify, profiles[0].name, result={"a": 1}, again=False)
         require(0.0 <= verdict.posterior <= 1.0, "no probability")
 
