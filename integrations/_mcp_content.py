@@ -1,4 +1,4 @@
-"""What an answer of an MCP server says, and how it is shown without what is to be redacted."""
+"""Read an answer of an MCP server, and show it without what is to be redacted."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _globals_of(function: Any) -> dict[str, Any]:
 
 
 def _returned(annotation: Any) -> Any:
-    """What is left when a result is awaited, and a generator read to its end."""
+    """Take the annotation of a result that was awaited, or of a generator that was read to its end."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in _AWAITED and arguments:
         return _returned(arguments[-1])

@@ -111,7 +111,7 @@ def _is_content(result: Any) -> bool:
 
 
 def _value_of(result: Any) -> Any:
-    """What the tool returned: the framework has made a list of contents of it, for most tools."""
+    """Take the tool's value out of the list of contents that the framework makes of it, for most tools."""
     if not _is_content(result):
         return result
     values = [item.text if item.type == "text" else item.to_dict() for item in result]

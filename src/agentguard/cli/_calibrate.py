@@ -135,7 +135,7 @@ def _read(labels: str | None, store: str | None) -> Labels:
 
 
 def _if_calls(labels: str | None) -> str:
-    """What to do where a file given for labels is a log of calls."""
+    """Say how labels are had where the file given for them is a log of calls."""
     if labels in (None, STDIN) or find_traces(labels) != (Path(labels),):
         return ""
     format = format_of(Path(labels))

@@ -21,7 +21,7 @@ def require_local(host: str, *, allow_remote: bool) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own. Of names only ``localhost``: what others mean is not ours to say."""
+    """Tell whether an address is this machine's own; of names only ``localhost`` is taken to be."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
