@@ -139,7 +139,7 @@ def _is_unmade(raw: Any, tool: str) -> bool:
 
 
 def _cache_of(context: ToolCallHookContext) -> Callable[..., Any]:
-    """Give a reader of the agent's cache for this call, and a writer; both do nothing where there is none."""
+    """Give access to the agent's cache of this call, for reading and adding; without a cache it does nothing."""
     cache = getattr(getattr(context.agent, "tools_handler", None), "cache", None)
     call = {"tool": context.tool_name, "input": json.dumps(context.tool_input) if context.tool_input else ""}
     return lambda what, **more: None if cache is None else getattr(cache, what)(**call, **more)
