@@ -36,7 +36,7 @@ GRACE = 5  # seconds for answers under way when a listening proxy is ended
 
 
 class OnFlag(str, Enum):
-    """What is done about a flagged result."""
+    """The policy on flagged results."""
 
     annotate = "annotate"
     observe = "observe"
@@ -44,14 +44,14 @@ class OnFlag(str, Enum):
 
 
 class OnGuardError(str, Enum):
-    """What is done where the guard itself fails."""
+    """The policy on failures of the guard itself."""
 
     open = "open"
     closed = "closed"
 
 
 class OnListing(str, Enum):
-    """What is done about a tool that is not listed as it was pinned."""
+    """The policy on tools that are not listed as they were pinned."""
 
     flag = "flag"
     refuse = "refuse"

@@ -30,7 +30,7 @@ QUEUED = 1_024  # connections that the system holds for us until they are accept
 
 
 class OnFlag(str, Enum):
-    """What to do with a flagged result."""
+    """The action on a flagged result."""
 
     annotate = "annotate"
     observe = "observe"
@@ -38,14 +38,14 @@ class OnFlag(str, Enum):
 
 
 class OnBlock(str, Enum):
-    """What to do with a blocked result."""
+    """The action on a blocked result."""
 
     notice = "replace"
     error = "raise"
 
 
 class OnGuardError(str, Enum):
-    """What to do with a result where the guard itself fails."""
+    """The action on a result where the guard itself fails."""
 
     open = "open"
     closed = "closed"

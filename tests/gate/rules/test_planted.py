@@ -28,6 +28,8 @@ MISSED = {
     ("allotments", "unit"): 3 / 20,
 }
 LOST = {"observatory": 15 / 72, "allotments": 15 / 87}
+DOUBTED = {"allotments": 2 / 29}  # true claims near the words that are not supported, where they are more than 4%
+LEAST_NEAR = {"orchard": 33, "observatory": 36, "allotments": 29}  # of which fewer than forty were written
 
 
 def claims(name: str) -> Iterator[tuple[str, str, tuple[Passage, ...]]]:
@@ -58,7 +60,8 @@ def test_each_kind_has_ten_errors_and_many_true_claims_stand_beside_them(name: s
     sizes = {kind: len(of_kind) for kind, of_kind in labels(name).items()}
     assert set(sizes) - {"consequence"} == {*ERRORS, "near", "paraphrased"}
     assert min(sizes[kind] for kind in ERRORS) >= 10
-    assert sizes["near"] + sizes["paraphrased"] >= 90
+    assert sizes["near"] >= LEAST_NEAR.get(name, 40)
+    assert sizes["paraphrased"] >= 40
 
 
 @pytest.mark.parametrize(
@@ -86,4 +89,4 @@ def test_true_claims_in_other_words_are_held(name: str) -> None:
 def test_true_claims_near_the_words_are_supported(name: str) -> None:
     of_kind = labels(name)["near"]
     lost = sorted(claim for claim, label in of_kind.items() if label != "supported")
-    assert len(lost) <= 0.07 * len(of_kind), lost
+    assert len(lost) <= DOUBTED.get(name, 0.04) * len(of_kind), lost
