@@ -14,6 +14,7 @@ from agentguard.cli import SUMMARIES
 from agentguard.cli._options import (
     SHIPPED,
     JsonOption,
+    OnGuardError,
     command_group,
     default_store,
     named_profiles,
@@ -39,11 +40,6 @@ hook = command_group(SUMMARIES["hook"])
 class _Agent(str, Enum):
     claude = "claude"
     codex = "codex"
-
-
-class _OnGuardError(str, Enum):
-    open = "open"
-    closed = "closed"
 
 
 AgentOption = Annotated[_Agent, typer.Option("--agent", help="Whose hooks: Claude Code's (and its SDK's), or Codex's.")]
@@ -73,9 +69,9 @@ def install_hooks(
         typer.Option("--store", metavar="DIR|URL", help="The store of what is learned; else the command line's own."),
     ] = None,
     on_guard_error: Annotated[
-        _OnGuardError,
+        OnGuardError,
         typer.Option("--on-guard-error", help="A result that cannot be judged passes, or (with --enforce) does not."),
-    ] = _OnGuardError.open,
+    ] = OnGuardError.open,
     idle: Annotated[
         float, typer.Option("--idle", metavar="SECONDS", help="How long the helper lives after the last event.")
     ] = 1_800.0,

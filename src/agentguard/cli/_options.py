@@ -26,6 +26,21 @@ _SERVER = re.compile(r"(rediss?|unix)://", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
+class OnFlag(str, Enum):
+    """The policy on flagged results."""
+
+    annotate = "annotate"
+    observe = "observe"
+    block = "block"
+
+
+class OnGuardError(str, Enum):
+    """The policy on failures of the guard itself."""
+
+    open = "open"
+    closed = "closed"
+
+
 class Mode(str, Enum):
     """The two ways of judging."""
 

@@ -18,7 +18,15 @@ from urllib.parse import urlsplit
 import typer
 
 from agentguard.cli._listening import address_of, listen, require_local
-from agentguard.cli._options import ProfilesOption, default_store, named_profiles, opened, shown
+from agentguard.cli._options import (
+    OnFlag,
+    OnGuardError,
+    ProfilesOption,
+    default_store,
+    named_profiles,
+    opened,
+    shown,
+)
 from agentguard.cli._terminal import console, print_line
 from agentguard.errors import ConfigurationError
 
@@ -33,21 +41,6 @@ _VERBS = frozenset("dlx exec run tool".split())  # of launchers
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([A-Za-z_][A-Za-z0-9_]*)")
 _SECONDS_BETWEEN_THREADS = 0.0005  # a thread that judges lets one that relays in as soon as this
 GRACE = 5  # seconds for answers under way when a listening proxy is ended
-
-
-class OnFlag(str, Enum):
-    """The policy on flagged results."""
-
-    annotate = "annotate"
-    observe = "observe"
-    block = "block"
-
-
-class OnGuardError(str, Enum):
-    """The policy on failures of the guard itself."""
-
-    open = "open"
-    closed = "closed"
 
 
 class OnListing(str, Enum):

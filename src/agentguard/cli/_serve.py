@@ -16,7 +16,16 @@ import typer
 
 from agentguard.cli._exits import Exit
 from agentguard.cli._listening import address_of, listen, require_local
-from agentguard.cli._options import CalibrationOption, Mode, ProfilesOption, build_engine, opened, shown
+from agentguard.cli._options import (
+    CalibrationOption,
+    Mode,
+    OnFlag,
+    OnGuardError,
+    ProfilesOption,
+    build_engine,
+    opened,
+    shown,
+)
 from agentguard.errors import ConfigurationError
 from agentguard.guard import Policy
 from agentguard.stores import Store
@@ -29,26 +38,11 @@ if TYPE_CHECKING:
 QUEUED = 1_024  # connections that the system holds for us until they are accepted
 
 
-class OnFlag(str, Enum):
-    """The action on a flagged result."""
-
-    annotate = "annotate"
-    observe = "observe"
-    block = "block"
-
-
 class OnBlock(str, Enum):
     """The action on a blocked result."""
 
     notice = "replace"
     error = "raise"
-
-
-class OnGuardError(str, Enum):
-    """The action on a result where the guard itself fails."""
-
-    open = "open"
-    closed = "closed"
 
 
 def serve(
