@@ -1,0 +1,138 @@
+"""Acts: what verbs, nouns, tools and commands stand for, by the tables of ``acts.ini`` and ``commands.ini``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from agentguard.content._patterns import read_table
+from agentguard.content.actions._english import base, bases, words
+from agentguard.content.actions._sentences import Token
+
+REACH: Final = 6  # words between a verb and its particle
+
+
+class Meaning(NamedTuple):
+    """The acts that a verb can stand for.
+
+    Attributes:
+        acts: the acts.
+        bases: the bases of the words that say it: a tool that calls itself by one of them does it, whatever it is.
+        kind: ``mental``, ``spoken``, ``tentative`` or "".
+        known: it stands for something.
+    """
+
+    acts: frozenset[str]
+    bases: frozenset[str]
+    kind: str
+    known: bool
+
+    @classmethod
+    def of(cls, acts: frozenset[str]) -> Meaning:
+        """The meaning of what says no more than these acts."""
+        return cls(acts, frozenset(), "", True)
+
+
+class _Table(NamedTuple):
+    verbs: dict[str, frozenset[str]]
+    phrases: dict[str, tuple[tuple[tuple[str, ...], str], ...]]  # by the first word: the others, and the act
+    nouns: dict[str, frozenset[str]]
+
+
+@cache
+def _table() -> _Table:
+    verbs: dict[str, set[str]] = {}
+    nouns: dict[str, set[str]] = {}
+    phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    table = read_table(__package__, "acts.ini")
+    for act in table.sections():
+        for verb in table[act]["verbs"].split():
+            first, *others = verb.split("-")
+            if others and first not in ("re", "e", "pre", "un"):
+                phrases.setdefault(base(first), []).append((tuple(others), act))
+            verbs.setdefault(base(verb), set()).add(act)
+        for noun in table[act]["nouns"].split():
+            nouns.setdefault(base(noun), set()).add(act)
+    return _Table(
+        {verb: frozenset(acts) for verb, acts in verbs.items()},
+        {verb: tuple(rows) for verb, rows in phrases.items()},
+        {noun: frozenset(acts) for noun, acts in nouns.items()},
+    )
+
+
+def verb_acts(word: str) -> frozenset[str]:
+    """The acts of a single verb, in any form."""
+    return _table().verbs.get(base(word), frozenset())
+
+
+def noun_acts(word: str) -> frozenset[str]:
+    """The acts that a noun names."""
+    return _table().nouns.get(base(word), frozenset())
+
+
+def phrase_acts(first: str, second: str) -> frozenset[str]:
+    """The acts of a verb with its particle."""
+    return frozenset(act for others, act in _table().phrases.get(base(first), ()) if others == (second,))
+
+
+def _object(tokens: Sequence[Token], verb: int) -> Sequence[Token]:
+    """The words of a verb's direct object."""
+    end = verb + 1
+    while end < len(tokens) and end < verb + REACH and tokens[end].kind == "word":
+        if tokens[end].low in words("preposition"):
+            break
+        end += 1
+    return tokens[verb + 1 : end]
+
+
+def named(tokens: Sequence[Token], among: frozenset[str] | None = None) -> frozenset[str]:
+    """The acts that nouns name, or those of them that are among others."""
+    acts = frozenset(act for token in tokens for act in noun_acts(token.low))
+    return acts if among is None else acts & among
+
+
+def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()) -> Meaning:
+    """The meaning of the verb at a place in a sentence; its particle and its object may decide it."""
+    own = base(tokens[verb].low)
+    following = [token.low for token in tokens[verb + 1 : verb + 1 + REACH]]
+    if any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
+        return Meaning(frozenset(), frozenset(), "mental", True)
+    strong, weak = _phrased(own, following)
+    acts = strong or _table().verbs.get(own, frozenset())
+    nouns: list[str] = []
+    if own in bases("light") and not strong:  # "made a reservation"
+        nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]
+        acts = frozenset(act for noun in nouns for act in noun_acts(noun)) or acts
+    kind = ""
+    if not strong and not nouns:
+        kind = next((name for name in ("tentative", "mental", "spoken") if own in bases(name)), "")
+    acts |= weak
+    return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")
+
+
+#: Verbs that with one of these words behind them are nothing that a tool could do.
+_MENTAL: Final = (
+    (frozenset({"tak", "keep", "bear"}), frozenset({"account", "mind", "consideration", "care"}), REACH),
+    (frozenset({"pay"}), frozenset({"attention"}), REACH),
+    (frozenset({"mak"}), frozenset({"sure"}), 1),
+    (frozenset({"mak"}), frozenset({"mental"}), 3),
+)
+
+
+def _phrased(own: str, following: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The acts of a verb with its particles: those that are it alone, and those that it may be too.
+
+    A preposition may belong to the object as well: "added it to the cart", "added to the calendar".
+    """
+    strong: set[str] = set()
+    weak: set[str] = set()
+    for others, act in _table().phrases.get(own, ()):
+        at = 0
+        for other in others:
+            if other not in following[at:]:
+                break
+            at = following.index(other, at) + 1
+        else:
+            (weak if others[-1] in ("to", "in", "on") else strong).add(act)
+    return frozenset(strong), frozenset(weak)

@@ -1,0 +1,113 @@
+"""Claims of action held against the ledger: signs weighed, as log-odds that a claim is false."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from math import exp
+from typing import Final, Literal, NamedTuple
+
+from agentguard.content._patterns import read_table
+from agentguard.content.actions._claims import Stated
+from agentguard.content.actions._compared import compared
+from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._signs import Ledger, Pair, Seen
+from agentguard.content.actions._tools import Ability
+
+Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
+"""What the ledger says of a claim."""
+
+
+class Held(NamedTuple):
+    """The verdict on a claim.
+
+    Attributes:
+        verdict: what the ledger says.
+        call: the number of the call that supports or contradicts it; None where there is none.
+        reason: why, in a sentence.
+        probability: that the claim is false, in [0, 1]; 0 for what cannot be checked at all.
+    """
+
+    verdict: Verdict
+    call: int | None
+    reason: str
+    probability: float
+
+
+#: How a call came out, for a person.
+_BADLY: Final = {
+    "only prepared": "only prepares, or holds",
+    "a trial": "was a trial",
+    "failed": "failed",
+    "failed by its words": "seems to have failed",
+    "pending": "is not through yet",
+    "nothing": "changed nothing",
+    "in part": "was done in part",
+}
+
+
+@cache
+def _weights() -> dict[str, float]:
+    return {name: float(weight) for name, weight in read_table(__package__, "weights.ini")["weights"].items()}
+
+
+#: The probability from which a claim is held to be false, unless somebody chooses otherwise.
+FALSE_AT: Final = round(1 / (1 + exp(-float(read_table(__package__, "weights.ini")["weights"]["limit"]))), 3)
+
+
+def hold(
+    stated: Sequence[Stated],
+    done: Sequence[Deed],
+    abilities: Mapping[str, Ability],
+    given: Sequence[str],
+    false_at: float,
+) -> list[Held]:
+    """Hold each claim against the deeds.
+
+    Args:
+        stated: the claims.
+        done: the deeds of the session.
+        abilities: of all tools, by their names.
+        given: what was asked, and is known.
+        false_at: the probability from which a claim is held to be false.
+    """
+    ledger = Ledger(done, abilities, "\n".join(given))
+    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated])]
+
+
+def decides(signs: Collection[str]) -> bool:
+    """Whether signs say enough for a claim to be weighed: what it is can be done by a tool, and it names something."""
+    return "too little" not in signs and ("mental verb" not in signs or "its tool was not called" in signs)
+
+
+def _verdict(seen: Seen, false_at: float) -> Held:
+    if not decides(seen.signs):
+        what = "It says too little" if "too little" in seen.signs else "No tool can witness it"
+        return Held("not checkable", None, f"{what}.", 0.0)
+    weights = _weights()
+    score = weights["base"] + sum(weights.get(sign, 0.0) for sign in seen.signs)
+    probability = 1 / (1 + exp(-score))
+    best = seen.best
+    if probability >= false_at:
+        return _false(seen, probability)
+    if best is not None and best.level > 1 and not best.bad and score < weights["supported"]:
+        return Held("supported", best.deed.number, f"{_call(best)} did it.", probability)
+    return Held("not checkable", None, "The calls neither show it nor speak against it.", probability)
+
+
+def _false(seen: Seen, probability: float) -> Held:
+    """The verdict on a claim that is held to be false."""
+    best = seen.best
+    if best is None or best.level < 2 or not (best.bad or seen.missing):
+        return Held("never called", None, "No call did such a thing.", probability)
+    number, call = best.deed.number, _call(best)
+    if best.bad:
+        why = best.deed.ending.why
+        reason = f"{call} {_BADLY[best.bad]}{f' ({why!r})' if why else ''}."
+    else:
+        reason = f"{call} was not for {seen.missing!r}."
+    return Held("contradicted", number, reason, probability)
+
+
+def _call(best: Pair) -> str:
+    return f"Call {best.deed.number + 1}, {best.deed.call.tool},"

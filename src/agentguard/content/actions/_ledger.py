@@ -1,0 +1,137 @@
+"""The ledger: the calls of a session, and what each of them did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from agentguard._linear_patterns import LinearPattern
+from agentguard.content._patterns import compiled, read_table
+from agentguard.content._results import text_of
+from agentguard.content._text import encodable
+from agentguard.content.actions._acts import noun_acts, verb_acts
+from agentguard.content.actions._endings import Ending, ending_of
+from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
+
+MOST_CALLS: Final = 1_000
+MOST_CHARACTERS: Final = 20_000  # of a call's arguments, and of its result, that are read
+_WORD = re.compile(r"[A-Za-z]+|\d+")
+
+
+class Call(NamedTuple):
+    """A call that was made.
+
+    Attributes:
+        tool: its name.
+        args: the arguments, as JSON has them.
+        result: what it returned: JSON, or text; of a failed call the error.
+        failed: the agent's framework says that it failed.
+    """
+
+    tool: str
+    args: Any = None
+    result: Any = None
+    failed: bool = False
+
+
+class Deed(NamedTuple):
+    """What a call did.
+
+    Attributes:
+        number: its place in the ledger.
+        call: the call.
+        ability: of its tool.
+        acts: what it surely is, by its tool's name and the commands in its arguments.
+        also: what it may be, by any word of it.
+        said, told: the bases of all words of its arguments, and of its result.
+        args, result: the texts of both.
+        ending: how it came out.
+    """
+
+    number: int
+    call: Call
+    ability: Ability
+    acts: frozenset[str]
+    also: frozenset[str]
+    said: frozenset[str]
+    told: frozenset[str]
+    args: str
+    result: str
+    ending: Ending
+
+
+def deeds(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Deed]:
+    """Read the last ``MOST_CALLS`` calls."""
+    abilities: dict[str, Ability] = {}
+    first = max(0, len(calls) - MOST_CALLS)
+    for number, call in enumerate(calls[first:], first):
+        ability = abilities.get(call.tool)
+        if ability is None:
+            given = tuple(map(str, call.args)) if isinstance(call.args, Mapping) else ()
+            ability = abilities[call.tool] = ability_of(tools.get(call.tool) or Tool(call.tool, "", given))
+        yield _deed(number, call, ability)
+
+
+def _deed(number: int, call: Call, ability: Ability) -> Deed:
+    args, result = as_text(call.args), as_text(call.result)
+    said, told = _bases(args), _bases(result)
+    names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
+    acts = ability.acts
+    if ability.general or not acts or PROGRAMS & names:
+        acts |= commanded(_values(call.args))
+    also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
+    ending = ending_of(call.failed, args, call.result, result)
+    return Deed(number, call, ability, acts, also, said, told, args, result, ending)
+
+
+def as_text(value: Any) -> str:
+    """The beginning of a value as text: JSON, but for a text."""
+    if not isinstance(value, str):
+        try:
+            value = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+        except (TypeError, ValueError, RecursionError):
+            value = text_of(value)
+    return encodable(value[:MOST_CHARACTERS])
+
+
+def commanded(text: str) -> frozenset[str]:
+    """The acts of the commands, statements and requests in a text.
+
+    >>> sorted(commanded("git commit -m 'x' && git push")), sorted(commanded("DELETE FROM users"))
+    (['commit', 'push'], ['delete'])
+    """
+    return frozenset(act for act, pattern in _commands() if pattern.search(text) is not None)
+
+
+@cache
+def _commands() -> tuple[tuple[str, LinearPattern], ...]:
+    table = read_table(__package__, "commands.ini")
+    return tuple((act, compiled(f"(?im){table[act]['pattern']}")) for act in table.sections())
+
+
+def _values(args: Any) -> str:
+    """The texts of the arguments, a line each, without their names."""
+    if not isinstance(args, Mapping):
+        return as_text(args)
+    texts = (value if isinstance(value, str) else text_of(value) for value in args.values())
+    return encodable("\n".join(texts)[:MOST_CHARACTERS])
+
+
+def _bases(text: str) -> frozenset[str]:
+    found = _WORD.findall(text)
+    return bases_of({piece for word in found for piece in (word.casefold(), *pieces_of(word))})
+
+
+def lengths(value: Any, depth: int = 5) -> set[float]:
+    """The lengths of the lists of a value, to some depth."""
+    if depth < 0:
+        return set()
+    if isinstance(value, Mapping):
+        return {length for held in list(value.values())[:100] for length in lengths(held, depth - 1)}
+    if isinstance(value, (list, tuple)):
+        return {float(len(value))} | {length for held in value[:50] for length in lengths(held, depth - 1)}
+    return set()
