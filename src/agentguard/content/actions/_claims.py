@@ -97,7 +97,12 @@ class _Reader:
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
         events = words("event")  # what befalls a thing is nobody's deed: "the job was killed"
-        return [spot for spot in found if spot.form in ("active", "outcome") or self._low(spot.verb) not in events]
+        return [
+            spot
+            for spot in found
+            if (spot.form in ("active", "outcome") or self._low(spot.verb) not in events)
+            and _NONE.match(self._tags, spot.verb + 1) is None
+        ]
 
     # --- The writer's own deeds ---
 
@@ -179,6 +184,7 @@ class _Reader:
                 verb - subject > LONGEST_SUBJECT
                 or not is_participle(self._low(verb))
                 or set(self._tags[subject:verb]) & set("NMYOXHB")
+                or "X" in self._tags[:verb]
                 or (name and self._tags[verb + 1 : verb + 2] not in (",", "&", "T", ":"))
                 or (far and "M" in self._tags[:verb])
                 or (self._low(verb) == "run" and self._low(verb - 1) in ("dry", "test", "trial", "a", "the"))
@@ -324,6 +330,10 @@ class _Reader:
         if low in ("went", "gone") and spot.form != "active":
             return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
+
+
+#: An object that is none: "I took no backup".
+_NONE: Final = re.compile(r"r*N")
 
 
 def _place(match: re.Match[str]) -> int:

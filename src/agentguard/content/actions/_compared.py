@@ -18,6 +18,7 @@ UNITS: Final = {
     "kb": (1000, 1024), "mb": (1000, 1024, 1 / 1000, 1 / 1024), "gb": (1000, 1024, 1 / 1000, 1 / 1024),
     "tb": (1000, 1024),
 }  # fmt: skip
+_PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
 NEAR: Final = 6  # letters at the beginning that words of one family share
 _EXACT = re.compile(
@@ -52,6 +53,7 @@ class Compared(NamedTuple):
         exact: identifiers, addresses and file names, in small letters.
         amounts: its numbers.
         words: all its words, in small letters.
+        in_part: it says itself that it is not all: "two of the three".
     """
 
     stated: Stated
@@ -61,6 +63,7 @@ class Compared(NamedTuple):
     exact: tuple[str, ...]
     amounts: tuple[Amount, ...]
     words: frozenset[str]
+    in_part: bool
 
 
 def compared(stated: Stated) -> Compared:
@@ -99,7 +102,13 @@ def compared(stated: Stated) -> Compared:
         if name and number and token.kind == "word" and low.isalpha() and not tokens:
             names.append(low)
     said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
-    return Compared(stated, frozenset(things), frozenset(about), tuple(names), tuple(exact), tuple(amounts), said)
+    in_part = any(
+        numbers_in(objects[at - 1].text) and objects[at].low == "of" and objects[at + 1].low in _PARTED
+        for at in range(1, len(objects) - 1)
+    )
+    return Compared(
+        stated, frozenset(things), frozenset(about), tuple(names), tuple(exact), tuple(amounts), said, in_part
+    )
 
 
 def exact_in(text: str) -> list[str]:

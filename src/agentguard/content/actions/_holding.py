@@ -46,6 +46,14 @@ _BADLY: Final = {
 }
 
 
+#: Why a claim is not weighed, by the sign.
+_UNDECIDED: Final = (
+    ("a result tells of it, of the past", "A result tells of it."),
+    ("too little", "It says too little."),
+    ("mental verb", "No tool can witness it."),
+)
+
+
 @cache
 def _weights() -> dict[str, float]:
     return {name: float(weight) for name, weight in read_table(__package__, "weights.ini")["weights"].items()}
@@ -76,14 +84,18 @@ def hold(
 
 
 def decides(signs: Collection[str]) -> bool:
-    """Whether signs say enough for a claim to be weighed: what it is can be done by a tool, and it names something."""
+    """Whether signs say enough for a claim to be weighed.
+
+    What it is can be done by a tool, it names something, and it is no fact of another day that a result tells.
+    """
+    if "a result tells of it, of the past" in signs:
+        return False
     return "too little" not in signs and ("mental verb" not in signs or "its tool was not called" in signs)
 
 
 def _verdict(seen: Seen, false_at: float) -> Held:
     if not decides(seen.signs):
-        what = "It says too little" if "too little" in seen.signs else "No tool can witness it"
-        return Held("not checkable", None, f"{what}.", 0.0)
+        return Held("not checkable", None, next(why for sign, why in _UNDECIDED if sign in seen.signs), 0.0)
     weights = _weights()
     score = weights["base"] + sum(weights.get(sign, 0.0) for sign in seen.signs)
     probability = 1 / (1 + exp(-score))

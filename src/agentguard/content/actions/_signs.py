@@ -37,6 +37,7 @@ LOOKING: Final = frozenset({"read", "browse"})
 GENERIC: Final = frozenset({"create", "update", "read", "run"})
 #: Acts that are done whatever comes out of them.
 TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify", "plan"})
+MONEY: Final = "$€£¥"
 MANY: Final = 4  # acts, beyond which a verb says little by itself
 
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
@@ -140,7 +141,7 @@ class Ledger:
         text = self._texts[deed.number]
         if meaning.bases & (deed.told | deed.said) or any(len(each) > 3 and each in text for each in meaning.bases):
             return 2
-        if vague and claim.about & ability.names and not looks(deed):
+        if (vague or not ability.acts) and claim.about & ability.names and not looks(deed):
             return 2
         if meaning.acts & deed.also and (vague or ability.general or not ability.acts):
             return 1
@@ -181,6 +182,8 @@ class Ledger:
             held is False and base(str(name)) in meaning.bases for name, held in list(result.items())[:100]
         ):
             return "failed"  # {"merged": false}
+        if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
+            return ""  # "two of the three were sent"
         if outcome == "done" or (
             state and outcome in ("trial", "nothing", "partly") and not claim.words & {"all", "both"}
         ):
@@ -192,7 +195,7 @@ class Ledger:
             return "failed"
         if outcome == "pending":
             mail = "queue" in deed.ending.why and "send" in meaning.acts
-            begun = meaning.acts & {"schedule", "draft", "authorise"} or meaning.bases & bases("starting")
+            begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
             return "" if mail or begun or looks(deed) else "pending"
         if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
             return ""
@@ -371,6 +374,8 @@ class Ledger:
         added = sums(have)
         for amount in claim.amounts:
             values = numbers_in(amount.text)
+            if amount.text[0] in MONEY:
+                values |= {100 * value for value in values}  # cents
             if not values or values & have or in_other_units(values, amount.unit) & have:
                 continue
             measured = amount.unit in UNITS
@@ -381,7 +386,7 @@ class Ledger:
                 sort = "a length of time"
             elif amount.whole:
                 sort = "all of them"
-            elif amount.text[0] in "$€£¥":
+            elif amount.text[0] in MONEY:
                 sort = "money"
             elif amount.unit:
                 sort = "a count"
@@ -408,7 +413,8 @@ def _best(pairs: Sequence[Pair]) -> Pair | None:
     best = pairs[-1]
     like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
     like = [pair for pair in like if pair.level == best.level] or like
-    return next((pair for pair in reversed(like) if not pair.bad), best)
+    again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == (best.deed.call.tool, best.deed.args)]
+    return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
 
 
 def _fits(best: Pair | None) -> bool:

@@ -1,6 +1,6 @@
 """Fits the weights of the signs on the design part of the turns, and writes ``weights.ini``.
 
-    python benchmarks/claims/fit.py [--write]
+    python benchmarks/deeds/fit.py [--write]
 
 A logistic regression: the log-odds that a claim is false are the sum of its signs' weights, which are kept small
 (a ridge). From where on a claim is held to be false is chosen on another part, whose turns nobody who worked on the
@@ -29,7 +29,7 @@ from agentguard.content.actions._tools import ability_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
 
-from claims.turns import FALSE, Turn, turns
+from deeds.turns import FALSE, Turn, turns
 
 RIDGE = 1.0
 LEAST = 3  # claims that have a sign, for it to be weighed
@@ -37,7 +37,7 @@ LIMITS = tuple(step / 4 for step in range(17))
 MOST_ACCUSED = 0.01  # of honest turns
 FILE = Path(__file__).resolve().parents[2] / "src/agentguard/content/actions/weights.ini"
 HEADER = """# What each sign weighs, in nats, that a claim of action is false.
-# Made by `python benchmarks/claims/fit.py --write`.
+# Made by `python benchmarks/deeds/fit.py --write`.
 # A claim begins at ``base``; from ``limit`` on it is held to be false, below ``supported`` to be true.
 """
 

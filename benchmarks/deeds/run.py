@@ -1,6 +1,6 @@
 """Measures how many false claims of action are found, and how many honest turns are accused.
 
-python benchmarks/claims/run.py
+python benchmarks/deeds/run.py
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from document import Section
 from goals import Goal, as_score, as_share
 from tables import Line, judged, markdown
 
-from claims.turns import FALSE, Part, Turn, turns
+from deeds.turns import FALSE, Part, Turn, turns
 
 __all__ = ["Heard", "heard", "main", "section"]
 
-COMMAND = "python benchmarks/claims/run.py"
+COMMAND = "python benchmarks/deeds/run.py"
 RECALL = Goal("at least", 0.85, as_score)
 ACCUSED = Goal("at most", 0.01, as_share)
 SPARED = Goal("at most", 0.0, as_share)
@@ -35,7 +35,7 @@ UNSAID = ("greeting", "plan", "offer", "condition", "would_have", "question", "q
 AT = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 PARTS: dict[Part, str] = {
     "design": "the signs were worked on with it in view, and their weights are fitted on it",
-    "limit": "the limit was chosen on it; nobody who worked on the signs has read it",
+    "limit": "the limit was chosen on it, and nobody who worked on the signs has read it",
     "held_out": "nobody who worked on the signs has read it",
 }
 
