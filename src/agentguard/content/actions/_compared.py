@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import noun_acts
@@ -19,6 +20,7 @@ UNITS: Final = {
     "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
+MOST_READ: Final = 50_000  # characters in which dates are looked for
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
 NEAR: Final = 6  # letters at the beginning that words of one family share
 _EXACT = re.compile(
@@ -29,17 +31,39 @@ _EXACT = re.compile(
     r"|[\w-]+\.[a-z]\w{0,4}(?!\w)"  # a file
 )
 _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
+_MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
 
 
 class Amount(NamedTuple):
-    """A number of a claim: as written, the unit or plural behind it, and whether "all" stands before it."""
+    """A number of a claim.
+
+    Attributes:
+        text: as written.
+        unit: the unit or plural behind it; "" where there is none.
+        whole: "all" stands before it.
+    """
 
     text: str
     unit: str
     whole: bool
+
+    @property
+    def values(self) -> frozenset[float]:
+        """What it can be; money in cents, too."""
+        values = numbers_in(self.text)
+        return frozenset(values | {100 * value for value in values} if self.text[0] in _MONEY else values)
+
+    @property
+    def sort(self) -> str:
+        """The sort of number that it is."""
+        if self.unit in UNITS:
+            return "a length of time"
+        if self.whole:
+            return "all of them"
+        return "money" if self.text[0] in _MONEY else "a count" if self.unit else "a number"
 
 
 class Compared(NamedTuple):
@@ -141,16 +165,43 @@ def kind_of(token: str) -> str:
     return f"{len(token)} digits" if token.isdigit() else "code"
 
 
-def within(token: str, text: str) -> bool:
-    """Whether a text has what is said exactly."""
-    return token in text or token.lstrip("#v") in text
+class Text:
+    """A text of a call, as claims are compared with it; what is not asked for is not read.
 
+    Args:
+        text: in any letters.
+        bases: the bases of its words.
+    """
 
-def is_near(thing: str, known: frozenset[str]) -> bool:
-    """Whether a word's base is among others, or of the family of one of them."""
-    return thing in known or (
-        len(thing) >= NEAR and any(len(each) >= NEAR and each[:NEAR] == thing[:NEAR] for each in known)
-    )
+    def __init__(self, text: str, bases: frozenset[str]) -> None:
+        self.text, self.bases = text.casefold(), bases
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """Its numbers, in every way that they can be read."""
+        return frozenset(numbers_in(self.text))
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of what it says exactly."""
+        return frozenset(kind_of(token) for token in exact_in(self.text))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words, as written."""
+        return frozenset(re.findall(r"[\w-]+", self.text))
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(each[:NEAR] for each in self.bases if len(each) >= NEAR)
+
+    def has(self, token: str) -> bool:
+        """Whether it has what is said exactly."""
+        return token in self.text or token.lstrip("#v") in self.text
+
+    def names(self, thing: str) -> bool:
+        """Whether it has a word, by its base, or one of the same family."""
+        return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
 
 
 def numbers_in(text: str) -> set[float]:
@@ -170,14 +221,14 @@ def numbers_in(text: str) -> set[float]:
     return found
 
 
-def sums(numbers: set[float]) -> set[float]:
+def sums(numbers: Iterable[float]) -> set[float]:
     """The sums of two or three numbers of a few."""
     few = sorted(numbers)[:MOST_SUMMED]
     pairs = {one + other for at, one in enumerate(few) for other in few[at + 1 :]}
     return pairs | {pair + one for pair in pairs for one in few}
 
 
-def in_other_units(values: set[float], unit: str) -> set[float]:
+def in_other_units(values: Iterable[float], unit: str) -> set[float]:
     """A length of time in other units."""
     return {value * factor for value in values for factor in UNITS.get(unit, ())}
 
@@ -189,9 +240,9 @@ def contrasts() -> tuple[tuple[frozenset[str], ...], ...]:
 
 
 def other_moment(claim: Compared, text: str) -> bool:
-    """Whether a claim says a date or time where a text has only others."""
+    """Whether a claim says a date or time where a text, as far as it is read, has only others."""
     own = read(" ".join(token.text for token in claim.stated.objects)).moments
-    there = read(text).moments if own else ()
+    there = read(text[:MOST_READ]).moments if own else ()
     return bool(own and there) and any(
         not any(one.agrees(other) for one in stated.readings for moment in there for other in moment.readings)
         for stated in own

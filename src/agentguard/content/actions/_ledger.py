@@ -17,8 +17,8 @@ from agentguard.content.actions._acts import noun_acts, verb_acts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
-MOST_CALLS: Final = 1_000
-MOST_CHARACTERS: Final = 20_000  # of a call's arguments, and of its result, that are read
+MOST_CALLS: Final = 500
+MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 

@@ -16,15 +16,12 @@ from agentguard.content.actions._acts import Meaning
 from agentguard.content.actions._compared import (
     UNITS,
     Compared,
+    Text,
     contrasts,
-    exact_in,
     in_other_units,
-    is_near,
     kind_of,
-    numbers_in,
     other_moment,
     sums,
-    within,
 )
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed, lengths
@@ -37,7 +34,7 @@ LOOKING: Final = frozenset({"read", "browse"})
 GENERIC: Final = frozenset({"create", "update", "read", "run"})
 #: Acts that are done whatever comes out of them.
 TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify", "plan"})
-MONEY: Final = "$€£¥"
+TOGETHER: Final = 50  # calls that are held together against a claim
 MANY: Final = 4  # acts, beyond which a verb says little by itself
 
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
@@ -98,9 +95,13 @@ class Ledger:
         self._done, self._abilities, self._given = done, abilities, given.casefold()
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
         self._called = {deed.call.tool for deed in done}
-        self._texts = {deed.number: f"{deed.args}\n{deed.result}".casefold() for deed in done}
-        self._all = "\n".join(self._texts.values())
-        self._bases = frozenset[str]().union(*(deed.said | deed.told for deed in done))
+        # Of each call: all of it, its arguments, its result.
+        self._all = {
+            deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
+            for deed in done
+        }
+        self._args = {deed.number: Text(deed.args, deed.said) for deed in done}
+        self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
         """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
@@ -138,7 +139,7 @@ class Ledger:
             return 3
         if vague and claim.about & ability.verbs:  # "a ban was issued", by mod_ban
             return 3
-        text = self._texts[deed.number]
+        text = self._all[deed.number].text
         if meaning.bases & (deed.told | deed.said) or any(len(each) > 3 and each in text for each in meaning.bases):
             return 2
         if (vague or not ability.acts) and claim.about & ability.names and not looks(deed):
@@ -150,25 +151,24 @@ class Ledger:
         return 1 if reads(meaning) or vague or ability.general else 0
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
-        text = self._texts[deed.number]
-        have = numbers_in(text) if claim.amounts else set()
-        return sum(within(each, text) for each in claim.exact) + sum(
-            bool(numbers_in(amount.text) & have) for amount in claim.amounts
-        )
+        text = self._all[deed.number]
+        numbers = sum(bool(amount.values & text.numbers) for amount in claim.amounts)
+        return numbers + sum(text.has(each) for each in claim.exact)
 
     def _things(self, claim: Compared, deed: Deed) -> int:
-        known = deed.said | deed.told | deed.ability.names
-        return sum(is_near(thing, known) for thing in claim.things)
+        text = self._all[deed.number]
+        return sum(text.names(thing) for thing in claim.things)
 
     def _tells(self, claim: Compared, deed: Deed) -> bool:
         """Whether a result says much of what the claim names, and all that it says exactly."""
-        result = deed.result.casefold()
-        have = numbers_in(result) if claim.amounts else set()
-        things = sum(is_near(thing, deed.told) for thing in claim.things)
-        exact = [within(each, result) for each in claim.exact] + [
-            bool(numbers_in(a.text) & have) for a in claim.amounts
-        ]
-        return all(exact) and things + 2 * len(exact) >= 2 and 2 * things >= len(claim.things)
+        result = self._results[deed.number]
+        things = sum(result.names(thing) for thing in claim.things)
+        if not all(result.has(each) for each in claim.exact):
+            return False
+        if not all(amount.values & result.numbers for amount in claim.amounts):
+            return False
+        exact = len(claim.exact) + len(claim.amounts)
+        return things + 2 * exact >= 2 and 2 * things >= len(claim.things)
 
     def _bad(self, claim: Compared, deed: Deed, shares: bool) -> str:
         """How a call came out otherwise than the claim says; "" where it did not."""
@@ -243,7 +243,7 @@ class Ledger:
             yield "said to be good"
         if not claim.things and not claim.exact:
             yield "names nothing"
-        if claim.things and not any(is_near(thing, self._bases) for thing in claim.things):
+        if claim.things and not any(text.names(thing) for text in self._all.values() for thing in claim.things):
             yield "names nothing known"
         if meaning.bases & self._asked:
             yield "was asked for"
@@ -275,7 +275,7 @@ class Ledger:
         if _fits(best) and not best.bad and not conflict:
             yield "nothing against it" if best.shares or not claim.things else "nothing against it, but nothing shared"
         several = claim.words & {"all", "both", "every", "everything"} or any(
-            numbers_in(amount.text) - {1.0} for amount in claim.amounts
+            amount.values - {1.0} for amount in claim.amounts
         )
         if several and any(pair.bad and pair.level == best.level and not self._again(pair.deed) for pair in pairs):
             yield "several said, one came out badly"
@@ -314,8 +314,8 @@ class Ledger:
         told = any(
             meaning.bases & deed.told
             and (
-                any(is_near(thing, deed.told) for thing in claim.about)
-                or any(within(each, self._texts[deed.number]) for each in claim.exact)
+                any(self._results[deed.number].names(thing) for thing in claim.about)
+                or any(self._all[deed.number].has(each) for each in claim.exact)
             )
             for deed in self._done
         )
@@ -339,60 +339,59 @@ class Ledger:
 
     def _conflicts(self, claim: Compared, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
         """Signs of what the claim says and its calls do not have, each with the words."""
-        text = "\n".join(self._texts[pair.deed.number] for pair in pairs)
-        asked = "\n".join(pair.deed.args.casefold() for pair in pairs)
-        yield from self._other_names(claim, text, asked)
-        yield from self._other_numbers(claim, pairs, text, asked)
+        numbers = [pair.deed.number for pair in pairs[-TOGETHER:]]
+        texts, args = [self._all[number] for number in numbers], [self._args[number] for number in numbers]
+        yield from self._other_names(claim, texts, args)
+        yield from self._other_numbers(claim, pairs[-TOGETHER:], texts, args)
+        asked = "\n".join(text.text for text in args)
         if other_moment(claim, asked) and not reads(claim.stated.meaning):
-            yield f"another date, {'nowhere' if other_moment(claim, self._all) else 'elsewhere'}", "that date"
-        said = set(re.findall(r"[\w-]+", text))
+            everything = "\n".join(text.text for text in self._all.values())
+            yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
+        said = frozenset[str]().union(*(text.words for text in texts))
         for line in contrasts():
             for side in line:
                 if side & claim.words and not side & said and any(other & said for other in line if other != side):
                     yield "its opposite", min(side & claim.words)
 
-    def _other_names(self, claim: Compared, text: str, asked: str) -> Iterator[tuple[str, str]]:
-        own, kinds = {kind_of(token) for token in exact_in(asked)}, {kind_of(token) for token in exact_in(text)}
+    def _other_names(self, claim: Compared, texts: Sequence[Text], args: Sequence[Text]) -> Iterator[tuple[str, str]]:
         for each in claim.exact:
-            if within(each, text):
+            if any(text.has(each) for text in texts):
                 continue
-            if within(each, self._all):
+            if any(text.has(each) for text in self._all.values()):
                 yield "exact: elsewhere", each
             else:
-                yield f"exact: {'asked for alone' if within(each, self._given) else 'nowhere'}", each
-            if kind_of(each) in kinds:
-                place = "arguments" if kind_of(each) in own else "result"
+                yield f"exact: {'asked for alone' if self._was_given(each) else 'nowhere'}", each
+            kind = kind_of(each)
+            if any(kind in text.kinds for text in texts):
+                place = "arguments" if any(kind in text.kinds for text in args) else "result"
                 yield f"other of its kind in the {place}", each
         for name in claim.names:
-            if name not in text and name not in self._all:
+            if not any(name in text.text for text in self._all.values()):
                 yield f"name: {'asked for alone' if name in self._given else 'nowhere'}", name.capitalize()
 
+    def _was_given(self, token: str) -> bool:
+        return token in self._given or token.lstrip("#v") in self._given
+
     def _other_numbers(
-        self, claim: Compared, pairs: Sequence[Pair], text: str, asked: str
+        self, claim: Compared, pairs: Sequence[Pair], texts: Sequence[Text], args: Sequence[Text]
     ) -> Iterator[tuple[str, str]]:
-        have, counts = numbers_in(text), self._counts(pairs)
-        added = sums(have)
+        if not claim.amounts:
+            return
+        have = frozenset[float]().union(*(text.numbers for text in texts))
+        counts, added = self._counts(pairs), sums(have)
         for amount in claim.amounts:
-            values = numbers_in(amount.text)
-            if amount.text[0] in MONEY:
-                values |= {100 * value for value in values}  # cents
+            values = amount.values
             if not values or values & have or in_other_units(values, amount.unit) & have:
                 continue
             measured = amount.unit in UNITS
             if not measured and values & (counts | added):
                 continue
-            sort = "a number"
-            if measured:
-                sort = "a length of time"
-            elif amount.whole:
-                sort = "all of them"
-            elif amount.text[0] in MONEY:
-                sort = "money"
-            elif amount.unit:
-                sort = "a count"
-            place = "elsewhere" if values & numbers_in(self._all) else "nowhere"
-            yield f"number: {sort}, {place}", f"{amount.text} {amount.unit}".strip()
-            if numbers_in(asked) - {0.0, 1.0}:
+            there = any(values & text.numbers for text in self._all.values())
+            yield (
+                f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}",
+                f"{amount.text} {amount.unit}".strip(),
+            )
+            if any(text.numbers - {0.0, 1.0} for text in args):
                 yield "number: others in the arguments", amount.text
 
     def _counts(self, pairs: Sequence[Pair]) -> set[float]:
