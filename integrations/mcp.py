@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
 from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, apart
+from agentguard.guard._read_back import Answer, Call
 from agentguard.guard._wording import FLAG_TEXT, lined
 from agentguard.integrations._extras import needs
 from agentguard.integrations._mcp_content import result_of, without_random_ids, without_redacted
@@ -103,7 +104,19 @@ class MCPGuardInterceptor:
                 result, took, is_error = without_random_ids(answer.content), None, False
             else:
                 return answer, None  # a failure, or a Command, of another interceptor
-            return answer, Outcome(tool, request.args, result, took, session, call_id, is_error)
+            outcome = Outcome(tool, request.args, result, took, session, call_id, is_error)
+            return answer, await self._guard.read_back_async(outcome, find)
+
+        def find(name: str) -> Call | None:
+            own = self._own_name(name, request.server_name)
+
+            async def ask(args: dict[str, Any]) -> Answer:
+                said = await handler(request.override(name=own, args=args))
+                if not isinstance(said, CallToolResult):
+                    raise TypeError("another interceptor has answered")
+                return Answer(result_of(said.content, said.structuredContent), bool(said.isError))
+
+            return None if own is None else ask
 
         answer, judgement = await self._guard.settle_async(attempt)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
@@ -111,6 +124,13 @@ class MCPGuardInterceptor:
         if judgement.action == "replace" and self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, tool)
         return await apart(_marked, answer, judgement, about=answer if judgement.redact else None)
+
+    def _own_name(self, tool: str, server: str) -> str | None:
+        """The server's own name of a tool; None for a tool of another server, which cannot be called from here."""
+        if not self._prefixed:
+            return tool
+        prefix = f"{server}_"
+        return tool.removeprefix(prefix) if tool.startswith(prefix) else None
 
 
 def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResult:
