@@ -231,7 +231,9 @@ class GuardedCalls:
 
         return find
 
-    def _calls_by_async(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]) -> FindCall:
+    def _calls_by_async(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> FindCall:
         """``_calls_by`` for an asynchronous handler."""
 
         def find(name: str) -> Any:

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, apart
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers, apart
 from agentguard.guard._read_back import Answer, Call
 from agentguard.guard._wording import FLAG_TEXT, lined
 from agentguard.integrations._extras import needs
@@ -52,6 +52,8 @@ class MCPGuardInterceptor:
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles; tools of
+            the server that is called need none.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -71,10 +73,11 @@ class MCPGuardInterceptor:
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._prefixed = tool_name_prefix
         self._session = _thread_of if session is None else session
@@ -108,7 +111,9 @@ class MCPGuardInterceptor:
             return answer, await self._guard.read_back_async(outcome, find)
 
         def find(name: str) -> Call | None:
-            own = self._own_name(name, request.server_name)
+            given, own = self._guard.find(name), self._own_name(name, request.server_name)
+            if given is not None or own is None:
+                return given
 
             async def ask(args: dict[str, Any]) -> Answer:
                 said = await handler(request.override(name=own, args=args))
@@ -116,7 +121,7 @@ class MCPGuardInterceptor:
                     raise TypeError("another interceptor has answered")
                 return Answer(result_of(said.content, said.structuredContent), bool(said.isError))
 
-            return None if own is None else ask
+            return ask
 
         answer, judgement = await self._guard.settle_async(attempt)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):

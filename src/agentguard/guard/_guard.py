@@ -18,6 +18,7 @@ from agentguard.errors import ConfigurationError, ResultBlocked
 from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async
 from agentguard.guard._wording import (
     FLAG_TEXT,
+    asked_often,
     blocked,
     check_flag_text,
     flag_line,
@@ -367,9 +368,8 @@ class ToolGuard:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
             if self.policy.on_guard_error == "open" or self.policy.shadow:
                 return Judgement("pass", None, f"The result of {tool!r} could not be verified.")
-            return Judgement(
-                "replace", None, notice_of(f"The result of {tool!r} could not be verified and was withheld.")
-            )
+            happened = f"The result of {tool!r} could not be verified and was withheld."
+            return Judgement("replace", None, notice_of(happened, instead=self._instead(tool)))
         action = self.action_on(verdict.verdict)
         unread = any(reading.state == "unknown" for reading in outcome.readings)
         if unread and self.policy.on_guard_error == "closed" and not self.policy.shadow:
@@ -379,7 +379,10 @@ class ToolGuard:
             return Judgement(action, verdict, "", redact, readings=outcome.readings)
         hazard = f"{'in its artifact: ' if of_artifact else ''}{hazard_of(verdict, outcome.result)}"
         notice = self._notice(outcome, verdict, hazard) if action == "replace" else ""
-        line = flag_line(self.policy.flag_text, tool, hazard, verdict.posterior) if action == "annotate" else ""
+        line = ""
+        if action == "annotate":
+            said = hazard if may_ask(verdict.asked) else f"{hazard}; {asked_often(verdict.asked)}"
+            line = flag_line(self.policy.flag_text, tool, said, verdict.posterior)
         return Judgement(action, verdict, notice, redact, line, hazard, readings=outcome.readings)
 
     def _notice(self, outcome: Outcome, verdict: VerificationResult, hazard: str) -> str:
@@ -387,7 +390,14 @@ class ToolGuard:
         spoken = [reading for reading in outcome.readings if reading.is_broken or reading.state == "unknown"]
         # What the tool returned may well be what it returned: it is what it says that is not so.
         happened = untrue(tool, spoken[0]) if spoken else blocked(tool, hazard, verdict.posterior)
-        return notice_of(happened, verdict.asked, instead_of_again(self.engine.profile_of(tool)))
+        return notice_of(happened, verdict.asked, self._instead(tool))
+
+    def _instead(self, tool: str) -> str:
+        try:
+            return instead_of_again(self.engine.profile_of(tool))
+        except Exception as error:  # of an engine that is out of order
+            _log.error("the profile of %r cannot be read: %s", tool, type(error).__name__)
+            return ""
 
     def may_retry(self, tool: str, attempts: int, asked: int = 0) -> bool:
         """A call may be made again: its profile or the policy allows one more, and the profile calls it idempotent.
@@ -499,18 +509,18 @@ class CallGuard(ToolGuard):
         policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text)
         super().__init__(engine, policy, tools)
         self._on_judgement = on_judgement
-        self._find = calls_of(readers)
+        self.find: FindCall = calls_of(readers)
 
     def judge(self, outcome: Outcome) -> Judgement:
         """Judge a result, say what to do with it, and tell whoever asked to be told. Never raises."""
-        outcome = self.read_back(outcome, self._find)
+        outcome = self.read_back(outcome, self.find)
         judgement = super().judge(outcome)
         self._tell(outcome, judgement)
         return judgement
 
     async def judge_async(self, outcome: Outcome) -> Judgement:
         """``judge``, of a large result in a thread; whoever asked to be told is told where he asked."""
-        outcome = await self.read_back_async(outcome, self._find)
+        outcome = await self.read_back_async(outcome, self.find)
         judgement = await super().judge_async(outcome)
         self._tell(outcome, judgement)
         return judgement

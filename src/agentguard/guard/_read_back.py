@@ -101,14 +101,13 @@ Step = Callable[[], Any] | float
 
 
 def _steps(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: FindCall) -> Generator[Step, Any, Reading]:
-    question = rule.question(call.args, call.result, is_error=call.is_error)
+    question = rule.question(call)
     if isinstance(question, Reading):
         return question
     ask = find(rule.tool)
     if ask is None:
         return rule.failed("cannot be called from here, for the guard has no reader of that name")
-    profile = engine.profile_of(rule.tool)
-    if profile.confirm is not None or ("idempotent" in profile.model_fields_set and not profile.idempotent):
+    if engine.profile_of(rule.tool).acts:
         return rule.failed("was not called, for its profile says that a call of it is not without effect")
     began, pause, calls = perf_counter(), FIRST_WAIT, 0
     while True:
@@ -119,7 +118,7 @@ def _steps(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: Fin
             found = _of_exception(rule, call, question, error)
         else:
             answer = answer if isinstance(answer, Answer) else Answer(answer)
-            found = rule.held(call.tool, call.args, call.result, answer.value, is_error=answer.is_error)
+            found = rule.held(call, answer.value, is_error=answer.is_error)
             if found.state in ("agrees", "differs") and _is_odd(engine, rule, call, question, answer):
                 found = rule.failed("gave an answer that is itself probably not what the tool returned")
         spent = perf_counter() - began
@@ -142,7 +141,7 @@ def _of_exception(rule: ReadBack, call: ToolCall, asked: dict[str, Any], error: 
     if isinstance(error, _OutOfTime):
         return rule.failed(f"gave no answer within {rule.timeout:g} s")
     if _means_no_such(error, asked):
-        return rule.nothing(call.tool)
+        return rule.nothing(call)
     return rule.failed(f"raised {type(error).__name__}")
 
 

@@ -115,16 +115,20 @@ def untrue(tool: str, reading: Reading) -> str:
 def instead_of_again(profile: ToolProfile) -> str:
     """The advice in place of another call, for a tool whose second call may do harm; "" for any other.
 
-    A tool does something where its profile has it read back, or says of it that it is not idempotent.
+    Of a tool whose profile says neither that it is idempotent nor that it does something, nothing is known.
     """
-    acts = profile.confirm is not None or "idempotent" in profile.model_fields_set
-    if profile.idempotent or not acts:
+    if profile.idempotent or not profile.acts:
         return ""
     look = "" if profile.confirm is None else f" with {profile.confirm.tool!r}"
     return (
         f"It may have been done all the same, in part or later: look{look} before you call it again, and do not say "
         "that it is done."
     )
+
+
+def asked_often(asked: int) -> str:
+    """A clause for a flagged result that came again and again; the model is not to go on asking for it."""
+    return f"this very call was already asked {asked} times with the same answer, and asking again brings no other"
 
 
 def notice_of(happened: str, asked: int = 0, instead: str = "") -> str:

@@ -283,7 +283,9 @@ class VerificationEngine:
         with state.lock:
             # Judge the call, and hold the decision against what came before.
             prior = state.in_force.prior
-            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors, tuple(readings))
+            case = Case(
+                call, document, contract, state.memory, state.in_force, arguments, state.factors, tuple(readings)
+            )
             case.found = content
             signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
             if unread:

@@ -22,6 +22,7 @@ from agentguard.verification.profile import (
     FieldPath,
     is_reference,
 )
+from agentguard.verification.types import ToolCall
 
 SHOWN: Final = 3  # fields that a sentence names
 MOST_LEVELS: Final = 64  # of a value that is compared
@@ -34,6 +35,8 @@ _NO_SUCH = re.compile(
     r"|no \w+(?: \w+){0,3} (?:found|exists?|with)|nothing found|404|nonexistent|unknown (?:\w+ )?id)\b",
     re.IGNORECASE,
 )
+#: What was not found is not what was asked for, but the way to ask.
+_NO_WAY = re.compile(r"\b(?:tool|function|method|module|host|server|endpoint|route|command)s?\b", re.IGNORECASE)
 
 State = Literal["agrees", "differs", "absent", "unknown", "not asked"]
 
@@ -44,8 +47,8 @@ class Reading(NamedTuple):
     Attributes:
         kind: ``confirm`` for a write that was read back, ``against`` for a second source.
         tool: the tool that was asked.
-        state: it ``agrees``, it ``differs``, what should be there is ``absent``; ``unknown`` where it could not be asked
-            or its answer cannot be gone by, ``not asked`` where there is nothing to ask about.
+        state: it ``agrees``, it ``differs``, what should be there is ``absent``; ``unknown`` where it could not be
+            asked or its answer cannot be gone by, ``not asked`` where there is nothing to ask about.
         detail: in one sentence that holds no value of either answer.
         fields: the fields in which the two differ.
         calls: how often it was asked.
@@ -102,15 +105,15 @@ class ReadBack:
 
     # --- What is asked ---
 
-    def question(self, args: Any, result: Any, *, is_error: bool = False) -> dict[str, Any] | Reading:
+    def question(self, call: ToolCall) -> dict[str, Any] | Reading:
         """The arguments of the second call; or why there is none."""
-        document = read(result)
-        if is_error or document.is_error:
+        document = read(call.result)
+        if call.is_error or document.is_error:
             return self._reading("not asked", "the call says itself that it failed")
-        call = {"args": plain(args), "result": document.value}
+        sides = {"args": plain(call.args), "result": document.value}
         asked: dict[str, Any] = {}
         for name, template in self._args.items():
-            value, gone = _filled(template, call)
+            value, gone = _filled(template, sides)
             if gone is not None:
                 if self.kind == "against":
                     return self._reading("not asked", f"the call has no {gone} to ask {self.tool} for")
@@ -133,47 +136,41 @@ class ReadBack:
         what = "it could not be confirmed" if self.kind == "confirm" else "it could not be compared"
         return self._reading("unknown", f"{what}: {self.call} {reason}")
 
-    def nothing(self, tool: str) -> Reading:
+    def nothing(self, call: ToolCall) -> Reading:
         """The reading where the second call finds nothing."""
         if self.kind == "against":  # another source need not know all that the first one does
             return self._reading("not asked", f"{self.call} knows nothing of it")
-        return self._reading("absent", f"{tool} answered as if it were done, but {self.call} finds no such thing")
+        return self._reading("absent", f"{call.tool} answered as if it were done, but {self.call} finds no such thing")
 
-    def held(self, tool: str, args: Any, result: Any, answer: Any, *, is_error: bool = False) -> Reading:
-        """Hold a call against the answer of the second one.
-
-        Args:
-            tool, args, result: the call.
-            answer: what the second call returned.
-            is_error: its framework says that it failed.
-        """
+    def held(self, call: ToolCall, answer: Any, *, is_error: bool = False) -> Reading:
+        """Hold a call against the answer of the second one, which failed if its framework says so (``is_error``)."""
         document = read(answer)
         error = is_error or document.is_error
         if _finds_nothing(document, error=error):
-            return self.nothing(tool)
+            return self.nothing(call)
         if error:
             return self.failed("answered with an error")
-        call = {"args": plain(args), "result": read(result).value}
+        sides = {"args": plain(call.args), "result": read(call.result).value}
         if self._expected is None:
-            differ = self._unlike_arguments(call["args"], document)
+            differ = self._unlike_arguments(sides["args"], document)
         else:
-            differ = self._unlike_expected(self._expected, call, document)
+            differ = self._unlike_expected(self._expected, sides, document)
         if not differ:
             said = "reads what was written" if self.kind == "confirm" else "says the same"
             return self._reading("agrees", f"{self.call} {said}")
         named = f"{', '.join(differ[:SHOWN])}{', …' if len(differ) > SHOWN else ''}"
         if self.kind == "against":
             return self._reading("differs", f"{self.call} says otherwise: {named}", tuple(differ))
-        said = f"{tool} answered as if it were done, but {self.call} does not read what was written"
+        said = f"{call.tool} answered as if it were done, but {self.call} does not read what was written"
         return self._reading("differs", f"{said}: {named}", tuple(differ))
 
     def _unlike_expected(
-        self, expected: list[tuple[FieldPath, Any]], call: Mapping[str, Any], answer: Document
+        self, expected: list[tuple[FieldPath, Any]], sides: Mapping[str, Any], answer: Document
     ) -> list[str]:
         """The declared paths at which the answer has not what it should; those of one list are held to one element."""
         groups: dict[tuple[str, ...], list[tuple[str, tuple[str, ...], Any]]] = {}
         for path, template in expected:
-            value, gone = _filled(template, call)
+            value, gone = _filled(template, sides)
             if gone is not None:
                 if self.kind == "confirm":
                     continue  # an argument that was not given writes nothing
@@ -221,22 +218,22 @@ class ReadBack:
         return agree(written, found, self.tolerance)
 
 
-def _filled(template: Any, call: Mapping[str, Any]) -> tuple[Any, str | None]:
+def _filled(template: Any, sides: Mapping[str, Any]) -> tuple[Any, str | None]:
     """A template with the values of a call in it, and the first reference that the call has no value for."""
     if isinstance(template, str):
         if not is_reference(template):
             return template, None
         side, steps = CallReference.parse(template)
-        value = _value_at(call[side], steps)
+        value = _value_at(sides[side], steps)
         if value is MISSING or (value is None and not steps):
             return None, template.removeprefix("$.").replace("args.", "argument ", 1).replace("result.", "result's ", 1)
         return value, None
     if isinstance(template, Mapping):
-        pairs = {name: _filled(item, call) for name, item in template.items()}
+        pairs = {name: _filled(item, sides) for name, item in template.items()}
         gone = next((missing for _, missing in pairs.values() if missing is not None), None)
         return {name: value for name, (value, _) in pairs.items()}, gone
     if isinstance(template, (list, tuple)):
-        items = [_filled(item, call) for item in template]
+        items = [_filled(item, sides) for item in template]
         return [value for value, _ in items], next((missing for _, missing in items if missing is not None), None)
     return template, None
 
@@ -305,10 +302,10 @@ def _finds_nothing(answer: Document, *, error: bool) -> bool:
 def says_no_such(text: str) -> bool:
     """A short text says that what was asked for is not there.
 
-    >>> says_no_such("Order O-17 was not found"), says_no_such("rate limit exceeded")
-    (True, False)
+    >>> says_no_such("Order O-17 was not found"), says_no_such("rate limit exceeded"), says_no_such("no such tool")
+    (True, False, False)
     """
-    return len(text) <= LONGEST_TEXT and _NO_SUCH.search(text) is not None
+    return len(text) <= LONGEST_TEXT and _NO_SUCH.search(text) is not None and _NO_WAY.search(text) is None
 
 
 def agree(written: Any, found: Any, tolerance: Decimal = Decimal(0)) -> bool:

@@ -456,6 +456,11 @@ class ToolProfile(BaseModel):
         default=(), description="Signals of installed packages to run on this tool, by their entry points' names."
     )
 
+    @property
+    def acts(self) -> bool:
+        """The profile says that a call does something: it has it read back, or denies that it is idempotent."""
+        return self.confirm is not None or ("idempotent" in self.model_fields_set and not self.idempotent)
+
     @field_validator("signals")
     @classmethod
     def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -637,9 +642,30 @@ def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolPro
             if holder != file.source:
                 message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
                 problems.append(Problem(file.source, line_of(file, key), ".".join(map(str, key)), message))
+    problems += _misled(profiles)
     if problems:
         raise ProfileError(in_order(problems))
     return profiles
+
+
+def _misled(profiles: list[tuple[ToolProfile, RawFile]]) -> Iterator[Problem]:
+    """Read-backs that ask a tool whose name is likely misspelt, or one that writes. Tools need have no profile."""
+    index = ProfileIndex(profile for profile, _ in profiles)
+    names = sorted({name for profile, _ in profiles for name in (profile.name, *profile.aliases) if "*" not in name})
+    for profile, file in profiles:
+        for field in ("confirm", "against"):
+            declared = getattr(profile, field)
+            if declared is None:
+                continue
+            asked = index.find(declared.tool)
+            near = difflib.get_close_matches(declared.tool, names, n=1, cutoff=0.8) if asked is None else []
+            message = f"no profile is for a tool {declared.tool!r}; did you mean {near[0]!r}?" if near else ""
+            if asked is not None and asked.acts:
+                message = (
+                    f"{declared.tool!r} is asked to read, and its own profile says that a call of it does something"
+                )
+            if message:
+                yield Problem(file.source, line_of(file, (field, "tool")), f"{field}.tool", message)
 
 
 def unknown_signals(

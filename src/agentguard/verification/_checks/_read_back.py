@@ -34,7 +34,9 @@ class ReadBackMismatch(DeclaredCheck):
         if reading.state == "not asked":
             return self.abstain(reading.detail)
         if reading.state == "unknown":
-            return SignalResult(self.name, False, False, 0.0, 1.0, None, self.tier, reading.detail, self.group, (UNREAD,))
+            return SignalResult(
+                self.name, False, False, 0.0, 1.0, None, self.tier, reading.detail, self.group, (UNREAD,)
+            )
         learns = isinstance(case.memory, ToolMemory)  # the published document's baselines know no declarations of ours
         if not reading.is_broken:
             if learns:
