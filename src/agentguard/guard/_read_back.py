@@ -221,7 +221,7 @@ def _within(make: Callable[[], Any], seconds: float | None) -> Any:
     """
     if seconds is None:
         return _made(make)
-    future = _in_thread(make)
+    future = in_thread(make)
     if not wait([future], seconds).done:
         raise _OutOfTime
     return future.result()
@@ -235,7 +235,7 @@ async def _within_async(make: Callable[[], Any], seconds: float | None) -> Any:
     elif seconds is None:
         return _made(make)
     else:
-        pending = asyncio.wrap_future(_in_thread(make))
+        pending = asyncio.wrap_future(in_thread(make))
     try:
         done, _ = await asyncio.wait({pending}, timeout=seconds)
         if not done:
@@ -245,8 +245,8 @@ async def _within_async(make: Callable[[], Any], seconds: float | None) -> Any:
         pending.cancel()
 
 
-def _in_thread(make: Callable[[], Any]) -> Future[Any]:
-    """A call in a thread of its own, which no end of the process waits for."""
+def in_thread(make: Callable[[], Any]) -> Future[Any]:
+    """Make a call in a thread of its own, which no end of the process waits for."""
     future: Future[Any] = Future()
     context = copy_context()
 
