@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from agentguard.integrations._extras import needs
 
 try:
-    from langchain_core.messages import ToolMessage
+    from langchain_core.messages import ToolCall, ToolMessage
     from langchain_core.tools import BaseTool, ToolException
     from langgraph.prebuilt.tool_node import ToolCallRequest
 except ImportError as error:
@@ -252,7 +252,7 @@ class GuardedCalls:
     def _own_call(self, request: ToolCallRequest, tool: BaseTool, args: dict[str, Any]) -> _Call:
         """A call of the guard's own, which nobody asked for and no message tells of."""
         id_ = f"{as_text(request.tool_call['id'])}:guard"
-        asked = {"name": tool.name, "args": args, "id": id_, "type": "tool_call"}
+        asked = ToolCall(name=tool.name, args=args, id=id_, type="tool_call")
         return _Call(replace(request, tool_call=asked, tool=tool), self._clock)
 
     def _repeats(self, call: _Call, found: _Found, tries: int) -> bool:

@@ -184,11 +184,12 @@ class ReadBack:
                 differ += [name for name, steps, value in wanted if not self._said(value, (*prefix, *steps), answer)]
                 continue
             # Of the elements of a list the one that is nearest counts.
-            unlike = [
+            unlike: list[list[str]] = [
                 [name for name, steps, value in wanted if not self._same(value, _value_at(element, steps))]
                 for element in _elements(answer.value, prefix)
             ]
-            differ += min(unlike, key=len, default=[name for name, _, _ in wanted])
+            everything = [name for name, _, _ in wanted]
+            differ += min(unlike, key=len, default=everything)
         return differ
 
     def _said(self, value: Any, steps: tuple[str, ...], answer: Document) -> bool:
@@ -219,14 +220,17 @@ class ReadBack:
 
 
 def _filled(template: Any, sides: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """A template with the values of a call in it, and the first reference that the call has no value for."""
+    """A template with the values of a call in it, and in words the first value that the call has not."""
     if isinstance(template, str):
         if not is_reference(template):
             return template, None
         side, steps = CallReference.parse(template)
         value = _value_at(sides[side], steps)
         if value is MISSING or (value is None and not steps):
-            return None, template.removeprefix("$.").replace("args.", "argument ", 1).replace("result.", "result's ", 1)
+            path = str(FieldPath(steps))
+            if side == "args":
+                return None, f"argument {path}" if path else "arguments"
+            return None, f"{path} in its result" if path else "result"
         return value, None
     if isinstance(template, Mapping):
         pairs = {name: _filled(item, sides) for name, item in template.items()}
