@@ -351,10 +351,15 @@ def _same_scalar(one: Any, other: Any, tolerance: Decimal) -> bool:
     text, beside = _as_text(one), _as_text(other)
     if text == beside:
         return True
+    instant = _as_instant(text)
+    return instant is not None and instant == _as_instant(beside)
+
+
+def _as_instant(text: str) -> datetime | None:
     try:
-        return bool(datetime.fromisoformat(text) == datetime.fromisoformat(beside))
-    except (TypeError, ValueError):
-        return False
+        return datetime.fromisoformat(text.upper().replace("Z", "+00:00"))
+    except ValueError:
+        return None
 
 
 def _as_number(value: Any) -> Decimal | None:
