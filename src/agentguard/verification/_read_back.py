@@ -189,7 +189,8 @@ class ReadBack:
                 for element in _elements(answer.value, prefix)
             ]
             everything = [name for name, _, _ in wanted]
-            differ += min(unlike, key=len, default=everything)
+            nearest: list[str] = min(unlike, key=len, default=everything)
+            differ += nearest
         return differ
 
     def _said(self, value: Any, steps: tuple[str, ...], answer: Document) -> bool:
