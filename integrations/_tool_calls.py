@@ -7,10 +7,12 @@ handler is waiting. The probe sits where the tool itself is called, in the threa
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any, NamedTuple
+from types import MethodType
+from typing import Any, NamedTuple, get_type_hints
 
 from agentguard.integrations._extras import needs
 
@@ -59,6 +61,9 @@ class Attempt(NamedTuple):
 class Probe:
     """Watches one call of one tool.
 
+    The tool's own ``_run`` runs, on the tool itself: what it keeps there from call to call, such as a connection that
+    it opens the first time, is kept.
+
     Args:
         tool: left as it is; ``Probe.tool`` is the copy to be run in its place.
         clock: seconds, monotonic.
@@ -67,13 +72,18 @@ class Probe:
         attempts: one for each time the tool ran: several under a retry, none where something else answered.
     """
 
+    # A copy a call costs a microsecond, and its attempts are this call's wherever it is run. One copy for all calls
+    # would tell them apart by a context variable, which a wrapper that runs the tool in a thread of its own loses.
+
     def __init__(self, tool: BaseTool, clock: Callable[[], float] = perf_counter) -> None:
         self.attempts: list[Attempt] = []
         self._clock = clock
+        # Worked out on the tool, once. The framework asks the copy, and each would work it out anew.
+        getattr(tool, "_injected_args_keys", None)
         self.tool: BaseTool = tool.model_copy()
-        # A tool is a pydantic model: its own setattr takes fields only. The methods are wrapped with their
-        # signatures, which the framework inspects to see what it must inject.
-        object.__setattr__(self.tool, "_run", self._around(self.tool._run))
+        # A tool is a pydantic model: its own setattr takes fields only.
+        object.__setattr__(self.tool, "__pydantic_private__", tool.__pydantic_private__)
+        object.__setattr__(self.tool, "_run", self._around(tool._run))
         if type(tool)._arun is not BaseTool._arun:  # the default one only carries _run to a thread
             object.__setattr__(self.tool, "_arun", self._around_async(self.tool._arun))
 
@@ -83,7 +93,6 @@ class Probe:
         return self.attempts[-1] if self.attempts else None
 
     def _around(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(run)
         def probed(*args: Any, **kwargs: Any) -> Any:
             inner, start = len(self.attempts), self._clock()
             try:
@@ -94,10 +103,9 @@ class Probe:
             self._record(inner, start, kwargs, value=value)
             return value
 
-        return probed
+        return _alike(probed, run)
 
     def _around_async(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(run)
         async def probed(*args: Any, **kwargs: Any) -> Any:
             inner, start = len(self.attempts), self._clock()
             try:
@@ -108,7 +116,7 @@ class Probe:
             self._record(inner, start, kwargs, value=value)
             return value
 
-        return probed
+        return _alike(probed, run)
 
     def _record(
         self,
@@ -124,6 +132,46 @@ class Probe:
         if len(self.attempts) > inner:
             milliseconds = self.attempts[-1].milliseconds
         self.attempts[inner:] = [Attempt(error is None, value, milliseconds, arguments, error)]
+
+
+def _alike(probed: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the signature of the method that it calls, by which the framework sees what it must inject."""
+    method = getattr(run, "__func__", None)
+    face = None if method is None else _face_of(method)
+    if face is None:
+        return functools.wraps(run)(probed)
+    probed.__annotations__ = face.annotations
+    probed.__dict__.update(face.attributes, __wrapped__=run)
+    return probed
+
+
+class _Face(NamedTuple):
+    """A method's face as ``inspect`` and ``typing`` see it on an instance; the annotations are types, not their names."""
+
+    annotations: dict[str, Any]
+    attributes: dict[str, Any]
+
+
+@functools.lru_cache(maxsize=256)
+def _face_of(method: Callable[..., Any]) -> _Face | None:
+    """Look a method over; None where an annotation names what cannot be found.
+
+    The framework does so three times a call, which on a bound method takes it longer than the guard's verdict.
+    """
+    try:
+        bound = MethodType(method, method)
+        annotations = get_type_hints(method, include_extras=True)
+        signature = inspect.signature(bound)
+    except Exception as error:  # annotations are foreign code
+        _log.debug("no face of %r: %s", method, type(error).__name__)
+        return None
+    parameters = [
+        parameter.replace(annotation=annotations.get(parameter.name, parameter.annotation))
+        for parameter in signature.parameters.values()
+    ]
+    returned = annotations.get("return", signature.return_annotation)
+    signature = signature.replace(parameters=parameters, return_annotation=returned)
+    return _Face(annotations, {"__signature__": signature})
 
 
 # --- Guarded calls ---
