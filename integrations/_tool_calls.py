@@ -10,7 +10,6 @@ import functools
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from copy import copy
 from time import perf_counter
 from types import MethodType
 from typing import Any, NamedTuple, get_type_hints
@@ -84,7 +83,7 @@ class Probe:
         self.attempts: list[Attempt] = watch.attempts
         # Worked out on the tool, once: the framework asks the copy, and each would work it out anew.
         getattr(tool, "_injected_args_keys", None)
-        self.tool: BaseTool = copy(tool)
+        self.tool: BaseTool = tool.model_copy()
         # A tool is a pydantic model: its own setattr takes fields only.
         object.__setattr__(self.tool, "__pydantic_private__", tool.__pydantic_private__)
         object.__setattr__(self.tool, "_run", _alike(watch.around(tool._run), tool._run))
