@@ -84,9 +84,7 @@ def section(compiled: Path | None = None) -> Section:
     """
     rows = [*measure(), *(measure_in(compiled) if compiled is not None and compiled.exists() else [])]
     lines = [
-        Line(
-            (row.how, row.build, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))), row.added, MOST
-        )
+        Line((row.how, row.build, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))), row.added, MOST)
         for row in rows
     ]
     text = [

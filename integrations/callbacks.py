@@ -154,12 +154,13 @@ def _results(output: Any, call_id: str | None) -> list[Any]:
         parts = messages if isinstance(messages, list) else [messages]
         own = [part for part in parts if isinstance(part, ToolMessage) and part.tool_call_id == call_id]
         return [result for message in own for result in _results(message, call_id)]
-    if isinstance(output, list) and output and all(isinstance(part, ToolMessage) or _is_command(part) for part in output):
-        return [result for part in output for result in _results(part, call_id)]
+    parts = output if isinstance(output, list) else []
+    if parts and all(isinstance(part, ToolMessage) or _is_command(part) for part in parts):
+        return [result for part in parts for result in _results(part, call_id)]
     return [output]
 
 
 def _is_command(output: Any) -> bool:
-    """A ``Command`` of LangGraph, which nobody has made where that is not loaded: it takes a second to load."""
+    """It is a ``Command`` of LangGraph; nobody has made one where that is not loaded, and this does not load it."""
     command = getattr(sys.modules.get("langgraph.types"), "Command", None)
     return command is not None and isinstance(output, command)
