@@ -167,11 +167,10 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "A tool call in LangGraph",
-        "What is left is nearly all the verdict itself, and a call right after a thread was started finds the "
-        "processor's caches cold, which doubles what the same code takes in a loop. The compiled build is there. What "
-        "LangChain works out of a tool's signature on every call is worked out once under the guard, which gives back "
-        "a third of what it takes. One watched tool for all calls, told apart by a context variable, saves two "
-        "microseconds more and loses the calls that a wrapper makes in a thread of its own: not done. Nor is a sum of "
-        "parts hashed beforehand in the receipt: hashing is a tenth of it.",
+        "What is left is nearly all the verdict itself. It takes longer there than in a loop, for LangChain's own code "
+        "has run since and the processor's caches hold little of it. What LangChain works out of a tool's signature on "
+        "every call is worked out once under the guard, and is taken off. One watched tool for all calls, told apart "
+        "by a context variable, would save a microsecond or two, and lose the calls that a wrapper makes in a thread "
+        "of its own: not done.",
     ),
 )
