@@ -17,6 +17,7 @@ import detection
 import fuzzing
 import growth
 import hook
+import in_langgraph
 import lasting
 import over_http
 import proxy
@@ -68,6 +69,7 @@ def main(
         planted.section(),
         growth.section(console),
         slow_redis.section(),
+        in_langgraph.section(COMPILED),
         hook.section(),
         over_http.section(),
         proxy.section(),

@@ -256,7 +256,7 @@ class Judgement(NamedTuple):
         result = self.result
         if result is None:
             return {"verdict": self.verdict, "action": self.action, "reason": self.notice, **about}
-        fired = sorted(name for name, signal in result.signals.items() if signal.fired)
+        fired = sorted([name for name, signal in result.signals.items() if signal.fired])
         return {
             "verdict": result.verdict,
             "posterior": round(result.posterior, 6),

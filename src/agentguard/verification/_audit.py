@@ -108,13 +108,12 @@ def is_share(value: Any) -> TypeGuard[float]:
 
 def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
     """The part of a verdict that its label will need."""
-    fired = tuple(
-        name if signal.p_value is not None else DECLARED + name
-        for name, signal in result.signals.items()
-        if signal.fired
-    )
-    spoken = spoken_traits(result.signals, result.contributions)
-    details = {name: signal.detail for name, signal in result.signals.items() if signal.fired}
+    signals = {name: signal for name, signal in result.signals.items() if signal.fired}
+    if not signals:  # nearly every call
+        return Judged(result.verdict, result.prior, (), result.contributions, propensity, {}, (), result.change)
+    fired = tuple(name if signal.p_value is not None else DECLARED + name for name, signal in signals.items())
+    spoken = spoken_traits(signals, result.contributions)
+    details = {name: signal.detail for name, signal in signals.items()}
     traits = lead_traits(spoken, result.contributions)
     return Judged(result.verdict, result.prior, fired, result.contributions, propensity, details, traits, result.change)
 
