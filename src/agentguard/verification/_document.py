@@ -206,6 +206,7 @@ MAX_LITERAL: Final = 20_000  # characters of a Python literal, which takes time 
 
 _KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: "number"}
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
+LONGEST_EMPTY: Final = 4  # bytes: to look up a long text is to hash all of it
 _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.eE+-]*\s*(?:,|$)))""")
 _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
 
@@ -326,16 +327,22 @@ def _walked(result: Any, limits: Limits) -> Walk | None:
         raise
     except Exception:  # keys and values may be of any class, with code of their own
         return None
-    # Tuples are not walked through, but would be written: their parts may be shared as those of lists may.
-    heavy = walk.is_heavy or any(tuple in kinds for kinds in walk.typed[1::2])
-    return None if heavy and weighs_too_much(result) else walk
+    return None if (walk.is_heavy or _holds_tuples(walk.typed)) and weighs_too_much(result) else walk
+
+
+def _holds_tuples(typed: list[Any]) -> bool:
+    """Tuples are not walked through, but would be written: their parts may be shared as those of lists may."""
+    for kinds in typed[1::2]:  # noqa: SIM110 - on every call's path, where a generator is the slower
+        if tuple in kinds:
+            return True
+    return False
 
 
 def _read_value(
     value: Any, text: bytes, limits: Limits, walk: Walk | None = None, kind: str = "", cut: str = ""
 ) -> Document:
     """The document of a value that is JSON's own, or is shown by the layout not to be."""
-    if text in EMPTY:
+    if len(text) <= LONGEST_EMPTY and text in EMPTY:
         return Document(value, text, "empty")
     if walk is None:
         walk = Walk(limits.max_nodes)
@@ -386,7 +393,7 @@ def _read_form(text: str, limits: Limits) -> Document:
     except UnicodeEncodeError:
         raw = text.encode("utf-8", "replace")
         text, stripped = raw.decode(), stripped.encode("utf-8", "replace").decode()
-    if len(stripped) < 5 and stripped.encode("utf-8", "replace") in EMPTY:
+    if len(stripped) <= LONGEST_EMPTY and stripped.encode("utf-8", "replace") in EMPTY:
         return Document(text, raw, "empty")
     if first and first in "{[" and _JSON_START.match(stripped):
         document = Document(text, raw, "broken")

@@ -69,9 +69,8 @@ class SessionLog:
         tools: dict[int, None] = {}
         results: list[int] = []
         latest, shared = -1, False
-        for index in range(len(calls) - 1, -1, -1):
-            other, result, values = calls[index]
-            if values == asked and other == tool:
+        for other, result, values in reversed(calls):
+            if other == tool and values == asked:
                 return Between(True, tuple(tools), tuple(results))
             shares = not others.isdisjoint(values)
             if shares:
