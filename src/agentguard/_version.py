@@ -11,3 +11,12 @@ def installed_version() -> str:
         return version("agentguard")
     except PackageNotFoundError:
         return "(not installed)"
+
+
+def build() -> str:
+    """How the path of a call runs: ``compiled``, or as ``pure Python``. Tells it by the files, and loads none of them."""
+    from importlib.machinery import EXTENSION_SUFFIXES
+    from pathlib import Path
+
+    core = Path(__file__).with_name("verification") / "_core"
+    return "compiled" if any(core.with_name(core.name + suffix).exists() for suffix in EXTENSION_SUFFIXES) else "pure Python"

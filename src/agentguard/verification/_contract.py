@@ -87,8 +87,21 @@ class EchoRule(NamedTuple):
 
     def _values(self, document: Document) -> Iterator[Any] | Sequence[Any]:
         if document.is_structured:
-            return values_at(document.value, self.path, self.steps)
+            value = document.value if self._meets_list(document.outline) else document.outline
+            return values_at(value, self.path, self.steps)
         return document.leaves.get(place_of(self.path), ())
+
+    def _meets_list(self, value: Any) -> bool:
+        """The path leads to a list or through one."""
+        if isinstance(value, dict) and isinstance(value.get(self.path), list):
+            return True
+        for step in self.steps:
+            if step == EACH:
+                return True
+            if not isinstance(value, dict) or step not in value:
+                return False
+            value = value[step]
+        return isinstance(value, list)
 
 
 def values_at(value: Any, name: str, steps: tuple[str, ...]) -> Iterator[Any]:
@@ -226,8 +239,8 @@ class Contract:
     """
 
     __slots__ = (
-        "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms", "limits",
-        "profile", "required",
+        "_in_lists", "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms",
+        "limits", "profile", "required",
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
@@ -242,6 +255,7 @@ class Contract:
         self.forbidden: list[tuple[str, tuple[str, ...]]] = [
             (name, FieldPath.parse(name).steps) for name in profile.forbidden_fields
         ]
+        self._in_lists: bool = any(EACH in steps for _, steps in (*self.required, *self.forbidden))
         self.echoes: tuple[EchoRule, ...] = tuple(
             EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items()
         )
@@ -280,7 +294,7 @@ class Contract:
 
     def field_violations(self, document: Document) -> list[str]:
         """One sentence for each required field that is absent and each forbidden field that is there."""
-        value = document.value
+        value = document.value if self._in_lists else document.outline
         missing = [name for name, steps in self.required if not _has(value, name, steps)]
         present = [name for name, steps in self.forbidden if _has(value, name, steps, any)]
         messages = [f"required field {name!r} is missing" for name in missing]

@@ -12,6 +12,8 @@ from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from agentguard.verification._native import CORE
+
 if TYPE_CHECKING:
     from mypy_extensions import i64
 
@@ -73,9 +75,12 @@ class Voice:
         counts = self.counts
         if size <= 0 or not counts:
             return 0.0
+        scored = min(size, SCORED)
+        if CORE is not None:
+            product: float = CORE.bits(text, counts, size, scored)
+            return max(0.0, -math.log2(product) / scored)
         likelihood = 1.0
-        places = _spread(size, min(size, SCORED))
-        for at in places:
+        for at in _spread(size, scored):
             three: i64 = text[at] << 16 | text[at + 1] << 8 | text[at + 2]
             four: i64 = three << 8 | text[at + 3]
             # The counts of a context and of the gram that it begins lie at places of their own.
@@ -85,7 +90,7 @@ class Voice:
             fours: int = counts[four * FOUR >> 24 & MASK]
             likelihood *= (fours + BACK_OFF * ((pairs + OF_UNSEEN) / (ones + BACK_OFF))) / (threes + BACK_OFF)
         # Grams that share a slot with others are counted more often than their contexts: P would be above 1.
-        return max(0.0, -math.log2(likelihood) / len(places))
+        return max(0.0, -math.log2(likelihood) / scored)
 
     def learn(self, text: bytes, bits: float | None = None) -> None:
         """Take in a genuine result, of which the bits a character may be known already."""

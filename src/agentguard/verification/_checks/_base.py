@@ -84,7 +84,7 @@ def learned_shape(document: Document, memory: ToolMemory, warm_up: int) -> Shape
     return shape
 
 
-class DeclaredCheck:
+class DeclaredCheck(ABC):
     """A check of what the tool's user has declared: a contract is kept or broken.
 
     The likelihood ratio is P(so | fabricated) / P(so | genuine). The latter starts at what the documented ratio implies
@@ -102,6 +102,10 @@ class DeclaredCheck:
         self.documented: float = DEFAULT_RATIOS[self.name]
         self._abstained: dict[str, SignalResult] = {}
         self._kept_so: dict[str, SignalResult] = {}
+
+    @abstractmethod  # stands here too: mypyc lays out what a class with attributes hands down by whether it has it
+    def __call__(self, case: Case, /) -> SignalResult:
+        """The signal of a case."""
 
     def abstain(self, detail: str) -> SignalResult:
         """The signal of a check that has nothing to go by, and why."""
@@ -163,7 +167,7 @@ class DeclaredCheck:
         return min(labelled.mean(cls.fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), most)
 
 
-class LearnedCheck(DeclaredCheck, ABC):
+class LearnedCheck(DeclaredCheck):
     """A check whose evidence is how unusual a call is for its tool.
 
     A subclass gives ``examine``; its finding is recalibrated on how often this tool's genuine calls looked as unusual,
