@@ -19,4 +19,5 @@ def build() -> str:
     from pathlib import Path
 
     core = Path(__file__).with_name("verification") / "_core"
-    return "compiled" if any(core.with_name(core.name + suffix).exists() for suffix in EXTENSION_SUFFIXES) else "pure Python"
+    is_there = any(core.with_name(core.name + suffix).exists() for suffix in EXTENSION_SUFFIXES)
+    return "compiled" if is_there else "pure Python"

@@ -87,7 +87,9 @@ class EchoRule(NamedTuple):
 
     def _values(self, document: Document) -> Iterator[Any] | Sequence[Any]:
         if document.is_structured:
-            value = document.value if self._meets_list(document.outline) else document.outline
+            value = document.outline
+            if document.is_outlined and self._meets_list(value):
+                value = document.value
             return values_at(value, self.path, self.steps)
         return document.leaves.get(place_of(self.path), ())
 

@@ -4,6 +4,9 @@
  *   walk     a value as leaves by path, as `_walk.Walk.visit` has it
  *   outline  JSON text in compact form, and the same with long lists cut short, as `_document` samples them
  *   bits     bits a character of a text, as `_voice.Voice.bits` has it
+ *   string_format  the format of a short string, as `_shape.string_format` has it
+ *   between  what was called in a session since, as `_pool.SessionLog.between` has it
+ *   digest   64 bits that tell texts apart, as `_canonical.digest` has it, and `blake2b`, as `hashlib` has it
  *
  * The Python source is the one truth: each function here does the same, or says that it does not (None, or -1) and
  * leaves the case to it. It does so wherever another's code would run: a key that is no exact `str`, an unusual number.
@@ -1219,12 +1222,272 @@ core_bits(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return PyFloat_FromDouble(likelihood);
 }
 
+/* --- Formats --- */
+
+#define FORMAT_READ 32 /* characters */
+
+PyDoc_STRVAR(string_format_doc,
+"string_format(value)\n--\n\n"
+"Letters as ``a`` and ``A``, digits as ``9``, the rest as it is; None where the text is not all ASCII.");
+
+static PyObject *
+core_string_format(PyObject *module, PyObject *value)
+{
+    (void)module;
+    if (!PyUnicode_CheckExact(value) || !PyUnicode_IS_COMPACT_ASCII(value)) {
+        Py_RETURN_NONE;
+    }
+    Py_ssize_t length = PyUnicode_GET_LENGTH(value);
+    const Py_UCS1 *from = PyUnicode_1BYTE_DATA(value);
+    char format[FORMAT_READ];
+    length = length < FORMAT_READ ? length : FORMAT_READ;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        char c = (char)from[i];
+        format[i] = c >= '0' && c <= '9' ? '9' : c >= 'a' && c <= 'z' ? 'a' : c >= 'A' && c <= 'Z' ? 'A' : c;
+    }
+    return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, format, length);
+}
+
+/* --- What was called in between --- */
+
+/* Whether two lists of marks have one in common: 1, 0, or -1 with an exception. */
+static int
+share_a_mark(PyObject *one, PyObject *other)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); i++) {
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other); j++) {
+            int same = PyObject_RichCompareBool(PyTuple_GET_ITEM(one, i), PyTuple_GET_ITEM(other, j), Py_EQ);
+            if (same) {
+                return same;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Note a tool, by twice its number and one more where it shares an argument; a dict keeps the order. */
+static int
+note_tool(PyObject *tools, PyObject *tool, int shares)
+{
+    PyObject *twice = PyNumber_Add(tool, tool), *mark = twice;
+    if (twice != NULL && shares) {
+        PyObject *one = PyLong_FromLong(1);
+        mark = one == NULL ? NULL : PyNumber_Add(twice, one);
+        Py_XDECREF(one);
+        Py_DECREF(twice);
+    }
+    if (mark == NULL) {
+        return -1;
+    }
+    int failed = PyDict_SetItem(tools, mark, Py_None);
+    Py_DECREF(mark);
+    return failed;
+}
+
+PyDoc_STRVAR(between_doc,
+"between(calls, tool, asked)\n--\n\n"
+"Whether the same call was made before, the tools called since, and the results of those that share an argument.");
+
+static PyObject *
+core_between(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 3 || !PyList_CheckExact(args[0]) || !PyLong_CheckExact(args[1]) || !PyTuple_CheckExact(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "between takes a list of calls, a number and a tuple of marks");
+        return NULL;
+    }
+    PyObject *calls = args[0], *tool = args[1], *asked = args[2], *answer = NULL;
+    PyObject *tools = PyDict_New(), *results = PyList_New(0), *latest = NULL;
+    int shared = 0, asked_before = 0, status = tools == NULL || results == NULL ? -1 : 0;
+    for (Py_ssize_t i = PyList_GET_SIZE(calls) - 1; i >= 0 && status == 0 && !asked_before; i--) {
+        if (i >= PyList_GET_SIZE(calls)) {
+            continue; /* it has become shorter under way */
+        }
+        PyObject *call = PyList_GET_ITEM(calls, i);
+        if (!PyTuple_CheckExact(call) || PyTuple_GET_SIZE(call) != 3 || !PyTuple_CheckExact(PyTuple_GET_ITEM(call, 2))) {
+            PyErr_SetString(PyExc_TypeError, "a call is a number, a digest and a tuple of marks");
+            status = -1;
+            break;
+        }
+        Py_INCREF(call);
+        PyObject *other = PyTuple_GET_ITEM(call, 0), *values = PyTuple_GET_ITEM(call, 2);
+        int same = PyObject_RichCompareBool(other, tool, Py_EQ);
+        if (same > 0) {
+            same = PyObject_RichCompareBool(values, asked, Py_EQ);
+        }
+        if (same > 0) {
+            asked_before = 1;
+        } else if (same == 0) {
+            int shares = share_a_mark(asked, values);
+            if (shares > 0 && PyList_Append(results, PyTuple_GET_ITEM(call, 1)) < 0) {
+                shares = -1;
+            }
+            int changed = shares < 0 || latest == NULL || shares != shared;
+            if (!changed) {
+                changed = PyObject_RichCompareBool(other, latest, Py_NE); /* one tool is often called several times */
+            }
+            if (shares < 0 || changed < 0 || (changed && note_tool(tools, other, shares) < 0)) {
+                status = -1;
+            }
+            shared = shares;
+            Py_INCREF(other);
+            Py_XSETREF(latest, other);
+        } else {
+            status = -1;
+        }
+        Py_DECREF(call);
+    }
+    if (status == 0) {
+        PyObject *noted = PySequence_Tuple(tools), *had = PyList_AsTuple(results);
+        if (noted != NULL && had != NULL) {
+            answer = PyTuple_Pack(3, asked_before ? Py_True : Py_False, noted, had);
+        }
+        Py_XDECREF(noted);
+        Py_XDECREF(had);
+    }
+    Py_XDECREF(latest);
+    Py_XDECREF(tools);
+    Py_XDECREF(results);
+    return answer;
+}
+
+/* --- BLAKE2b (RFC 7693), without a key --- */
+
+static const uint64_t initial[8] = {
+    0x6a09e667f3bcc908u, 0xbb67ae8584caa73bu, 0x3c6ef372fe94f82bu, 0xa54ff53a5f1d36f1u,
+    0x510e527fade682d1u, 0x9b05688c2b3e6c1fu, 0x1f83d9abfb41bd6bu, 0x5be0cd19137e2179u,
+};
+
+static const unsigned char order[12][16] = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
+    {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4}, {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
+    {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13}, {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
+    {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
+    {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
+};
+
+static uint64_t
+rotated(uint64_t word, int by)
+{
+    return word >> by | word << (64 - by);
+}
+
+static uint64_t
+little_endian(const unsigned char *at)
+{
+    return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
+           (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 | (uint64_t)at[7] << 56;
+}
+
+static void
+compress(uint64_t state[8], const unsigned char *block, uint64_t taken, int is_last)
+{
+    uint64_t m[16], v[16];
+    for (int i = 0; i < 16; i++) {
+        m[i] = little_endian(block + 8 * i);
+    }
+    for (int i = 0; i < 8; i++) {
+        v[i] = state[i];
+        v[i + 8] = initial[i];
+    }
+    v[12] ^= taken;
+    if (is_last) {
+        v[14] = ~v[14];
+    }
+#define MIX(a, b, c, d, x, y)                                                                                          \
+    v[a] += v[b] + (x);                                                                                                \
+    v[d] = rotated(v[d] ^ v[a], 32);                                                                                   \
+    v[c] += v[d];                                                                                                      \
+    v[b] = rotated(v[b] ^ v[c], 24);                                                                                   \
+    v[a] += v[b] + (y);                                                                                                \
+    v[d] = rotated(v[d] ^ v[a], 16);                                                                                   \
+    v[c] += v[d];                                                                                                      \
+    v[b] = rotated(v[b] ^ v[c], 63);
+#define ROUND(n)                                                                                                       \
+    MIX(0, 4, 8, 12, m[order[n][0]], m[order[n][1]])                                                                   \
+    MIX(1, 5, 9, 13, m[order[n][2]], m[order[n][3]])                                                                   \
+    MIX(2, 6, 10, 14, m[order[n][4]], m[order[n][5]])                                                                  \
+    MIX(3, 7, 11, 15, m[order[n][6]], m[order[n][7]])                                                                  \
+    MIX(0, 5, 10, 15, m[order[n][8]], m[order[n][9]])                                                                  \
+    MIX(1, 6, 11, 12, m[order[n][10]], m[order[n][11]])                                                                \
+    MIX(2, 7, 8, 13, m[order[n][12]], m[order[n][13]])                                                                 \
+    MIX(3, 4, 9, 14, m[order[n][14]], m[order[n][15]])
+    /* Written out, so that every index is known to the compiler: a loop takes three times as long. */
+    ROUND(0) ROUND(1) ROUND(2) ROUND(3) ROUND(4) ROUND(5) ROUND(6) ROUND(7) ROUND(8) ROUND(9) ROUND(10) ROUND(11)
+#undef ROUND
+#undef MIX
+    for (int i = 0; i < 8; i++) {
+        state[i] ^= v[i] ^ v[i + 8];
+    }
+}
+
+/* The first 16 bytes of the digest of so many bytes, as two numbers. */
+static void
+blake2b(const unsigned char *text, Py_ssize_t length, int size, uint64_t digest[2])
+{
+    uint64_t state[8], taken = 0;
+    memcpy(state, initial, sizeof state);
+    state[0] ^= 0x01010000u ^ (uint64_t)size;
+    while (length > 128) {
+        taken += 128;
+        compress(state, text, taken, 0);
+        text += 128;
+        length -= 128;
+    }
+    unsigned char last[128] = {0};
+    if (length) {
+        memcpy(last, text, (size_t)length);
+    }
+    compress(state, last, taken + (uint64_t)length, 1);
+    digest[0] = state[0];
+    digest[1] = state[1];
+}
+
+PyDoc_STRVAR(digest_doc, "digest(text)\n--\n\nThe first 64 bits of the BLAKE2b of bytes, of eight bytes, as a number.");
+
+static PyObject *
+core_digest(PyObject *module, PyObject *text)
+{
+    (void)module;
+    if (!PyBytes_CheckExact(text)) {
+        PyErr_SetString(PyExc_TypeError, "digest takes bytes");
+        return NULL;
+    }
+    uint64_t digest[2];
+    blake2b((const unsigned char *)PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 8, digest);
+    return PyLong_FromUnsignedLongLong(digest[0]);
+}
+
+PyDoc_STRVAR(blake2b_doc, "blake2b(text)\n--\n\nThe BLAKE2b of bytes, of sixteen bytes.");
+
+static PyObject *
+core_blake2b(PyObject *module, PyObject *text)
+{
+    (void)module;
+    if (!PyBytes_CheckExact(text)) {
+        PyErr_SetString(PyExc_TypeError, "blake2b takes bytes");
+        return NULL;
+    }
+    uint64_t digest[2];
+    unsigned char bytes[16];
+    blake2b((const unsigned char *)PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 16, digest);
+    for (int i = 0; i < 16; i++) {
+        bytes[i] = (unsigned char)(digest[i / 8] >> 8 * (i % 8));
+    }
+    return PyBytes_FromStringAndSize((const char *)bytes, 16);
+}
+
 /* --- The module --- */
 
 static PyMethodDef methods[] = {
     {"walk", (PyCFunction)(void (*)(void))core_walk, METH_FASTCALL, walk_doc},
     {"configure", core_configure, METH_VARARGS, configure_doc},
     {"outline", core_outline, METH_O, outline_doc},
+    {"string_format", core_string_format, METH_O, string_format_doc},
+    {"between", (PyCFunction)(void (*)(void))core_between, METH_FASTCALL, between_doc},
+    {"digest", core_digest, METH_O, digest_doc},
+    {"blake2b", core_blake2b, METH_O, blake2b_doc},
     {"bits", (PyCFunction)(void (*)(void))core_bits, METH_FASTCALL, bits_doc},
     {NULL, NULL, 0, NULL},
 };

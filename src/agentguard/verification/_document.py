@@ -228,7 +228,7 @@ class Document:
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
         outline: the same, or of JSON text that was not parsed in full the value with the middle of long lists left out:
-            the part that is walked.
+            the part that is walked; ``is_outlined`` is True there.
         text: its compact JSON, or the text, as UTF-8; ``size`` is its length in bytes.
         kind: ``object array lines literal number boolean word keyed list prose broken empty large``; ``lines`` is
             JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
@@ -248,14 +248,15 @@ class Document:
     """
 
     __slots__ = (
-        "_side", "_value", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "outline", "size", "slotted", "text",
-        "unclosed", "unread",
+        "_side", "_value", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error",
+        "is_outlined", "is_structured", "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "outline",
+        "size", "slotted", "text", "unclosed", "unread",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
         self._value: Any = value
         self.outline: Any = value
+        self.is_outlined: bool = False
         self.text: bytes = text
         self.kind: str = kind
         self.is_error: bool = False
@@ -288,6 +289,7 @@ class Document:
     def leave_unparsed(self) -> None:
         """Take the value for no more than the outline of what the text writes."""
         self._value, self.complete = _UNPARSED, False
+        self.is_outlined = True
 
     @property
     def side(self) -> Side:

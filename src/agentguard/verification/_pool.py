@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from agentguard import _forks as forks
 from agentguard.verification._canonical import digest
 from agentguard.verification._document import Document
+from agentguard.verification._native import CORE
 from agentguard.verification.statistics import Rate, Surprises, new_scores
 
 # --- Sessions: what was done between two answers to the same question may have changed them ---
@@ -65,6 +66,8 @@ class SessionLog:
         if calls is None:
             return NOTHING
         asked = marks[:MARKS]
+        if CORE is not None:
+            return Between(*CORE.between(calls, tool, asked))
         others = frozenset(asked)
         tools: dict[int, None] = {}
         results: list[int] = []

@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 from zlib import crc32
 
 from agentguard.verification._document import Document
+from agentguard.verification._native import CORE
 from agentguard.verification._walk import Fact, Layout, last_name
 from agentguard.verification.statistics import Categories, Rate
 
@@ -41,6 +42,10 @@ def string_format(value: str) -> str:
     >>> string_format("HAT069"), string_format("2024-05-20")
     ('AAA999', '9999-99-99')
     """
+    if CORE is not None:
+        format_: str | None = CORE.string_format(value)
+        if format_ is not None:
+            return format_
     # As bytes, by a table of 256, in a third of the time; the bytes of what is not ASCII stand for themselves there.
     text = value[:32].encode("utf-8", "surrogatepass")
     return text.translate(_DIGITS_AND_LETTERS).decode("utf-8", "surrogatepass")

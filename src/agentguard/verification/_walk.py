@@ -308,12 +308,6 @@ def _element_path(parent: str) -> str:
     return f"{parent}[]"
 
 
-if CORE is not None:
-    CORE.configure(
-        _known_insides.values, _inside, _element_path, _is_deep, (MAX_KEYS, MAX_DEPTH, HEAD, TAIL, LONG, HEAVY)
-    )
-
-
 @lru_cache(maxsize=2_048)
 def last_name(path: str) -> str:
     """The key that a path ends in.
@@ -322,6 +316,17 @@ def last_name(path: str) -> str:
     'items'
     """
     return path[path.rfind(".") + 1 :].removesuffix("[]")
+
+
+def configure(core: Any) -> None:
+    """Tell a native core what its walk goes by."""
+    core.configure(
+        _known_insides.values, _inside, _element_path, _is_deep, (MAX_KEYS, MAX_DEPTH, HEAD, TAIL, LONG, HEAVY)
+    )
+
+
+if CORE is not None:
+    configure(CORE)
 
 
 # --- Layouts ---
