@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from statistics import median, quantiles
@@ -27,7 +27,7 @@ from workload import PROFILE, SIZES, TOOL, Call, calls
 from agentguard.verification import VerificationEngine, VerificationTier
 from agentguard.verification import statistics as compiled_or_not
 
-__all__ = ["FORMS", "MODES", "Race", "Standing", "build", "length", "run", "run_in"]
+__all__ = ["FORMS", "MODES", "Race", "Standing", "build", "length", "run", "run_in", "stream_of"]
 
 MODES = ("calibrated", "reference")
 WARM = 500
@@ -81,7 +81,7 @@ class Race:
 
     def __init__(self, size: str, mode: Any) -> None:
         self.size, self.mode = size, mode
-        self._stream = calls(SIZES[size.removesuffix(AS_TEXT)])
+        self._stream = stream_of(size)
         # The workload's catalogue lives in our process, not in the peer's: no collection during a call may walk it.
         gc.collect()
         gc.freeze()
@@ -121,10 +121,7 @@ class Race:
 
     def _turn(self) -> list[Call]:
         """The next calls, after the others have judged them."""
-        turn = list(islice(self._stream, TURN))
-        if self.size.endswith(AS_TEXT):
-            turn = [call._replace(result=json.dumps(call.result)) for call in turn]
-        written = json.dumps(turn)
+        written = json.dumps(list(islice(self._stream, TURN)))
         if self._peer is not None:
             self._times["peer"] += self._peer.judge(_parsed(written))
         for call in _parsed(written):
@@ -140,6 +137,12 @@ class Race:
         gc.unfreeze()
         if self._peer is not None:
             self._peer.close()
+
+
+def stream_of(size: str) -> Iterator[Call]:
+    """The calls of one of ``FORMS``."""
+    for call in calls(SIZES[size.removesuffix(AS_TEXT)]):
+        yield call._replace(result=json.dumps(call.result)) if size.endswith(AS_TEXT) else call
 
 
 def length(size: str) -> int:

@@ -14,7 +14,7 @@ def installed_version() -> str:
 
 
 def build() -> str:
-    """How the path of a call runs: ``compiled``, or as ``pure Python``. Tells it by the files, and loads none of them."""
+    """How the path of a call runs, ``compiled`` or as ``pure Python``: told by the files, of which none is loaded."""
     from importlib.machinery import EXTENSION_SUFFIXES
     from pathlib import Path
 
