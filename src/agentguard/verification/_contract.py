@@ -299,6 +299,8 @@ class Contract:
         value = document.value if self._in_lists else document.outline
         missing = [name for name, steps in self.required if not _has(value, name, steps)]
         present = [name for name, steps in self.forbidden if _has(value, name, steps, any)]
+        if not missing and not present:
+            return []
         messages = [f"required field {name!r} is missing" for name in missing]
         return messages + [f"forbidden field {name!r} is present" for name in present]
 
@@ -354,8 +356,11 @@ Quantifier = Callable[[Iterable[object]], bool]
 
 def _has(value: Any, name: str, steps: tuple[str, ...], of_elements: Quantifier = all) -> bool:
     """The field is there: as a key of that very name, or by path; ``[]`` asks it of every (or any) list element."""
-    if isinstance(value, dict) and name in value:
-        return True
+    if isinstance(value, dict):
+        if name in value:
+            return True
+        if len(steps) == 1 and steps[0] != EACH:
+            return steps[0] in value
     return _reaches(value, steps, of_elements)
 
 

@@ -744,35 +744,56 @@ ends_of_run(uint64_t word)
     return found & highs;
 }
 
+/* How many bytes come before the first that ends a run: that one is told for sure, those behind it are not. */
+static int
+plain_bytes(const unsigned char *at, uint64_t ends)
+{
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    (void)at;
+    return __builtin_ctzll(ends) >> 3;
+#else
+    int plain = 0;
+    (void)ends;
+    while (at[plain] >= 0x20 && at[plain] != '"' && at[plain] != '\\' && plain < 7) {
+        plain++;
+    }
+    return plain;
+#endif
+}
+
 /* A string, from its opening quote to behind its closing one; 0, or -1 where it is none. */
 static int
 scan_string(Scan *scan)
 {
-    const unsigned char *at = scan->at + 1, *from = scan->at, *end = scan->end;
+    const unsigned char *at = scan->at + 1, *end = scan->end;
+    *scan->out++ = '"';
     for (;;) {
+        /* What is written is never ahead of what is read: where eight bytes can be read, there is room for them. */
         while (end - at >= 8) {
-            uint64_t word;
+            uint64_t word, ends;
             memcpy(&word, at, 8);
-            if (ends_of_run(word)) {
+            memcpy(scan->out, &word, 8);
+            ends = ends_of_run(word);
+            if (ends) {
+                int plain = plain_bytes(at, ends);
+                at += plain;
+                scan->out += plain;
                 break;
             }
             at += 8;
+            scan->out += 8;
         }
         while (at < end && *at >= 0x20 && *at != '"' && *at != '\\') {
-            at++;
+            *scan->out++ = *at++;
         }
         if (at == end || *at < 0x20) {
             return -1;
         }
         if (*at == '"') {
-            at++;
-            memcpy(scan->out, from, (size_t)(at - from));
-            scan->out += at - from;
-            scan->at = at;
+            *scan->out++ = '"';
+            scan->at = at + 1;
             return 0;
         }
-        memcpy(scan->out, from, (size_t)(at - from));
-        scan->out += at - from;
         if (end - at < 2) {
             return -1;
         }
@@ -810,7 +831,6 @@ scan_string(Scan *scan)
         default:
             return -1;
         }
-        from = at;
     }
 }
 
@@ -925,6 +945,28 @@ note_key(Scan *scan, int depth, Span key)
         }
     }
     return span_push(&scan->keys, &scan->key_count, &scan->key_room, key.begin, key.end);
+}
+
+/* The next key is that of the object before, in the same place and written as it: 1, else 0; -1 without memory. */
+static int
+known_key(Scan *scan, int depth)
+{
+    Level *level = &scan->levels[depth];
+    uint32_t index = scan->key_count - level->keys_begin;
+    if (level->cut_from != index || index >= scan->model_count[depth]) {
+        return 0;
+    }
+    Span model = scan->models[depth][index];
+    size_t length = model.end - model.begin;
+    if ((size_t)(scan->end - scan->at) < length || memcmp(scan->at, scan->written + model.begin, length) != 0) {
+        return 0;
+    }
+    uint32_t begin = (uint32_t)(scan->out - scan->written);
+    memcpy(scan->out, scan->at, length);
+    scan->out += length;
+    scan->at += length;
+    level->cut_from = index + 1;
+    return span_push(&scan->keys, &scan->key_count, &scan->key_room, begin, begin + (uint32_t)length) < 0 ? -1 : 1;
 }
 
 /* An object ends: its keys are the model of the next one at this level. */
@@ -1067,13 +1109,19 @@ scan_text(Scan *scan)
         if (scan->at == scan->end || *scan->at != '"') {
             return -1;
         }
-        Span key = {(uint32_t)(scan->out - scan->written), 0};
-        if (scan_string(scan) < 0) {
+        int status = known_key(scan, depth);
+        if (status < 0) {
             return -1;
         }
-        key.end = (uint32_t)(scan->out - scan->written);
-        if (note_key(scan, depth, key) < 0) {
-            return -1;
+        if (!status) {
+            Span key = {(uint32_t)(scan->out - scan->written), 0};
+            if (scan_string(scan) < 0) {
+                return -1;
+            }
+            key.end = (uint32_t)(scan->out - scan->written);
+            if (note_key(scan, depth, key) < 0) {
+                return -1;
+            }
         }
         skip_space(scan);
         if (scan->at == scan->end || *scan->at != ':') {
@@ -1254,6 +1302,31 @@ core_string_format(PyObject *module, PyObject *value)
 static int
 share_a_mark(PyObject *one, PyObject *other)
 {
+    long long few[8];
+    Py_ssize_t count = PyTuple_GET_SIZE(one), known = 0;
+    while (known < count && known < 8 && PyLong_CheckExact(PyTuple_GET_ITEM(one, known))) {
+        int beyond = 0;
+        few[known] = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(one, known), &beyond);
+        if (beyond) {
+            break;
+        }
+        known++;
+    }
+    int all_known = known == count;
+    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other) && all_known; j++) {
+        PyObject *mark = PyTuple_GET_ITEM(other, j);
+        int beyond = 0;
+        long long value = PyLong_CheckExact(mark) ? PyLong_AsLongLongAndOverflow(mark, &beyond) : 0;
+        all_known = PyLong_CheckExact(mark) && !beyond;
+        for (Py_ssize_t i = 0; i < count && all_known; i++) {
+            if (few[i] == value) {
+                return 1;
+            }
+        }
+    }
+    if (all_known) {
+        return 0;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); i++) {
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other); j++) {
             int same = PyObject_RichCompareBool(PyTuple_GET_ITEM(one, i), PyTuple_GET_ITEM(other, j), Py_EQ);

@@ -35,8 +35,9 @@ def numbers_of(document: Document) -> dict[str, float]:
             values = leaves[path]
             total, count = 0.0, 0
             for value in values[:NUMBERS_READ]:
-                if type(value) is float or type(value) is int:
-                    x = float(value)
+                kind = type(value)
+                if kind is float or kind is int:
+                    x: float = value if kind is float else float(value)
                     if x - x == 0.0:  # finite
                         total += math.log(1.0 + x) if x >= 0.0 else -math.log(1.0 - x)  # ``signed_log``
                         count += 1
