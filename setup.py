@@ -58,9 +58,9 @@ INTERPRETED = {
 #: mypyc reckons each module's ``__file__`` from its place.
 LIBRARY = "agentguard"
 
-#: What is written in C (see ``verification/_native.py``): beside the others, in a library of its own.
-CORE = "agentguard.verification._core"
-CORE_SOURCE = COMPILED / "_core.c"
+#: What is written in C (see ``_native.py``): beside the others, in a library of its own.
+CORE = "agentguard._core"
+CORE_SOURCE = Path("src/agentguard/_core.c")
 #: Its floating-point operations are those of Python, each rounded: none may be joined with the next.
 CORE_OPTIONS = [] if sys.platform == "win32" else ["-ffp-contract=off"]
 

@@ -18,6 +18,6 @@ def build() -> str:
     from importlib.machinery import EXTENSION_SUFFIXES
     from pathlib import Path
 
-    core = Path(__file__).with_name("verification") / "_core"
+    core = Path(__file__).with_name("_core")
     is_there = any(core.with_name(core.name + suffix).exists() for suffix in EXTENSION_SUFFIXES)
     return "compiled" if is_there else "pure Python"

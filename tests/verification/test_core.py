@@ -6,9 +6,12 @@ import gc
 import importlib.util
 import json
 import math
+import os
 import random
 import shlex
 import shutil
+import subprocess
+import sys
 import sysconfig
 from array import array
 from hashlib import blake2b
@@ -20,13 +23,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from agentguard import _native
 from agentguard.testing._corpus import OBJECTS, RESULTS, TEXTS, VALUES
-from agentguard.verification import _document, _native, _pool, _shape, _voice, _walk
+from agentguard.verification import _document, _pool, _shape, _voice, _walk
 from agentguard.verification._walk import MAX_LEAVES, Walk
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "agentguard" / "verification" / "_core.c"
-NAME = "agentguard.verification._core"
+SOURCE = ROOT / "src" / "agentguard" / "_core.c"
+NAME = "agentguard._core"
 FEW, BEGINNING, END = 12, 10, 2  # elements of a list that are looked at, and those of them at its two ends
 
 interpreted = pytest.mark.skipif(not str(_document.__file__).endswith(".py"), reason="a compiled module has its core")
@@ -314,3 +318,15 @@ class TestDocuments:
     def test_of_texts_that_nobody_expected(self, core: Any, what: str) -> None:
         text = TEXTS[what](20_000)
         assert self.seen(text, core) == self.seen(text, None)
+
+
+def test_the_environment_can_leave_it_alone() -> None:
+    code = "from agentguard._native import CORE; print(CORE)"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "AGENTGUARD_PURE_PYTHON": "1"},
+    )
+    assert run.stdout == "None\n"

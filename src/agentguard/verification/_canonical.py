@@ -21,7 +21,7 @@ import orjson
 
 from agentguard._foreign import raised_by
 from agentguard._limits import LIMITS
-from agentguard.verification._native import CORE
+from agentguard._native import CORE
 
 MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values

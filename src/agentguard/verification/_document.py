@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from agentguard._limits import LIMITS as ALL_LIMITS
+from agentguard._native import CORE
 from agentguard.verification._canonical import MAX_SCANNED, digest, made_plain, serialised, weighs_too_much
-from agentguard.verification._native import CORE
 from agentguard.verification._sides import Side
 from agentguard.verification._walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of, walked
 

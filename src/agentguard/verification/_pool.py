@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from agentguard import _forks as forks
+from agentguard._native import CORE
 from agentguard.verification._canonical import digest
 from agentguard.verification._document import Document
-from agentguard.verification._native import CORE
 from agentguard.verification.statistics import Rate, Surprises, new_scores
 
 # --- Sessions: what was done between two answers to the same question may have changed them ---

@@ -17,8 +17,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Any, Final, cast
 from zlib import crc32
 
+from agentguard._native import CORE
 from agentguard.verification._document import Document
-from agentguard.verification._native import CORE
 from agentguard.verification._walk import Fact, Layout, last_name
 from agentguard.verification.statistics import Categories, Rate
 

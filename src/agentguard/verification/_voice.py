@@ -12,7 +12,7 @@ from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from agentguard.verification._native import CORE
+from agentguard._native import CORE
 
 if TYPE_CHECKING:
     from mypy_extensions import i64

@@ -14,8 +14,8 @@ from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
 from agentguard import _forks as forks
+from agentguard._native import CORE
 from agentguard.verification._canonical import digest
-from agentguard.verification._native import CORE
 
 Value = TypeVar("Value")
 

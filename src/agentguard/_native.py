@@ -15,7 +15,7 @@ def _loaded() -> Any:
     if os.environ.get("AGENTGUARD_PURE_PYTHON", "") not in ("", "0"):
         return None
     try:
-        return import_module("agentguard.verification._core")
+        return import_module("agentguard._core")
     except ImportError:
         return None
 
