@@ -1517,19 +1517,26 @@ blake2b(const unsigned char *text, Py_ssize_t length, int size, uint64_t digest[
     digest[1] = state[1];
 }
 
+static int
+digest_of(PyObject *text, int size, uint64_t digest[2])
+{
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(text, &bytes, PyBUF_SIMPLE) < 0) {
+        return -1;
+    }
+    blake2b(bytes.buf, bytes.len, size, digest);
+    PyBuffer_Release(&bytes);
+    return 0;
+}
+
 PyDoc_STRVAR(digest_doc, "digest(text)\n--\n\nThe first 64 bits of the BLAKE2b of bytes, of eight bytes, as a number.");
 
 static PyObject *
 core_digest(PyObject *module, PyObject *text)
 {
     (void)module;
-    if (!PyBytes_CheckExact(text)) {
-        PyErr_SetString(PyExc_TypeError, "digest takes bytes");
-        return NULL;
-    }
     uint64_t digest[2];
-    blake2b((const unsigned char *)PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 8, digest);
-    return PyLong_FromUnsignedLongLong(digest[0]);
+    return digest_of(text, 8, digest) < 0 ? NULL : PyLong_FromUnsignedLongLong(digest[0]);
 }
 
 PyDoc_STRVAR(blake2b_doc, "blake2b(text)\n--\n\nThe BLAKE2b of bytes, of sixteen bytes.");
@@ -1538,13 +1545,11 @@ static PyObject *
 core_blake2b(PyObject *module, PyObject *text)
 {
     (void)module;
-    if (!PyBytes_CheckExact(text)) {
-        PyErr_SetString(PyExc_TypeError, "blake2b takes bytes");
-        return NULL;
-    }
     uint64_t digest[2];
     unsigned char bytes[16];
-    blake2b((const unsigned char *)PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 16, digest);
+    if (digest_of(text, 16, digest) < 0) {
+        return NULL;
+    }
     for (int i = 0; i < 16; i++) {
         bytes[i] = (unsigned char)(digest[i / 8] >> 8 * (i % 8));
     }

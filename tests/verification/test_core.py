@@ -244,7 +244,12 @@ class TestTheRest:
     @example(bytes(256))
     def test_digests_are_those_of_blake2b(self, core: Any, text: bytes) -> None:
         assert core.blake2b(text) == blake2b(text, digest_size=16).digest()
-        assert core.digest(text) == int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+        assert core.digest(bytearray(text)) == int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+
+    def test_digests_are_of_bytes_alone(self, core: Any) -> None:
+        for take in (core.digest, core.blake2b):
+            with pytest.raises(TypeError):
+                take("text")
 
     @interpreted
     @given(value=st.text(max_size=40) | st.from_regex(r"[A-Z0-9a-z:/@\-]{0,40}", fullmatch=True))
