@@ -1,12 +1,12 @@
 /*
  * The native core: what costs most of a call, without an object for each step.
  *
- *   walk     a value as leaves by path, as `_walk.Walk.visit` has it
- *   outline  JSON text in compact form, and the same with long lists cut short, as `_document` samples them
- *   bits     bits a character of a text, as `_voice.Voice.bits` has it
+ *   walk           a value as leaves by path, as `_walk.Walk.visit` has it
+ *   outline        JSON text in compact form, and the same with long lists cut short, as `_document` samples them
+ *   bits           bits a character of a text, as `_voice.Voice.bits` has it
  *   string_format  the format of a short string, as `_shape.string_format` has it
- *   between  what was called in a session since, as `_pool.SessionLog.between` has it
- *   digest   64 bits that tell texts apart, as `_canonical.digest` has it, and `blake2b`, as `hashlib` has it
+ *   between        what was called in a session since, as `_pool.SessionLog.between` has it
+ *   digest         64 bits that tell texts apart, as `_canonical.digest` has it, and `blake2b`, as `hashlib` has it
  *
  * The Python source is the one truth: each function here does the same, or says that it does not (None, or -1) and
  * leaves the case to it. It does so wherever another's code would run: a key that is no exact `str`, an unusual number.
@@ -17,7 +17,6 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -596,6 +595,10 @@ core_configure(PyObject *module, PyObject *args)
                           &head, &tail, &rows, &heavy)) {
         return NULL;
     }
+    if (head < 1 || tail != 2) { /* so many places are kept where a list may be cut, see `Level` */
+        PyErr_SetString(PyExc_ValueError, "of a long list two elements are looked at from the back, and some before");
+        return NULL;
+    }
     Py_INCREF(known);
     Py_XSETREF(insides, known);
     Py_INCREF(work_out);
@@ -1134,7 +1137,7 @@ scan_text(Scan *scan)
 
 PyDoc_STRVAR(outline_doc,
 "outline(text)\n--\n\n"
-"The compact JSON of the text of an object or an array, and the same with long lists cut short, or None for none cut.\n\n"
+"The compact JSON of the text of an object or an array, and the same with long lists cut short; None for none cut.\n\n"
 "None where that is left to Python: for text that is no JSON, or has numbers or keys that are not told here.");
 
 static PyObject *
@@ -1377,7 +1380,8 @@ core_between(PyObject *module, PyObject *const *args, Py_ssize_t count)
             continue; /* it has become shorter under way */
         }
         PyObject *call = PyList_GET_ITEM(calls, i);
-        if (!PyTuple_CheckExact(call) || PyTuple_GET_SIZE(call) != 3 || !PyTuple_CheckExact(PyTuple_GET_ITEM(call, 2))) {
+        if (!PyTuple_CheckExact(call) || PyTuple_GET_SIZE(call) != 3 ||
+            !PyTuple_CheckExact(PyTuple_GET_ITEM(call, 2))) {
             PyErr_SetString(PyExc_TypeError, "a call is a number, a digest and a tuple of marks");
             status = -1;
             break;
