@@ -7,6 +7,7 @@ Python, processor and build, for they are not comparable. It measures the agentg
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -74,6 +75,8 @@ def judge(form: str, calls: int) -> None:
     engine = VerificationEngine()
     engine.register_tool_profile(TOOL, **PROFILE, echoes={"query": "query"})
     made: list[Any] = json.loads(json.dumps(list(islice(stream_of(form), WARM + COUNTED))))
+    gc.collect()
+    gc.freeze()  # the collector's turns are part of a call, and what was made here is not
     for fields in made[: WARM + calls]:
         call = Call(*fields)
         engine.verify(TOOL, args=call.args, result=call.result, execution_time_ms=call.ms, session_id=call.session)
