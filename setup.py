@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 #: Two folders at the top are subpackages of agentguard.
 TOP = ("integrations", "profiles")
@@ -59,6 +59,12 @@ INTERPRETED = {
 #: mypyc reckons each module's ``__file__`` from its place.
 LIBRARY = "agentguard"
 
+#: What is written in C (see ``_native.py``): beside the others, in a library of its own.
+CORE = "agentguard._core"
+CORE_SOURCE = Path("src/agentguard/_core.c")
+#: Its floating-point operations are those of Python, each rounded: none may be joined with the next.
+CORE_OPTIONS = [] if sys.platform == "win32" else ["-ffp-contract=off"]
+
 OPTIONS = [
     "--config-file=",  # the project's settings are for `make lint`
     "--no-site-packages",  # the same C code wherever it is built: dependencies are untyped also where they are there
@@ -78,7 +84,7 @@ def compiled_modules() -> list[str]:
 
 
 def extensions(folder: str) -> list[Any]:
-    """The modules translated to C, in a folder of their own."""
+    """The modules translated to C, in a folder of their own, and the one that is written in it."""
     if platform.python_implementation() != "CPython":
         raise RuntimeError(f"mypyc is for CPython, and this is {platform.python_implementation()}")
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -87,7 +93,7 @@ def extensions(folder: str) -> list[Any]:
 
     options = [*OPTIONS, f"--cache-dir={folder}/mypy"]
     found: list[Any] = mypycify([*options, *compiled_modules()], target_dir=folder, debug_level="0", group_name=LIBRARY)
-    return found
+    return [*found, Extension(CORE, [CORE_SOURCE.as_posix()], extra_compile_args=CORE_OPTIONS)]
 
 
 def wanted(variable: str) -> bool:

@@ -15,8 +15,10 @@ _PATTERN = re.compile(PROFILE["response_patterns"][0].encode())
 _SHORTEST, _LONGEST = PROFILE["min_response_length"], PROFILE["max_response_length"]
 
 
-def floor(result: dict[str, Any]) -> bool:
-    """Serialise, look up the required fields, search one compiled pattern, compare the length."""
+def floor(result: Any) -> bool:
+    """Serialise, look up the required fields, search one compiled pattern, compare the length; text is parsed first."""
+    if isinstance(result, str):
+        result = orjson.loads(result)
     text = orjson.dumps(result)
     for field in _REQUIRED:
         if field not in result:

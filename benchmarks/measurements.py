@@ -31,7 +31,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from stores import slow_redis
 from weights import section as weights
-from workload import SIZES
 
 __all__ = ["machine", "main"]
 
@@ -100,7 +99,7 @@ def _speed(console: Console) -> list[race.Standing]:
     standings = []
     # Drawn between turns only: a thread that draws would take the interpreter from the calls that are timed.
     with Progress(*COLUMNS, console=console, auto_refresh=False) as progress:
-        for size in SIZES:
+        for size in race.FORMS:
             for mode in race.MODES:
                 task = progress.add_task(f"speed, {size} result, {mode} mode", total=race.length(size))
 
@@ -109,7 +108,7 @@ def _speed(console: Console) -> list[race.Standing]:
 
                 standings.append(race.run(size, mode, advance))
         if COMPILED.exists():
-            for size in SIZES:
+            for size in race.FORMS:
                 task = progress.add_task(f"speed, {size} result, compiled", total=1)
                 standings.append(race.run_in(COMPILED, size, race.MODES[0]))
                 progress.advance(task)

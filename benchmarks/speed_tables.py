@@ -10,7 +10,11 @@ from tables import Line
 
 __all__ = ["SPEED_GOALS", "SpeedFigures", "speed_judged", "speed_lines", "speed_rows"]
 
-SPEED_GOALS = {"1 KB": Goal("at most", 1 / 5, as_ratio), "50 KB": Goal("at most", 1 / 15, as_ratio)}
+SPEED_GOALS = {
+    "1 KB": Goal("at most", 1 / 5, as_ratio),
+    "50 KB": Goal("at most", 1 / 15, as_ratio),
+    "50 KB as text": Goal("at most", 1 / 10, as_ratio),
+}
 TIMES = ("ours p50", "ours p99", "peer p50", "floor p50")
 HEADER = ("result", "mode", "build", *TIMES, "ours / floor", "ours / peer", "goal", "outcome")
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from race import MODES, Race, Standing, length
-from workload import SIZES
+from race import FORMS, MODES, Race, Standing, length
 
 from agentguard.verification import VerificationTier
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", FORMS)
 def test_verify(benchmark: BenchmarkFixture, standings: list[Standing], size: str, mode: str) -> None:
     benchmark.group = f"verify, {size} result"
     with Race(size, mode) as race:

@@ -40,7 +40,7 @@ class Call(NamedTuple):
     """One executed call; ``ms`` is its execution time in milliseconds."""
 
     args: dict[str, Any]
-    result: dict[str, Any]
+    result: Any
     ms: float
     session: str
 

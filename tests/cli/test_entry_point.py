@@ -15,6 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from agentguard.cli import SUMMARIES, app
+from agentguard.verification import evidence
 
 runner = CliRunner()
 PROGRAM = Path(sys.executable).with_name("agentguard")
@@ -29,7 +30,8 @@ def run_program(*arguments: str, stdin: bytes = b"", **environment: str) -> subp
 def test_version() -> None:
     run = runner.invoke(app, ["--version"])
 
-    assert (run.exit_code, run.stdout) == (0, f"agentguard {version('agentguard')}\n")
+    built = "pure Python" if str(evidence.__file__).endswith(".py") else "compiled"
+    assert (run.exit_code, run.stdout) == (0, f"agentguard {version('agentguard')} ({built})\n")
 
 
 def test_help_names_the_commands() -> None:

@@ -100,7 +100,8 @@ def test_a_wheel_holds_each_compiled_module_beside_its_source(
     held = names(wheel)
 
     modules = [path.removeprefix("src/").removesuffix(".py") for path in setup.compiled_modules()]
-    expected = {module + EXTENSION_SUFFIXES[0] for module in modules} | {"agentguard__mypyc" + EXTENSION_SUFFIXES[0]}
+    libraries = [*modules, "agentguard__mypyc", setup.CORE.replace(".", "/")]
+    expected = {library + EXTENSION_SUFFIXES[0] for library in libraries}
     assert {name for name in held if name.endswith(LIBRARIES)} == expected
     assert {module + ".py" for module in modules} <= held
     assert not wheel.name.endswith("-any.whl")

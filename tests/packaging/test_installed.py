@@ -23,6 +23,7 @@ def test_what_is_tested_is_installed_and_compiled(monkeypatch: pytest.MonkeyPatc
     spec.loader.exec_module(setup)
 
     modules = [path.removeprefix("src/").removesuffix(".py").replace("/", ".") for path in setup.compiled_modules()]
+    modules.append(setup.CORE)
     found = {module: str(importlib.import_module(module).__file__) for module in modules}
     assert {module for module, file in found.items() if not file.endswith(tuple(EXTENSION_SUFFIXES))} == set()
     packages = Path(str(agentguard.__file__)).parent, Path(str(agentguard.integrations.__file__)).parents[1]

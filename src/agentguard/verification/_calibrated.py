@@ -14,7 +14,7 @@ from agentguard.verification._incidents import is_level
 from agentguard.verification._method import Check, Decision
 from agentguard.verification._pool import Pool
 from agentguard.verification._relations import Relation
-from agentguard.verification.evidence import DEFAULT_RATIOS, breaks_a_declaration, combine
+from agentguard.verification.evidence import DEFAULT_RATIOS, added, breaks_a_declaration
 from agentguard.verification.statistics import Rate, Surprises
 from agentguard.verification.types import SignalResult, VerificationTier
 
@@ -68,14 +68,14 @@ class Calibrated:
     def decide(self, case: Case, prior: float, signals: dict[str, SignalResult], /) -> Decision:
         """Prior odds times the evidence, then the verdict."""
         # The posterior.
-        contributions = combine(signals)
+        broken = breaks_a_declaration(signals)
+        contributions = added(signals, silence_counts=not broken)
         total = min(max(sum(contributions.values()), -MOST_NATS), MOST_NATS)
         odds = math.exp(math.log(prior) - math.log1p(-prior) + total)
         posterior = odds / (1.0 + odds)
         # The verdict, where genuine calls hardly ever look like this.
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
-        broken = breaks_a_declaration(signals)
         alarm = signals.get("spc_anomaly")
         # An e-process that alarms has a bound of its own on false alarms, see ``drift``.
         rare = broken or (alarm is not None and alarm.fired and alarm.score >= SURE)

@@ -21,6 +21,7 @@ import orjson
 
 from agentguard._foreign import raised_by
 from agentguard._limits import LIMITS
+from agentguard._native import CORE
 
 MAX_DEPTH: Final = LIMITS.depth
 MAX_NODES: Final = LIMITS.values
@@ -91,6 +92,9 @@ def args_key(args: Any) -> bytes:
             text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
         text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
+    if CORE is not None:
+        key: bytes = CORE.blake2b(text)
+        return key
     return blake2b(text, digest_size=16).digest()
 
 
@@ -103,6 +107,9 @@ def digest(text: bytes) -> int:
     if len(text) > FULLY_HASHED:
         half = FULLY_HASHED // 2
         text = b"%d:%d:%b%b" % (len(text), crc32(text), text[:half], text[-half:])
+    if CORE is not None:
+        number: int = CORE.digest(text)
+        return number
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 

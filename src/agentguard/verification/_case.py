@@ -23,6 +23,7 @@ class Case:
         factors: by how much each signal's evidence counts more or less than documented, by labels.
         found: the content found in the result, by kind, or what a detector has raised (see ``_checks._content``).
         measured: the numbers that signals of the user's own gave, by name; None where there are none.
+        ratios: the likelihood ratios that were set for the tool's signals.
         plain_call: the call as signals of the user's own see it; None until one asks.
         between: what was called in the session since this call was last made there; None without a session.
         milliseconds: the call's execution time; None where it is unknown.
@@ -41,6 +42,7 @@ class Case:
         "memory",
         "milliseconds",
         "plain_call",
+        "ratios",
         "readings",
         "settings",
     )
@@ -61,6 +63,7 @@ class Case:
         self.contract: Contract = contract
         self.memory: Any = memory
         self.settings: Settings = settings
+        self.ratios: Mapping[str, float] = settings.likelihood_ratios
         self.arguments: Arguments = arguments
         self.factors: Mapping[str, float] = factors
         self.found: Any = None

@@ -88,8 +88,23 @@ class EchoRule(NamedTuple):
 
     def _values(self, document: Document) -> Iterator[Any] | Sequence[Any]:
         if document.is_structured:
-            return values_at(document.value, self.path, self.steps)
+            value = document.outline
+            if document.is_outlined and self._meets_list(value):
+                value = document.value
+            return values_at(value, self.path, self.steps)
         return document.leaves.get(place_of(self.path), ())
+
+    def _meets_list(self, value: Any) -> bool:
+        """The path leads to a list or through one."""
+        if isinstance(value, dict) and isinstance(value.get(self.path), list):
+            return True
+        for step in self.steps:
+            if step == EACH:
+                return True
+            if not isinstance(value, dict) or step not in value:
+                return False
+            value = value[step]
+        return isinstance(value, list)
 
 
 def values_at(value: Any, name: str, steps: tuple[str, ...]) -> Iterator[Any]:
@@ -229,8 +244,8 @@ class Contract:
     """
 
     __slots__ = (
-        "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms", "limits",
-        "profile", "read_backs", "required",
+        "_in_lists", "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms",
+        "limits", "profile", "read_backs", "required",
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
@@ -245,6 +260,7 @@ class Contract:
         self.forbidden: list[tuple[str, tuple[str, ...]]] = [
             (name, FieldPath.parse(name).steps) for name in profile.forbidden_fields
         ]
+        self._in_lists: bool = any(EACH in steps for _, steps in (*self.required, *self.forbidden))
         self.echoes: tuple[EchoRule, ...] = tuple(
             EchoRule.compile(name, echo.path, echo.rows) for name, echo in profile.echoes.items()
         )
@@ -287,9 +303,11 @@ class Contract:
 
     def field_violations(self, document: Document) -> list[str]:
         """One sentence for each required field that is absent and each forbidden field that is there."""
-        value = document.value
+        value = document.value if self._in_lists else document.outline
         missing = [name for name, steps in self.required if not _has(value, name, steps)]
         present = [name for name, steps in self.forbidden if _has(value, name, steps, any)]
+        if not missing and not present:
+            return []
         messages = [f"required field {name!r} is missing" for name in missing]
         return messages + [f"forbidden field {name!r} is present" for name in present]
 
@@ -345,8 +363,11 @@ Quantifier = Callable[[Iterable[object]], bool]
 
 def _has(value: Any, name: str, steps: tuple[str, ...], of_elements: Quantifier = all) -> bool:
     """The field is there: as a key of that very name, or by path; ``[]`` asks it of every (or any) list element."""
-    if isinstance(value, dict) and name in value:
-        return True
+    if isinstance(value, dict):
+        if name in value:
+            return True
+        if len(steps) == 1 and steps[0] != EACH:
+            return steps[0] in value
     return _reaches(value, steps, of_elements)
 
 

@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from agentguard._limits import LIMITS as ALL_LIMITS
+from agentguard._native import CORE
 from agentguard.verification._canonical import MAX_SCANNED, digest, made_plain, serialised, weighs_too_much
 from agentguard.verification._sides import Side
-from agentguard.verification._walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of
+from agentguard.verification._walk import MAX_KEYS, MAX_LEAVES, Form, Layout, Walk, layout_of, text_layout_of, walked
 
 MAX_LINES = 600  # of keyed text
 MAX_SCALAR = 400  # characters of a quoted value
@@ -206,6 +207,7 @@ MAX_LITERAL: Final = 20_000  # characters of a Python literal, which takes time 
 
 _KINDS = {dict: "object", list: "array", bool: "boolean", int: "number", float: "number"}
 EMPTY = frozenset({b"", b"null", b'""', b"[]", b"{}", b"None", b"none", b"()"})
+LONGEST_EMPTY: Final = 4  # bytes: to look up a long text is to hash all of it
 _JSON_START = re.compile(r"""\s*(?:\{\s*(?:["'}]|$)|\[\s*(?:[\[{"'\]]|$|-?\d[\d.eE+-]*\s*(?:,|$)))""")
 _ESCAPE = re.compile(r"(\\[\\'\"abfnrtvxuUN0-7\n])|\\")  # those that Python has, or a bare backslash
 
@@ -225,6 +227,8 @@ class Document:
 
     Attributes:
         value: the plain value: parsed where the result was JSON text, the text itself where it was not.
+        outline: the same, or of JSON text that was not parsed in full the value with the middle of long lists left out:
+            the part that is walked; ``is_outlined`` is True there.
         text: its compact JSON, or the text, as UTF-8; ``size`` is its length in bytes.
         kind: ``object array lines literal number boolean word keyed list prose broken empty large``; ``lines`` is
             JSON Lines, ``literal`` a Python literal, ``keyed`` lines of ``key: value``, ``broken`` text that starts as
@@ -244,13 +248,15 @@ class Document:
     """
 
     __slots__ = (
-        "_side", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error", "is_structured",
-        "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "size", "slotted", "text", "unclosed",
-        "unread", "value",
+        "_side", "_value", "bits", "clocks", "complete", "digest", "facts", "formats", "forms", "is_error",
+        "is_outlined", "is_structured", "kind", "layout", "leaves", "not_finite", "numbers", "open_forms", "outline",
+        "size", "slotted", "text", "unclosed", "unread",
     )  # fmt: skip
 
     def __init__(self, value: Any, text: bytes, kind: str) -> None:
-        self.value: Any = value
+        self._value: Any = value
+        self.outline: Any = value
+        self.is_outlined: bool = False
         self.text: bytes = text
         self.kind: str = kind
         self.is_error: bool = False
@@ -274,11 +280,26 @@ class Document:
         self.bits: float | None = None
 
     @property
+    def value(self) -> Any:
+        """The plain value; of what was only outlined it is parsed when it is first asked for."""
+        if self._value is _UNPARSED:
+            self._value = orjson.loads(self.text)
+        return self._value
+
+    def leave_unparsed(self) -> None:
+        """Take the value for no more than the outline of what the text writes."""
+        self._value, self.complete = _UNPARSED, False
+        self.is_outlined = True
+
+    @property
     def side(self) -> Side:
         """The scalars as relations compare them."""
         if self._side is None:
             self._side = Side(self.leaves, self.text)
         return self._side
+
+
+_UNPARSED: Final = object()
 
 
 def read(result: Any, limits: Limits = LIMITS) -> Document:
@@ -319,27 +340,31 @@ def read_copy(result: Any, limits: Limits = LIMITS) -> Document:
 
 def _walked(result: Any, limits: Limits) -> Walk | None:
     """A walk over the object as it stands; None where it has to be made plain: too large, or no JSON at all."""
-    walk = Walk(limits.max_nodes)
     try:
-        walk.visit(result)
+        walk = walked(result, limits.max_nodes)
     except RuntimeError:  # it was changed under way
         raise
     except Exception:  # keys and values may be of any class, with code of their own
         return None
-    # Tuples are not walked through, but would be written: their parts may be shared as those of lists may.
-    heavy = walk.is_heavy or any(tuple in kinds for kinds in walk.typed[1::2])
-    return None if heavy and weighs_too_much(result) else walk
+    return None if (walk.is_heavy or _holds_tuples(walk.typed)) and weighs_too_much(result) else walk
+
+
+def _holds_tuples(typed: list[Any]) -> bool:
+    """Tuples are not walked through, but would be written: their parts may be shared as those of lists may."""
+    for kinds in typed[1::2]:  # noqa: SIM110 - on every call's path, where a generator is the slower
+        if tuple in kinds:
+            return True
+    return False
 
 
 def _read_value(
     value: Any, text: bytes, limits: Limits, walk: Walk | None = None, kind: str = "", cut: str = ""
 ) -> Document:
     """The document of a value that is JSON's own, or is shown by the layout not to be."""
-    if text in EMPTY:
+    if len(text) <= LONGEST_EMPTY and text in EMPTY:
         return Document(value, text, "empty")
     if walk is None:
-        walk = Walk(limits.max_nodes)
-        walk.visit(value)
+        walk = walked(value, limits.max_nodes)
     document = Document(value, text, kind or _KINDS.get(type(value), "object"))
     document.leaves, document.forms, document.complete = walk.leaves, walk.forms, walk.complete
     document.layout = layout_of(walk.forms, walk.typed)
@@ -386,7 +411,7 @@ def _read_form(text: str, limits: Limits) -> Document:
     except UnicodeEncodeError:
         raw = text.encode("utf-8", "replace")
         text, stripped = raw.decode(), stripped.encode("utf-8", "replace").decode()
-    if len(stripped) < 5 and stripped.encode("utf-8", "replace") in EMPTY:
+    if len(stripped) <= LONGEST_EMPTY and stripped.encode("utf-8", "replace") in EMPTY:
         return Document(text, raw, "empty")
     if first and first in "{[" and _JSON_START.match(stripped):
         document = Document(text, raw, "broken")
@@ -419,6 +444,10 @@ def _json_string(stripped: str) -> str:
 
 def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
     """The document of text that is JSON, or the literal of a Python container; None for any other text."""
+    if CORE is not None and stripped[0] in "{[" and len(text) <= MAX_SCANNED:
+        outlined: tuple[bytes, bytes | None] | None = CORE.outline(stripped)
+        if outlined is not None:
+            return _read_outline(outlined[0], outlined[1], limits)
     try:
         value = orjson.loads(text if len(text) > MAX_SCANNED else stripped)
     except (ValueError, RecursionError):
@@ -434,6 +463,15 @@ def _parse(text: str, stripped: str, limits: Limits) -> Document | None:
         return None  # a JSON string is read as the text that it was written in
     canonical, value, cut = serialised(value)
     return _read_value(value, canonical, limits, cut=cut)
+
+
+def _read_outline(text: bytes, outline: bytes | None, limits: Limits) -> Document:
+    """The document of compact JSON, of which no more is parsed than is walked: the outline, where it is not all."""
+    if outline is None:
+        return _read_value(orjson.loads(text), text, limits)
+    document = _read_value(orjson.loads(outline), text, limits)
+    document.leave_unparsed()
+    return document
 
 
 def _parse_lines(stripped: str, limits: Limits) -> Document | None:

@@ -11,7 +11,6 @@ from zlib import crc32
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._document import Document
 from agentguard.verification.drift import NO_CLOCKS, ClockValue
-from agentguard.verification.statistics import signed_log
 
 MAX_RESULTS: Final = 5  # distinct results of one key
 MOST_SEEN: Final = 20  # calls that the means of one key reach back over
@@ -36,10 +35,11 @@ def numbers_of(document: Document) -> dict[str, float]:
             values = leaves[path]
             total, count = 0.0, 0
             for value in values[:NUMBERS_READ]:
-                if type(value) is float or type(value) is int:
-                    x = float(value)
+                kind = type(value)
+                if kind is float or kind is int:
+                    x: float = value if kind is float else float(value)
                     if x - x == 0.0:  # finite
-                        total += signed_log(x)
+                        total += math.log(1.0 + x) if x >= 0.0 else -math.log(1.0 - x)  # ``signed_log``
                         count += 1
             if count:
                 document.numbers[path] = total / count

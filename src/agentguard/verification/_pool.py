@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from agentguard import _forks as forks
+from agentguard._native import CORE
 from agentguard.verification._canonical import digest
 from agentguard.verification._document import Document
 from agentguard.verification.statistics import Rate, Surprises, new_scores
@@ -65,13 +66,14 @@ class SessionLog:
         if calls is None:
             return NOTHING
         asked = marks[:MARKS]
+        if CORE is not None:
+            return Between(*CORE.between(calls, tool, asked))
         others = frozenset(asked)
         tools: dict[int, None] = {}
         results: list[int] = []
         latest, shared = -1, False
-        for index in range(len(calls) - 1, -1, -1):
-            other, result, values = calls[index]
-            if values == asked and other == tool:
+        for other, result, values in reversed(calls):
+            if other == tool and values == asked:
                 return Between(True, tuple(tools), tuple(results))
             shares = not others.isdisjoint(values)
             if shares:

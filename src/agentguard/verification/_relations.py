@@ -591,6 +591,8 @@ class Templates:
 
     def slots(self, text: str) -> dict[str, str]:
         """The tokens in the slots of the text's template, and wherever it departs from it; none without one."""
+        if not self.known:
+            return {}
         tokens = _tokens(text)
         marks = [_token_mark(token) for token in tokens]
         number = self._nearest(marks)

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
 from agentguard import _forks as forks
+from agentguard._native import CORE
 from agentguard.verification._canonical import digest
 
 Value = TypeVar("Value")
@@ -29,34 +30,34 @@ class Remembered(Generic[Value]):
     (39601, None, 150)
     """
 
-    __slots__ = ("_lock", "_room", "_share", "_values", "_weights")
+    __slots__ = ("_lock", "_room", "_share", "_weights", "values")
 
     def __init__(self, room: int) -> None:
         self._room = room
         self._share = room // 100
-        self._values: dict[Any, Value] = {}
+        self.values: dict[Any, Value] = {}
         self._weights: dict[Any, int] = {}
         self._lock = forks.lock(forks.Rank.LEAF)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self.values)
 
     def get(self, key: Any) -> Value | None:
-        return self._values.get(key)
+        return self.values.get(key)
 
     def put(self, key: Any, value: Value, weight: int) -> None:
         """Remember a value, and forget the oldest ones as far as it needs their room."""
         if weight > self._share:
             return
         with self._lock:
-            if key in self._values:
+            if key in self.values:
                 return
-            self._values[key] = value
+            self.values[key] = value
             self._weights[key] = weight
             self._room -= weight
             while self._room < 0:
-                oldest = next(iter(self._values))
-                del self._values[oldest]
+                oldest = next(iter(self.values))
+                del self.values[oldest]
                 self._room += self._weights.pop(oldest)
 
 
@@ -223,6 +224,20 @@ class Walk:
             self._scalars(below, (None,) * len(values), (type(None),))
 
 
+def walked(value: Any, budget: int = MAX_LEAVES) -> Walk:
+    """The walk over a value, taken by the native core where that can."""
+    walk = Walk(budget)
+    if CORE is not None:
+        state: int = CORE.walk(value, budget, walk.leaves, walk.forms, walk.typed)
+        if state >= 0:
+            walk.complete = state & 1 == 1
+            walk.is_heavy = state > 1
+            return walk
+        walk = Walk(budget)
+    walk.visit(value)
+    return walk
+
+
 def _is_deep(items: Iterable[Any]) -> bool:
     """Whether items left out of a walk hold more objects than can be told, counted by all ways that lead to them.
 
@@ -301,6 +316,17 @@ def last_name(path: str) -> str:
     'items'
     """
     return path[path.rfind(".") + 1 :].removesuffix("[]")
+
+
+def configure(core: Any) -> None:
+    """Tell a native core what its walk goes by."""
+    core.configure(
+        _known_insides.values, _inside, _element_path, _is_deep, (MAX_KEYS, MAX_DEPTH, HEAD, TAIL, LONG, HEAVY)
+    )
+
+
+if CORE is not None:
+    configure(CORE)
 
 
 # --- Layouts ---

@@ -121,8 +121,12 @@ def weighed(name: str, ratio: float) -> float:
 
 def combine(signals: dict[str, SignalResult]) -> dict[str, float]:
     """The nats that each signal adds to the log-odds; a signal left out adds nothing."""
+    return added(signals, silence_counts=not breaks_a_declaration(signals))
+
+
+def added(signals: dict[str, SignalResult], *, silence_counts: bool) -> dict[str, float]:
+    """``combine``, where it is known whether a declaration is broken: then silence does not count."""
     contributions: dict[str, float] = {}
-    silence_counts = not breaks_a_declaration(signals)
     for name, signal in signals.items():
         ratio: float = signal.likelihood_ratio
         if ratio == 1.0 or (ratio < 1.0 and not silence_counts):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import lru_cache
 from typing import ClassVar, Final
 
 from agentguard.verification._baseline import ToolMemory
@@ -25,9 +24,8 @@ LEAST_RATIO: Final = 1.5  # labels soften a declaration down to this, and do not
 
 AS_USUAL_DETAIL: Final = "as usual"
 
-_RATIOS: Final = dict(DEFAULT_RATIOS)  # faster to look up in than what the proxy stands before
+MOST_BUILT: Final = 256  # signals of one check that are built once: those that abstain, or see nothing unusual
 _new: Final = tuple.__new__
-abstain = lru_cache(maxsize=2_048)(SignalResult.abstain)  # the reasons are few: each is built once
 
 
 class Finding:
@@ -86,7 +84,7 @@ def learned_shape(document: Document, memory: ToolMemory, warm_up: int) -> Shape
     return shape
 
 
-class DeclaredCheck:
+class DeclaredCheck(ABC):
     """A check of what the tool's user has declared: a contract is kept or broken.
 
     The likelihood ratio is P(so | fabricated) / P(so | genuine). The latter starts at what the documented ratio implies
@@ -100,9 +98,22 @@ class DeclaredCheck:
     group: ClassVar[str]
     fabricated: ClassVar[float] = 0.5
 
+    def __init__(self) -> None:
+        self.documented: float = DEFAULT_RATIOS[self.name]
+        self._abstained: dict[str, SignalResult] = {}
+        self._kept_so: dict[str, SignalResult] = {}
+
+    @abstractmethod  # stands here too: mypyc lays out what a class with attributes hands down by whether it has it
+    def __call__(self, case: Case, /) -> SignalResult:
+        """The signal of a case."""
+
     def abstain(self, detail: str) -> SignalResult:
         """The signal of a check that has nothing to go by, and why."""
-        return abstain(self.name, self.tier, detail, self.group)
+        signal = self._abstained.get(detail)
+        if signal is None:
+            signal = SignalResult.abstain(self.name, self.tier, detail, self.group)
+            _keep(self._abstained, detail, signal)
+        return signal
 
     def broken(self, case: Case, score: float, detail: str, *traits: str) -> SignalResult:
         """The signal of a violated declaration."""
@@ -127,15 +138,16 @@ class DeclaredCheck:
 
     def kept(self, case: Case, detail: str) -> SignalResult:
         """The signal of a declaration that holds."""
-        rate = case.memory.contracts.get(self.name)
-        if rate is None:
-            return self._kept_unlabelled(self.ratio(case), detail)
-        return self._kept(self._genuine_rate(rate, self.ratio(case)), detail)
-
-    @classmethod
-    @lru_cache(maxsize=512)
-    def _kept_unlabelled(cls, ratio: float, detail: str) -> SignalResult:
-        return cls._kept(cls._genuine_rate(Rate(), ratio), detail)
+        memory: ToolMemory = case.memory
+        rate = memory.contracts.get(self.name) if memory.contracts else None
+        ratio = self.ratio(case)
+        if rate is not None or ratio != self.documented:
+            return self._kept(self._genuine_rate(rate or Rate(), ratio), detail)
+        signal = self._kept_so.get(detail)
+        if signal is None:
+            signal = self._kept(self._genuine_rate(Rate(), ratio), detail)
+            _keep(self._kept_so, detail, signal)
+        return signal
 
     @classmethod
     def _kept(cls, genuine: float, detail: str) -> SignalResult:
@@ -145,8 +157,8 @@ class DeclaredCheck:
 
     def ratio(self, case: Case) -> float:
         """The ratio in force for this signal: as calibrated, else the documented one."""
-        name, calibrated = self.name, case.settings.likelihood_ratios
-        return calibrated[name] if name in calibrated else _RATIOS[name]
+        calibrated = case.ratios
+        return calibrated.get(self.name, self.documented) if calibrated else self.documented
 
     @classmethod
     def _genuine_rate(cls, labelled: Rate, ratio: float) -> float:
@@ -155,7 +167,7 @@ class DeclaredCheck:
         return min(labelled.mean(cls.fabricated / max(ratio, 1.0), CONTRACT_STRENGTH), most)
 
 
-class LearnedCheck(DeclaredCheck, ABC):
+class LearnedCheck(DeclaredCheck):
     """A check whose evidence is how unusual a call is for its tool.
 
     A subclass gives ``examine``; its finding is recalibrated on how often this tool's genuine calls looked as unusual,
@@ -175,6 +187,10 @@ class LearnedCheck(DeclaredCheck, ABC):
     cap: ClassVar[float] = math.inf
     borne_out: ClassVar[float] = 0.15
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._usual: dict[str, SignalResult] = {}
+
     @abstractmethod
     def examine(self, case: Case, document: Document, memory: ToolMemory) -> Finding | str:
         """The finding in a case, given its document and the tool's memory; or the reason to abstain."""
@@ -188,7 +204,13 @@ class LearnedCheck(DeclaredCheck, ABC):
         ratio = self.ratio(case)
         surprise, direct = finding.surprise, finding.direct
         if surprise <= 0.0:
-            return self._as_usual(ratio, finding.detail)
+            if ratio != self.documented:
+                return self._as_usual(ratio, finding.detail)
+            signal = self._usual.get(finding.detail)
+            if signal is None:
+                signal = self._as_usual(ratio, finding.detail)
+                _keep(self._usual, finding.detail, signal)
+            return signal
         if surprise > MOST_SURPRISE:
             surprise = MOST_SURPRISE
         # Recalibrate on how often this tool's genuine calls looked as unusual.
@@ -213,7 +235,13 @@ class LearnedCheck(DeclaredCheck, ABC):
         return _new(SignalResult, (self.name, True, fired, score, likelihood, p, self.tier, detail, self.group, traits))
 
     @classmethod
-    @lru_cache(maxsize=512)
     def _as_usual(cls, ratio: float, detail: str) -> SignalResult:
         likelihood = ratio_of(1.0, ratio, cls.share)
         return SignalResult(cls.name, True, False, 0.0, likelihood, 1.0, cls.tier, detail or AS_USUAL_DETAIL, cls.group)
+
+
+def _keep(built: dict[str, SignalResult], detail: str, signal: SignalResult) -> None:
+    """Remember a signal by its detail; the details are few, unless one holds a number."""
+    if len(built) >= MOST_BUILT:
+        built.clear()
+    built[detail] = signal
