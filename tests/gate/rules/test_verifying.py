@@ -213,7 +213,9 @@ def test_verdicts_do_not_depend_on_what_was_judged_before() -> None:
 
 WORDS = st.sampled_from(
     ["returns", "Anna", "30", "days", "not", "within", "$5", "1,056", "3 March 2020", ".", "\n", "|", "cannot", "free",
-     "1e400", "2020-01", "9" * 50, "\ud800", "at least", "or more", "0", "-", "%", "No", "-5", "12:30"]
+     "1e400", "2020-01", "9" * 50, "\ud800", "at least", "or more", "0", "-", "%", "No", "-5", "12:30",
+     "half past nine", "the 31st", "under-3s", "per kg", "whatever", "which is", "if the", "only", "from", "excepted",
+     "rather than"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=30).map(" ".join))
 
@@ -246,7 +248,22 @@ def test_words_that_no_passage_says_never_help(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["not ", "30 days ", "Anna ", "a", "1,", "2020-01-01 ", "word. ", "\n", "|", "x" * 70 + " "]
+    "part",
+    [
+        "not ",
+        "30 days ",
+        "Anna ",
+        "a",
+        "1,",
+        "1, ",
+        "the 1st and ",
+        "if a and ",
+        "2020-01-01 ",
+        "word. ",
+        "\n",
+        "|",
+        "x" * 70 + " ",
+    ],
 )
 def test_texts_made_to_be_slow_are_judged(part: str) -> None:
     text = part * (100_000 // len(part))

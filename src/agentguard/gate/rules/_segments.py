@@ -136,16 +136,7 @@ def _cut(words: Sequence[str], gaps: Sequence[str], first: int, last: int) -> It
             cut = cut and not (word != "but" and _is_verb_ahead(words, gaps, begin, number))
             between, skip = False, True
         else:
-            goes_on = (
-                word in SUBORDINATORS
-                or word in _WHATEVER
-                or word in RELATIVES
-                or word in PREPOSITIONS
-                or word in CONDITIONS
-                or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS
-            )
-            is_new = _is_parallel(words, begin, number, last) or _is_aside(words, number, last)
-            cut = "," in gap and (is_new or not goes_on)
+            cut = "," in gap and not _goes_on(words, begin, number, last)
             skip = False
         if cut and begin < number:
             yield begin, number
@@ -156,9 +147,25 @@ def _cut(words: Sequence[str], gaps: Sequence[str], first: int, last: int) -> It
         yield begin, last
 
 
+def _goes_on(words: Sequence[str], begin: int, number: int, last: int) -> bool:
+    """Whether what stands behind a comma is a phrase or a condition of what stands before it."""
+    word = words[number]
+    if _is_parallel(words, begin, number, last) or _is_aside(words, number, last):
+        return False
+    return (
+        word in SUBORDINATORS
+        or word in _WHATEVER
+        or word in RELATIVES
+        or word in PREPOSITIONS
+        or word in CONDITIONS
+        or tuple(words[number : number + 2]) in _CONDITION_BEGINNINGS
+    )
+
+
 def _is_verb_ahead(words: Sequence[str], gaps: Sequence[str], begin: int, number: int) -> bool:
     """Whether a condition has no verb yet: "if the chair and the treasurer agree" is one."""
-    mark = next((at for at in reversed(range(begin, number)) if words[at] in _CLAUSAL), None)
+    places = range(number - 1, max(begin, number - MAX_SUBJECT) - 1, -1)
+    mark = next((at for at in places if words[at] in _CLAUSAL), None)
     if mark is None or any("," in gaps[at] or words[at] in _SPEAKERS for at in range(mark + 1, number + 1)):
         return False
     return not any(is_finite(words[mark:number], at) for at in range(1, number - mark))
@@ -166,10 +173,10 @@ def _is_verb_ahead(words: Sequence[str], gaps: Sequence[str], begin: int, number
 
 def _is_parallel(words: Sequence[str], begin: int, number: int, last: int) -> bool:
     """Whether a phrase is one more of a kind: "in Ayr on Tuesday from 2 to 4" after "in Wick on Monday from 1 to 3"."""
-    if words[number] not in PREPOSITIONS or words[number] not in words[begin:number]:
+    before, behind = words[max(begin, number - 2 * _MAX_BACK) : number], words[number : min(last, number + _MAX_BACK)]
+    if words[number] not in PREPOSITIONS or words[number] not in before:
         return False
-    ahead = words[number : min(last, number + _MAX_BACK)]
-    return all(any(map(_is_term, part)) for part in (words[begin:number], ahead))
+    return all(any(map(_is_term, part)) for part in (before, behind))
 
 
 def _is_aside(words: Sequence[str], number: int, last: int) -> bool:
