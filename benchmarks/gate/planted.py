@@ -2,9 +2,9 @@
 
     python benchmarks/gate/planted.py [--misses SET]
 
-The sets lie with the tests of the judge. The last three were written by people who knew nothing of the rules, before
-they were tried on any. The rules were worked on with the first four in view, of ``observatory`` with the errors of
-dates and times alone, of ``allotments`` with those of units, negations and conditions.
+The sets lie with the tests of the judge. The last four were written by people who knew nothing of the rules, before
+they were tried on any. The rules were worked on with all of them in view: what they find in texts that nobody looked at
+is what was measured of each of the four at first sight, see ``section``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tables import Line, judged
 __all__ = ["FOLDER", "SETS", "Planted", "main", "planted", "section"]
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests/gate/rules/planted"
-SETS = ("kettles", "museum", "ferries", "orchard", "observatory", "allotments")
+SETS = ("kettles", "museum", "ferries", "orchard", "observatory", "allotments", "library")
 TRUE = ("near", "paraphrased", "consequence")
 KINDS = {
     "digits": "wrong digits",
@@ -76,17 +76,19 @@ def section() -> Section:
     """The section of the measurements document: what is missed of each kind, and how much of what is true is held."""
     text = [
         f"## Planted errors, no model (`{COMMAND}`)",
-        "Claims about six invented houses, written by hand: true ones, near the documents' words or in others, and "
+        "Claims about seven invented houses, written by hand: true ones, near the documents' words or in others, and "
         "errors of ten kinds (`museum`: of two, in hard forms). An error is missed where the verdict is `supported`; a "
-        "true claim is held where it is `supported` or `weakly_supported`. The rules were worked on with `kettles`, "
-        "`museum`, `ferries` and `orchard` in view. The last three were written by people who knew nothing of them, "
-        "and measured before anything was changed for them. `orchard`: negation 15.0% and conditions 13.2% missed, "
-        "66.7% of the paraphrases held (its consequences among them, see below). `observatory`, after the changes for "
-        "`orchard`: dates and times 16.7% missed, 72.2% of the paraphrases held, no other kind of error above 7.0%; "
-        "then its misses of dates and times were looked at, and no others. `allotments`, after that: units 20.0%, "
-        "negation and conditions 11.1% missed, 82.8% of the paraphrases held, no other kind above 4.2%; then those "
-        "three kinds were looked at. A list of 4,800 further classes of words was tried: not one paraphrase more was "
-        "held, two kinds of error were missed more often, and it was thrown away.",
+        "true claim is held where it is `supported` or `weakly_supported`. The rules were worked on with all seven in "
+        "view, so that the figures below are no estimate of other texts. The last four were written by people who knew "
+        "nothing of the rules, and measured before anything was changed for them. At first sight: `orchard`: negation "
+        "15.0% and conditions 13.2% missed, 66.7% of the paraphrases held (its consequences among them, see below). "
+        "`observatory`, after the changes for `orchard`: dates and times 16.7% missed, 72.2% of the paraphrases held, "
+        "no other kind of error above 7.0%. `allotments`, after that: units 20.0%, negation and conditions 11.1% "
+        "missed, 82.8% of the paraphrases held, no other kind above 4.2%. `library`, after changes with all six in "
+        "view: negation and conditions 5.0% missed, 91.3% of the paraphrases held, no other kind above 4.2%, and of 24 "
+        "true claims near the words two were doubted; by the rules from before those changes negation and conditions "
+        "15.0% missed, 87.5% of the paraphrases held. A list of 4,800 further classes of words was tried: not one "
+        "paraphrase more was held, two kinds of error were missed more often, and it was thrown away.",
     ]
     lines: list[Line] = []
     for name in SETS:

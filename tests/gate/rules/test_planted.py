@@ -1,8 +1,8 @@
-"""Errors planted by hand in claims about six invented houses: what share of each kind the rule judge may miss.
+"""Errors planted by hand in claims about seven invented houses: what share of each kind the rule judge may miss.
 
-The rules were worked on with ``kettles.yaml``, ``museum.yaml``, ``ferries.yaml`` and ``orchard.yaml`` in view. Of
-``observatory.yaml`` only the errors of dates and times were looked at, of ``allotments.yaml`` those of units, negations
-and conditions. The last three were written by people who knew nothing of the rules.
+The rules were worked on with all seven sets in view. The last four were written by people who knew nothing of them, and
+measured before a claim of theirs was looked at: ``benchmarks/gate/planted.py`` has those figures, which are the ones to
+expect of texts of one's own.
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,17 @@ from agentguard.gate._types import Case, Chunk, Claim, Passage
 from agentguard.gate.rules import RuleJudge
 
 FOLDER = Path(__file__).with_name("planted")
-SETS = ("kettles", "museum", "ferries", "orchard", "observatory", "allotments")
+SETS = ("kettles", "museum", "ferries", "orchard", "observatory", "allotments", "library")
 WHOLE = tuple(name for name in SETS if name != "museum")  # of the museum there are two kinds of error, in hard forms
 ERRORS = ("digits", "thousand", "negation", "moment", "unit", "calendar", "entity", "condition", "invented", "general")
-# What is missed where it is more than one in ten, and what is not held of true claims in other words where that is more
-# than 15%: bounds, not aims.
-MISSED = {
-    ("museum", "entity"): 5 / 29,
-    ("allotments", "negation"): 3 / 27,
-    ("allotments", "condition"): 3 / 27,
-    ("allotments", "unit"): 3 / 20,
-}
-LOST = {"observatory": 15 / 72, "allotments": 15 / 87}
-DOUBTED = {"allotments": 2 / 29}  # true claims near the words that are not supported, where they are more than 4%
-LEAST_NEAR = {"orchard": 33, "observatory": 36, "allotments": 29}  # of which fewer than forty were written
+DOUBTED = 0.04  # of true claims near the words, what share may be less than supported
+LEAST = {("library", "thousand"): 8}  # errors of a kind, where fewer than ten were written
+LEAST_NEAR = {
+    "orchard": 33,
+    "observatory": 36,
+    "allotments": 29,
+    "library": 24,
+}  # of which fewer than forty were written
 
 
 def claims(name: str) -> Iterator[tuple[str, str, tuple[Passage, ...]]]:
@@ -59,7 +56,7 @@ def labels(name: str) -> dict[str, dict[str, str]]:
 def test_each_kind_has_ten_errors_and_many_true_claims_stand_beside_them(name: str) -> None:
     sizes = {kind: len(of_kind) for kind, of_kind in labels(name).items()}
     assert set(sizes) - {"consequence"} == {*ERRORS, "near", "paraphrased"}
-    assert min(sizes[kind] for kind in ERRORS) >= 10
+    assert all(sizes[kind] >= LEAST.get((name, kind), 10) for kind in ERRORS)
     assert sizes["near"] >= LEAST_NEAR.get(name, 40)
     assert sizes["paraphrased"] >= 40
 
@@ -75,18 +72,18 @@ def test_each_kind_has_ten_errors_and_many_true_claims_stand_beside_them(name: s
 def test_at_most_one_planted_error_in_ten_is_missed(name: str, kind: str) -> None:
     of_kind = labels(name)[kind]
     missed = sorted(claim for claim, label in of_kind.items() if label == "supported")
-    assert len(missed) <= MISSED.get((name, kind), 0.10) * len(of_kind), missed
+    assert len(missed) <= 0.10 * len(of_kind), missed
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_true_claims_in_other_words_are_held(name: str) -> None:
     of_kind = labels(name)["paraphrased"]
     lost = sorted(claim for claim, label in of_kind.items() if label == "unsupported")
-    assert len(lost) <= LOST.get(name, 0.15) * len(of_kind), lost
+    assert len(lost) <= 0.15 * len(of_kind), lost
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_true_claims_near_the_words_are_supported(name: str) -> None:
     of_kind = labels(name)["near"]
     lost = sorted(claim for claim, label in of_kind.items() if label != "supported")
-    assert len(lost) <= DOUBTED.get(name, 0.04) * len(of_kind), lost
+    assert len(lost) <= DOUBTED * len(of_kind), lost

@@ -97,6 +97,8 @@ def align(claim: Reading, passage: Reading) -> Alignment:
         figure = next((each for each in matched if each.start <= token.start < each.end), None)
         if figure is not None and (token.kind == "figure" or not candidates[number]):  # its unit goes with the figure
             candidates[number] = [(position, _SAME) for position in figure.positions]
+        elif figure is not None and figure.kind == "date":  # "24 and 26 December" says December of both
+            candidates[number] = sorted({*candidates[number], *((position, _SAME) for position in figure.positions)})
     kept = [
         number
         for number, word in enumerate(words)
@@ -173,7 +175,7 @@ def _candidates(token: Token, passage: Reading) -> list[tuple[int, float]]:
         for near in related_to(token.root) - opposites:
             for position in passage.positions.get(near, ())[:MAX_FOUND]:
                 qualities.setdefault(position, _RELATED)
-    if not qualities and len(token.root) >= 5:
+    if not qualities and len(token.root) >= 5 and not any(map(str.isdigit, token.root)):
         for other in passage.resembling(token.root):
             if other not in opposites and _resembles(token.root, other):
                 for position in passage.positions[other][:MAX_FOUND]:

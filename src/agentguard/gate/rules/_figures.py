@@ -8,7 +8,7 @@ open, in the same unit or a convertible one. If none does, the one that stands i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
 from agentguard.content.grounding._sources import Match
@@ -35,6 +35,11 @@ _AFTER = re.compile(
     r"|(?P<upper>or (?:less|fewer|under|below|sooner|earlier|lower)|maximum|max\b|at most))",
     re.IGNORECASE,
 )
+_LEAD = re.compile(
+    r"\W{0,3}(?:or (?:more|earlier) )?(?:before|prior|ahead|beforehand|in advance|earlier)\b", re.IGNORECASE
+)
+# Of a time before something else, the latest is the least: "no later than 36 hours before departure".
+_LATEST = re.compile(r"(?:no|not) later than|up to|until", re.IGNORECASE)
 _NOUN = re.compile(r"[\s-]{1,2}(?:(?:business|working|calendar|full|consecutive) )?([^\W\d_]{2,30})")
 
 
@@ -69,8 +74,15 @@ def figures(claim: Reading, passage: Reading, windows: Sequence[tuple[int, int]]
     ('45 days', '30 days')
     """
     quantities = [quantity for quantity in claim.quantities[:MAX_FIGURES] if quantity.readings]
+    numbers = [_number(claim, each, passage, *_span(claim, each.start, passage, windows)) for each in quantities]
+    # What another figure of the claim says stands in no figure's place.
+    for number, (figure, quantity) in enumerate(zip(numbers, quantities, strict=True)):
+        taken = {each for other in numbers if other is not figure for each in other.tokens}
+        if figure.rival is not None and not figure.limits and passage.token_from(figure.rival[0]) in taken:
+            span = _span(claim, quantity.start, passage, windows)
+            numbers[number] = figure._replace(rival=_rival(claim, quantity, passage, *span, taken))
     return [
-        *(_number(claim, each, passage, *_span(claim, each.start, passage, windows)) for each in quantities),
+        *numbers,
         *(_moment(each, passage, *_span(claim, each.start, passage, windows)) for each in claim.moments[:MAX_FIGURES]),
     ]
 
@@ -98,10 +110,8 @@ def _number(claim: Reading, quantity: Quantity, passage: Reading, begin: int, en
     positions, tokens = _tokens_of(passage, spans)
     kind = "period" if quantity.digits == 0 else "number"
     figure = Figure(kind, quantity.start, quantity.end, positions, tokens, None)
-    if kind == "period" and spans:
-        return figure
     if not any(begin <= start < end for start, _ in spans):
-        return figure._replace(rival=_rival(claim, quantity, noun, passage, begin, end))
+        return figure._replace(rival=_rival(claim, quantity, passage, begin, end))
     ours = _limit(claim.text, quantity)
     theirs = {_limit(passage.text, other) for other in said if begin <= other.start < end}
     opposite = {"upper": "lower", "lower": "upper"}.get(ours, "")
@@ -153,23 +163,46 @@ def _is_period(reading: Reading, quantity: Quantity) -> bool:
 
 
 def _rival(
-    claim: Reading, quantity: Quantity, noun: str, passage: Reading, begin: int, end: int
+    claim: Reading, quantity: Quantity, passage: Reading, begin: int, end: int, taken: Set[int] = frozenset()
 ) -> tuple[int, int] | None:
-    """Find another number of the same sort, of the same noun or of the same value, in the passage's sentences."""
+    """Find another number of the same sort, of the same noun or of the same value, in the passage's sentences.
+
+    Numbers at tokens that are taken are none.
+    """
     first = quantity.readings[0]
     for other in passage.quantities:
-        if not begin <= other.start < end or not other.readings:
+        if not begin <= other.start < end or not other.readings or passage.token_from(other.start) in taken:
             continue
         if _is_period(claim, quantity) != _is_period(passage, other) and 0 in {quantity.digits, other.digits}:
             continue
-        theirs = other.readings[0].unit
-        alike = _sort(theirs) == _sort(first.unit) if first.unit else theirs is None
-        if alike and (first.unit is not None or (noun and _noun(passage.text, other) == noun)):
+        if _are_alike(claim, quantity, passage, other):
             return other.start, other.end
     for other in passage.quantities:
+        if passage.token_from(other.start) in taken:
+            continue
         if begin <= other.start < end and other.readings and other.readings[0].value == first.value:
             return (other.start, other.end) if first.unit and other.digits else None
     return None
+
+
+def rivals(claim: Reading, figure: Figure, passage: Reading) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of a passage that are of a figure's sort and of its noun, as spans of characters."""
+    quantity = next((each for each in claim.quantities if each.start == figure.start and each.readings), None)
+    if quantity is None or figure.kind == "date":
+        return
+    for other in passage.quantities:
+        is_same = other.readings and _is_period(claim, quantity) == _is_period(passage, other)
+        if is_same and _are_alike(claim, quantity, passage, other):
+            yield other.start, other.end
+
+
+def _are_alike(claim: Reading, quantity: Quantity, passage: Reading, other: Quantity) -> bool:
+    """Whether two numbers are of one sort, or count what has one name."""
+    ours, theirs = quantity.readings[0].unit, other.readings[0].unit
+    if ours is not None:
+        return _sort(theirs) == _sort(ours)
+    noun = _noun(claim.text, quantity)
+    return theirs is None and noun != "" and _noun(passage.text, other) == noun
 
 
 def _noun(text: str, quantity: Quantity) -> str:
@@ -181,6 +214,8 @@ def _limit(text: str, quantity: Quantity) -> str:
     """``upper`` or ``lower`` where a number bounds something, by the words around it."""
     before = _BEFORE.search(text, max(0, quantity.start - 24), quantity.start)
     if before is not None:
+        if _LATEST.match(before[0]) and _LEAD.match(text, quantity.end):
+            return "lower"
         return str(before.lastgroup)
     after = _AFTER.match(text, quantity.end, quantity.end + 40)
     return str(after.lastgroup) if after is not None else ""

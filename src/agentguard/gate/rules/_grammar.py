@@ -100,7 +100,8 @@ def begins_order(words: Sequence[str]) -> bool:
     return (
         (words[0] in _BASE or not words[0].endswith("s"))
         and words[1] in objects
-        and words[0] not in (PREPOSITIONS | DETERMINERS | SUBORDINATORS | PRONOUNS | AUXILIARIES)
+        and words[0].isalpha()  # "1.3 A ticket …" is no order
+        and words[0] not in (PREPOSITIONS | DETERMINERS | SUBORDINATORS | PRONOUNS | AUXILIARIES | LIGHT)
     )
 
 

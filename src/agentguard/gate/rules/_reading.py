@@ -25,12 +25,15 @@ from agentguard.content.grounding._values import (
 )
 from agentguard.content.grounding._values import Reading as Read
 from agentguard.gate.rules._grammar import LIGHT, NEGATIONS
+from agentguard.gate.rules._moments import moments_in_words
 from agentguard.gate.rules._segments import Segment, segments
 from agentguard.gate.rules._words import Token, family, root
 
 MAX_CHARACTERS: Final = 40_000
 MAX_CONTEXT: Final = 1_000
-_TOKEN = re.compile("\\d[\\d,.]{0,30}\\d(?![^\\W_])|[^\\W_]{1,60}(?:[.'\u2019-][^\\W_]{1,60}){0,6}")
+_TOKEN = re.compile(
+    "\\d[\\d,.]{0,30}\\d(?![^\\W_])|[^\\W_]{1,60}(?:(?:[.'\u2019]|-(?!\\d{1,2}s\\b))[^\\W_]{1,60}){0,6}"
+)
 _BREAK = re.compile(r"(?<=°[CF]\.)\s|\n[ \t\r]*\n|\n(?=[ \t]{0,8}[#|*•-])|(?<=\|)[ \t]*\n")
 _CUT = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.|,(?= \d{3}))) (\d{1,3})(?!\d)")
 _ADVERBS: Final = {
@@ -44,6 +47,22 @@ _PERIOD = re.compile(
     rf"|{'|'.join(_ADVERBS)})\b",
     re.IGNORECASE,
 )
+# What a rate is of: "per running metre", "per square foot".
+_RATE = re.compile(r"\b(?:per|each)\s+(?P<unit>[a-z]{1,12})(?P<other> [a-z]{1,12})?\b", re.IGNORECASE)
+_NO_QUANTITY = re.compile(r"\d[DG]")  # "3D", "5G"
+_AGE_GROUP = re.compile(r"(?:(?<=\bunder)|(?<=\bover))-(\d{1,2})s?\b", re.IGNORECASE)  # "under-3s"
+# The verb of "children under 14 may", for which a reader of dates takes a month.
+_MAY = re.compile(r"(?<=\d )may\b")
+_TIMES: Final = frozenset({"time", "months", "business days"})  # rates of them are periods
+# A number that leaves out the unit of the one before it in a list: "the hall 18 euros and the studio 12".
+_ELLIPSIS = re.compile(r"[ \t]*(?:[,.;:)]|$|(?:and|or|but|per|a|an|each|for|if|when|with|without)\b)")
+_NO_ELLIPSIS = re.compile(
+    r"\b(?:at|by|until|till|from|between|to|aged?|under|over|above|below|before|after|than|sections?|rooms?|rules?|no|of|"
+    r"numbers?|pages?|articles?|clauses?|steps?|levels?|lines?|platforms?|gates?|plots?|in)\.?\s+$",
+    re.IGNORECASE,
+)
+_LIST_LINK = re.compile(r"[,;]|\b(?:and|or|but)\b")
+_MAX_ELLIPSIS: Final = 120  # characters between the two
 _ALIAS = re.compile(r"(?P<long>(?:\b[A-Z][\w-]{1,30}(?: (?:of|and|for|the)){0,2} ){1,7})\((?P<short>[A-Z]{2,7})\)")
 # Words that negate elsewhere: "no more than", "not only", "for nothing".
 _NO_NEGATION = re.compile(
@@ -58,16 +77,20 @@ _DOTTED_TIME = re.compile(
     r"(?![\d.,:]?\d)(?!\s?(?:[%€$£°]|(?:per|percent|euros?|pounds?|dollars?|points?|met(?:re|er)s?|lit(?:re|er)s?|each|"
     r"times|degrees?|million|billion|[kcm]?m|k?g|m?l|[kMG]B)\b))"
 )
-_RULING_OUT = re.compile(r"\brul(?:e[sd]?|ing)\b(?= (?:[^\W\d_]+ ){0,3}out\b)", re.IGNORECASE)
+# Words that negate with others: "rules … out", "cards rather than cash".
+_RULING_OUT = re.compile(
+    r"\brul(?:e[sd]?|ing)\b(?= (?:[^\W\d_]+ ){0,3}out\b)|\brather(?= than)|\binstead(?= of)", re.IGNORECASE
+)
 _HEADS = re.compile(
     r"^[ \t]{0,3}#{1,6}[ \t][^\n]{0,300}|^[ \t]{0,3}\|[^\n]{1,1000}(?=\n[ \t]{0,3}\|[ \t:|-]{3,1000}$)", re.MULTILINE
 )
 # Ages without their unit: "aged under 5", "persons over 18", and not "orders over 50".
 _AGE = re.compile(
-    r"\b(?:aged?|(?:children|persons?|people|adults?|pupils?|students?|guests?|visitors?|passengers?|members?|anyone|"
-    r"those|minors)(?: aged?)?)(?: (?:of|from|between|under|over|above|below|(?:older|younger) than))* (\d{1,2})\b"
+    r"\b(?:aged?|(?:child(?:ren)?|kids?|persons?|people|adults?|pupils?|students?|guests?|visitors?|passengers?|members?|anyone|"
+    r"those|minors)(?: aged?)?)(?: (?:of|from|between|under|over|above|below|(?:older|younger) than))* (\d{1,2})\b",
+    re.IGNORECASE,
 )
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)|(\d{1,2})s")
 
 
 class Reading:
@@ -111,7 +134,8 @@ class Reading:
                 base, kin, kind = word, word, "name"
             if (negates and start not in affirming) or start in ruling_out:
                 self.negated.append(number)
-            seen = sentence
+            if kind != "figure":  # behind "1.3" a sentence begins, too
+                seen = sentence
             tokens.append(Token(start, end, base, kin, kind, sentence))
             if base in positions:
                 positions[base].append(number)
@@ -142,9 +166,14 @@ class Reading:
         return found
 
     @cached_property
+    def words(self) -> list[str]:
+        """The words as they are written, without capitals."""
+        return [self.text[token.start : token.end].casefold().replace("\u2019", "'") for token in self.tokens]
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """What the text states, cut into clauses."""
-        return segments(self.text, self.tokens, self.negated)
+        return segments(self.text, self.words, self.tokens, self.negated)
 
     @cached_property
     def holders(self) -> dict[int, list[int]]:
@@ -174,8 +203,10 @@ class Reading:
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
         """The numbers of the text, with their units; one that a blank has cut in two ("1, 056") as a whole, too."""
-        found = self.values.quantities
-        found = (*_with_ages(self.text, found), *_periods(self.text))
+        dates = {at for each in self.moments for at in range(each.start, each.end)}
+        written = (each for each in self.values.quantities if each.start not in dates)
+        found = tuple(each for each in written if not _NO_QUANTITY.fullmatch(each.text))
+        found = (*_with_units(self.text, tuple(_with_ages(self.text, found))), *_periods(self.text))
         joined = _CUT.sub(r"\1\2 ", self.text)  # of the same length, so that places stay
         if joined == self.text:
             return found
@@ -184,10 +215,17 @@ class Reading:
         cut = (each for each in whole if _CUT.search(self.text, each.start, each.end + 2))
         return (*found, *(each._replace(end=each.end + (joined[each.end : each.end + 1] == " ")) for each in cut))
 
-    @property
+    @cached_property
     def moments(self) -> tuple[Stated, ...]:
-        """The dates and times of the text."""
-        return self.values.moments
+        """The dates and times of the text, those in words among them."""
+        written = self.values.moments
+        taken = {at for each in written for at in range(each.start, each.end)}
+        said: list[Stated] = []
+        for each in sorted(moments_in_words(self.text), key=lambda one: one.start - one.end):  # the longest first
+            if taken.isdisjoint(range(each.start, each.end)):
+                said.append(each)
+                taken.update(range(each.start, each.end))
+        return (*written, *said)
 
     @cached_property
     def numbers(self) -> tuple[NumberIndex, tuple[int, ...]]:
@@ -237,20 +275,56 @@ def _periods(text: str) -> Iterator[Quantity]:
         value, name = _ADVERBS.get(word) or (0.5 if word.startswith("half") else 1.0, match["unit"])
         units = units_of(name)[:1] or (None,)
         yield Quantity(*match.span(), match[0], (Read(value, 1e-6, units[0]),), 0)
+    for match in _RATE.finditer(text):
+        unit, other = match["unit"], match["other"] or ""
+        readings = [(end, units_of(name)) for end, name in ((match.end(), unit + other), (match.end("unit"), unit))]
+        readings.append((match.end(), units_of(other.strip())))  # "running metre"
+        end, units = next(((end, units) for end, units in readings if units), (0, ()))
+        if units and units[0].dimension not in _TIMES:
+            yield Quantity(match.start(), end, text[match.start() : end], (Read(1.0, 1e-6, units[0]),), 0)
+
+
+def _with_units(text: str, quantities: Sequence[Quantity]) -> Iterator[Quantity]:
+    """The quantities, those that leave out the unit of the one before them in a list with that unit."""
+    unit, last = None, 0
+    for each in quantities:
+        bare = not each.noun and each.digits > 0 and all(reading.unit is None for reading in each.readings)
+        between = text[last : each.start]
+        if (
+            bare
+            and unit is not None
+            and len(between) <= _MAX_ELLIPSIS
+            and _LIST_LINK.search(between)
+            and not _NO_ELLIPSIS.search(between)
+            and not re.search(r"[.!?]\s", between)
+            and _ELLIPSIS.match(text, each.end)
+        ):
+            each = each._replace(readings=tuple(one._replace(unit=unit) for one in each.readings))
+            last = each.end
+        elif not bare and each.digits > 0 and each.readings:
+            unit, last = each.readings[0].unit, each.end
+        yield each
 
 
 def _with_colons(text: str) -> str:
-    """The text with times as "17:30" that it writes as "17.30"; of the same length."""
-    return _DOTTED_TIME.sub(lambda match: match[0].replace(".", ":"), text)
+    """The text with times as "17:30" that it writes as "17.30", and "under-3s" as "under 3"; of the same length."""
+    text = _DOTTED_TIME.sub(lambda match: match[0].replace(".", ":"), text)
+    text = _AGE_GROUP.sub(lambda match: f" {match[1]}{'' if match[1] == match[0][1:] else ' '}", text)
+    return _MAY.sub("can", text)
 
 
 def _with_ages(text: str, quantities: Sequence[Quantity]) -> Iterator[Quantity]:
     """The quantities, the bare numbers of ages among them as numbers of years."""
-    ages = {match.start(1) for match in _AGE.finditer(text)}
+    ages = {match.start(1): match[0] for match in (*_AGE.finditer(text), *_AGE_GROUP.finditer(text))}
     years = units_of("years")[:1] or (None,)
     for each in quantities:
-        bare = each.start in ages and not each.noun and all(reading.unit is None for reading in each.readings)
-        yield each._replace(readings=tuple(one._replace(unit=years[0]) for one in each.readings)) if bare else each
+        age = ages.get(each.start, "")
+        counts = (
+            each.noun and "than" not in age and "aged" not in age
+        )  # "members 3 visits", not "younger than 16 gets in"
+        bare = age and not counts and all(reading.unit is None for reading in each.readings)
+        readings = tuple(one._replace(unit=years[0]) for one in each.readings)
+        yield each._replace(readings=readings, noun="") if bare else each
 
 
 @lru_cache(maxsize=50_000)
@@ -259,9 +333,10 @@ def _word(word: str) -> tuple[str, str, str, bool]:
     folded = word.casefold().replace("\u2019", "'")
     ordinal = _ORDINAL.fullmatch(folded)
     if ordinal:
-        return ordinal[1], ordinal[1], "figure", False
+        number = ordinal[1] or ordinal[2]
+        return number, number, "figure", False
     base = root(word)
-    if folded in NEGATIONS or folded.endswith("n't"):
+    if folded in NEGATIONS or folded.endswith("n't") or folded.removesuffix("'s") in NEGATIONS:
         return base, base, "light", True
     letters = sum(character.isalpha() for character in word)
     if letters < len(word) and any(character.isdigit() for character in word):
@@ -269,7 +344,7 @@ def _word(word: str) -> tuple[str, str, str, bool]:
         return base.rstrip(".,"), base.rstrip(".,"), kind, False
     if folded in NUMBER_WORDS or (folded in MAGNITUDES and len(folded) > 3):
         return base, base, "figure", False
-    if folded in LIGHT or len(base) < 2:
+    if folded in LIGHT or folded.partition("'")[0] in LIGHT or len(base) < 2:  # "you'll" is "you"
         return base, base, "light", False
     return base, family(base), "name" if word[0].isupper() else "content", False
 

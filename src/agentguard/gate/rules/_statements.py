@@ -11,12 +11,16 @@ from typing import Final, NamedTuple
 
 from agentguard.content.grounding._values import WEEKDAYS
 from agentguard.gate.rules._alignment import Alignment, weight_of
-from agentguard.gate.rules._grammar import DETERMINERS, WORDS
+from agentguard.gate.rules._figures import rivals
+from agentguard.gate.rules._grammar import DETERMINERS, PREPOSITIONS, WORDS
+from agentguard.gate.rules._modality import conflict, modes
+from agentguard.gate.rules._moments import MONTHS
 from agentguard.gate.rules._reading import Reading
 from agentguard.gate.rules._segments import CONDITIONS, Segment
-from agentguard.gate.rules._words import generic_roots, is_plural, opposites_of, root
+from agentguard.gate.rules._words import generic_roots, is_plural, opposites_of, root, siblings_of
 
 REACH: Final = 6  # words around a negation, one more of which the other side must say beside the one that is denied
+CLOSE: Final = 3  # words before a negation or behind what it denies, that the denial is about
 ATOMIC: Final = 2  # statements of a claim that is one fact
 PHRASE: Final = 4  # words of a part that may stand for another
 MOST: Final = 0.5  # of a statement's words: what says less of it does not speak of the same
@@ -25,10 +29,15 @@ PARALLEL: Final = 4  # segments, within which two statements are about things of
 SAME_WORD: Final = 0.9  # quality of a link from which on two words are the same, or kin
 _NEGATIVE: Final = frozenset(map(root, WORDS["negative"]))
 _BE: Final = frozenset("is are was were be been being isn't aren't wasn't weren't".split())
+_DENYING: Final = frozenset(
+    map(root, "prohibited forbidden banned unable failed fail lack refuse refused deny denied".split())
+)
+_ORDINALS: Final = frozenset(map(root, "first second third fourth fifth last final next".split()))
+_SOLE: Final = frozenset("only sole solely just exclusively except alone".split())
 # Words of what holds both ways round.
 _MUTUAL: Final = frozenset("and with between both each other together equals resembles meets met marries".split())
 _DETERMINERS: Final = frozenset(map(root, DETERMINERS))
-_TURNED: Final = {root(one): root(other) for one, other in (("before", "after"), ("after", "before"))}
+_TURNED: Final = {root(one): root(other) for one, other in (("before", "after"), ("after", "before"), ("from", "to"))}
 _DAYS: Final = {root(name): number for name, number in WEEKDAYS.items()}
 
 Span = tuple[int, int]  # of tokens, the last not included
@@ -49,10 +58,12 @@ class Statement(NamedTuple):
         home: The segment of the passage that says most of it; None if none says anything.
         share: The share of its words that the home says, in [0, 1]; words that say little count little.
         swap: What the passage says in the place of a part of it that it says elsewhere.
-        another: Another subject that the home states it of, or the other way round ("Ann follows Bob"): a doubt.
+        another: Another subject, kind or figure that the home states it of, or the other way round ("Ann follows
+            Bob"): a doubt.
         dropped: Conditions of the home that the claim leaves out.
         denial: ``claim`` or ``passage``, for the side that denies what the other affirms; else nothing.
         is_open: Whether a word of negative sense may make up for the denial.
+        modality: The word by which the claim makes a duty of a permission, or the like, and the home's.
         opposites: Words of the claim whose opposite stands in the home, and those opposites.
     """
 
@@ -65,13 +76,14 @@ class Statement(NamedTuple):
     denial: str = ""
     is_open: bool = False
     opposites: tuple[tuple[int, int], ...] = ()
+    modality: tuple[int, int] | None = None
 
 
 def statements(alignment: Alignment) -> tuple[Statement, ...]:
     """Each segment of the claim that says something, beside the passage's."""
     parts = [_Holding(alignment, segment).statement() for segment in alignment.claim.segments]
     if len(parts) > ATOMIC:  # what tells in brief leaves conditions out, and calls things by other names
-        parts = [part._replace(dropped=(), another=None) for part in parts]
+        parts = [part._replace(dropped=(), another=None, modality=None) for part in parts]
     return tuple(parts)
 
 
@@ -121,13 +133,14 @@ class _Holding:
         if share < MOST:
             return Statement(self._segment, home, share)
         opposites = tuple(self._opposites(home, self._said[chosen]))
-        denial, is_open = self._denial(home, self._said[chosen], opposites)
-        # A part whose own words the home does not say is no statement of the home's, with or without conditions.
+        # A part whose own words the home does not say is no statement of the home's: "… or not".
         own = any(_holds(self._segment, self._alignment.words[number]) for number in self._said[chosen])
+        denial, is_open = self._denial(home, self._said[chosen], opposites) if own else ("", False)
         dropped = tuple(self._dropped(home)) if own else ()
         swap = self._swap() or self._other_day(home)
         another = self._another(home, self._said[chosen]) if swap is None else None
-        return Statement(self._segment, home, share, swap, another, dropped, denial, is_open, opposites)
+        modality = conflict(_modes(self._claim, self._segment), _modes(self._passage, home))
+        return Statement(self._segment, home, share, swap, another, dropped, denial, is_open, opposites, modality)
 
     def _unsaid(self, segment: Segment) -> Iterator[int]:
         """The tokens of a segment that mean something and that nothing of the claim says."""
@@ -143,7 +156,7 @@ class _Holding:
         for holder, words in self._said.items():
             missing = [number for number in sayable if number not in words]
             # "We" are whoever the document is of.
-            is_ours = self._word(self._passage.segments[holder].first) in {"we", "our"}
+            is_ours = self._passage.words[self._passage.segments[holder].first] in {"we", "our"}
             if not missing or (
                 is_ours and all(self._alignment.words[each] in self._segment.subject for each in missing)
             ):
@@ -183,6 +196,8 @@ class _Holding:
         return False
 
     def _is_phrase(self, missing: Sequence[int]) -> bool:
+        if len({_holds(self._segment, self._alignment.words[number]) for number in missing}) > 1:
+            return False  # partly carried from before: of two places
         return 0 < len(missing) <= PHRASE and missing[-1] - missing[0] == len(missing) - 1
 
     def _rival(self, phrase: Span, segment: Segment) -> Span | None:
@@ -217,13 +232,23 @@ class _Holding:
         return ours == (passage.tokens[token].kind == "name" or _is_capital(passage, token))
 
     def _another(self, home: Segment, said: Mapping[int, float]) -> Swap | None:
+        """Find the subject, kind or figure that the home has in the place of the claim's."""
+        return self._other_subject(home, said) or self._sibling(home, said) or self._other_figure(home)
+
+    def _other_subject(self, home: Segment, said: Mapping[int, float]) -> Swap | None:
         """Find the subject that the home has in the place of the claim's."""
         ours = [number for number in self._numbers if self._alignment.words[number] in self._segment.subject]
         theirs = [token for token in home.subject if self._passage.tokens[token].root not in generic_roots()]
         if not 0 < len(ours) < PHRASE or not 0 < len(theirs) < PHRASE:
             return None
+        roots = (
+            {self._claim.tokens[self._alignment.words[number]].root for number in ours},
+            {self._passage.tokens[token].root for token in theirs},
+        )
+        if roots[0] == roots[1]:
+            return None
         if any(number in said for number in ours):
-            is_other = self._is_inverted(home, ours, theirs)
+            is_other = self._is_inverted(home, ours, theirs) or self._is_of_another_kind(home, ours, theirs)
         else:
             is_other = self._are_subject_elsewhere(ours, theirs)
         if not is_other:
@@ -250,6 +275,17 @@ class _Holding:
         subjects = (set(segment.subject) for segment in self._passage.segments)
         return all(places) and any(all(place & subject for place in places) for subject in subjects)
 
+    def _is_of_another_kind(self, home: Segment, ours: Sequence[int], theirs: Sequence[int]) -> bool:
+        """Whether subjects have a word in common, and each another name beside it: "Flex tickets", "Saver tickets"."""
+        words = self._alignment.words
+        inside = [{place for place in self._places([number]) if _holds(home, place)} for number in ours]
+        own = [words[number] for number, places in zip(ours, inside, strict=True) if not places]
+        others = [token for token in theirs if token not in self._covered]
+        if not own or not others or not any(map(set(theirs).intersection, inside)):
+            return False
+        sides = ((self._claim, own), (self._passage, others))
+        return all(any(reading.tokens[each].kind == "name" for each in side) for reading, side in sides)
+
     def _is_inverted(self, home: Segment, ours: Sequence[int], theirs: Sequence[int]) -> bool:
         """Whether each side's subject is said by the other outside of its subject, both in the same voice."""
         own = set(home.subject)
@@ -262,6 +298,37 @@ class _Holding:
         voices = [_voice(reading, segment) for reading, segment in sides]
         return outside.issuperset(theirs) and voices[0] == voices[1] == "active"
 
+    def _sibling(self, home: Segment, said: Mapping[int, float]) -> Swap | None:
+        """Find a word for which the home has another kind of the same thing: "at the end", "in the middle"."""
+        for number in self._numbers:
+            word = self._alignment.words[number]
+            if said.get(number, 0.0) >= SAME_WORD:
+                continue
+            for other in siblings_of(self._claim.tokens[word].root):
+                for position in self._passage.positions.get(other, ()):
+                    if _holds(home, position) and position not in self._covered:
+                        return Swap((word, word + 1), (position, position + 1))
+        for one, other in (("before", "after"), ("after", "before")):
+            ours = [_places_of(self._claim, each, self._segment) for each in (one, other)]
+            theirs = [_places_of(self._passage, each, home) for each in (one, other)]
+            if ours[0] and theirs[1] and not ours[1] and not theirs[0]:
+                return Swap((ours[0][0], ours[0][0] + 1), (theirs[1][0], theirs[1][0] + 1))
+        return None
+
+    def _other_figure(self, home: Segment) -> Swap | None:
+        """Find a figure that the passage says elsewhere, for which the home has another of the same sort."""
+        claim, passage = self._claim, self._passage
+        at_home = {*range(home.first, home.last), *home.carried}
+        for figure in self._alignment.figures:
+            word = claim.token_from(figure.start)
+            if not _holds(self._segment, word) or not figure.positions or not at_home.isdisjoint(figure.tokens):
+                continue
+            for first, last in rivals(claim, figure, passage):
+                token = passage.token_from(first)
+                if _holds(home, token) and token not in self._alignment.covered:
+                    return Swap((word, claim.token_at(figure.end - 1) + 1), (token, passage.token_at(last - 1) + 1))
+        return None
+
     # --- Denied or not ---
 
     def _opposites(self, home: Segment, said: dict[int, float]) -> Iterator[tuple[int, int]]:
@@ -271,18 +338,23 @@ class _Holding:
                 continue
             for other in sorted(opposites_of(self._claim.tokens[word].root)):
                 for position in self._passage.positions.get(other, ()):
-                    if _holds(home, position) and position not in self._alignment.covered:
+                    is_free = position not in self._alignment.covered and self._passage.words[position - 1] != "non"
+                    if _holds(home, position) and is_free:
                         yield word, position
                         break
         yield from self._turned_round(home)
 
     def _turned_round(self, home: Segment) -> Iterator[tuple[int, int]]:
-        """Find "before" and "after" with the same word behind them: "after first contact", "before first contact"."""
+        """Find what points the other way before the same word: "after first contact", "before first contact"."""
         for word in range(self._segment.first, self._segment.last):
             other = _TURNED.get(self._claim.tokens[word].root)
-            heads = None if other is None else _behind(self._claim, word, self._segment)
+            head = "" if other is None else _behind(self._claim, word, self._segment)
+            if not head or head in _heads(self._passage, self._claim.tokens[word].root, home):
+                continue
+            if other == "to" and not _heads(self._claim, "to", self._segment) & _heads(self._passage, "from", home):
+                continue  # "from A" beside "to A" is none, "from A to B" beside "from B to A" is
             for position in self._passage.positions.get(other or "", ()):
-                if _holds(home, position) and heads and heads == _behind(self._passage, position, home):
+                if _holds(home, position) and head == _behind(self._passage, position, home):
                     yield word, position
                     break
 
@@ -290,33 +362,90 @@ class _Holding:
         self, home: Segment, by_home: Mapping[int, float], opposites: Sequence[tuple[int, int]]
     ) -> tuple[str, bool]:
         """The side that denies what the other affirms, by the parity of negations and opposites."""
-        said = {self._alignment.words[number] for number in self._numbers if self._alignment.candidates[number]}
+        said = self._sayable()
         opposed = {token for pair in opposites for token in pair}
         # A negation of a word that the other side does not have may have its like in that side's own words.
         # "Prohibited" beside "permitted" is one denial: it is counted as an opposite, and not as a negation too.
-        ours, open_ours = _negations(self._claim, self._segment, said, {word for word, _ in opposites})
+        elsewhere = set(self._not_in(by_home))
+        ours, open_ours = _negations(self._claim, self._segment, said, {word for word, _ in opposites} | elsewhere)
         theirs, open_theirs = _negations(self._passage, home, self._covered, {word for _, word in opposites})
         excepted = self._is_excepted(home)
         theirs += excepted
-        if (ours + theirs + len(opposites)) % 2 == 0:
+        if self._deny_alike(home) or self._both_do_without(home):
             return "", False
-        if excepted:
-            return "passage", False
-        own = (number for number in range(self._segment.first, self._segment.last) if number not in said)
+        if (ours + theirs + len(opposites)) % 2 == 0:
+            # What is denied in other words may be what the claim affirms in others.
+            differs = any(by_home.get(number, 0.0) < SAME_WORD for number in self._numbers)
+            if (open_ours + open_theirs) % 2 and len(self._claim.segments) <= ATOMIC:
+                opposed_ours, opposed_theirs = ({pair[side] for pair in opposites} for side in (0, 1))
+                if _is_ruled_out(self._claim, self._segment, said, opposed_ours):
+                    return "claim", True
+                if differs and _is_ruled_out(self._passage, home, self._covered, opposed_theirs):
+                    return "passage", True
+            if any(self._is_beside(home, negation) for negation in elsewhere):
+                return "claim", True
+            return "", False
+        if excepted:  # "the fair is your only chance" is what "except at the fair" says
+            return "passage", any(self._claim.words[token] in _SOLE for token in range(*self._segment[:2]))
+        begin = min((self._segment.first, *self._segment.carried))
+        own = (number for number in range(begin, self._segment.last) if number not in said)
         free = (number for number in range(home.first, home.last) if number not in self._alignment.covered)
         others = (
             *(self._claim.tokens[number] for number in own if number not in opposed),
             *(self._passage.tokens[number] for number in free if number not in opposed),
         )
         is_open = bool(open_ours or open_theirs) or any(token.root in _NEGATIVE for token in others)
+        # One word in common does not make two statements speak of the same.
+        alike = sum(quality >= SAME_WORD for quality in by_home.values()) + len(opposites)
+        is_open = is_open or alike < min(2, len(self._numbers))
         if ours > theirs:  # what is denied of others than the home speaks of is not denied of those
             subject = [number for number in self._numbers if self._alignment.words[number] in self._segment.subject]
             return "claim", is_open or any(number not in by_home for number in subject)
         return ("passage" if theirs > ours else "opposite"), is_open
 
+    def _not_in(self, by_home: Mapping[int, float]) -> Iterator[int]:
+        """Yield each "instead", "rather" and "without" of the claim before what the home does not speak of."""
+        at_home = {self._alignment.words[number] for number in by_home}
+        own = (at for at in self._segment.negations if _holds(self._segment, at))  # not those of a list before it
+        marks = (at for at in own if self._claim.words[at] in {"instead", "rather", "without"})
+        for negation in marks:
+            if at_home.isdisjoint(_denied(self._claim, negation, self._segment.last)):
+                yield negation
+
+    def _is_beside(self, home: Segment, negation: int) -> bool:
+        """Whether the home's sentence says elsewhere what the claim denies: "without booking", "and must be booked"."""
+        denied = set(_denied(self._claim, negation, self._segment.last))
+        numbers = (number for number in self._numbers if self._alignment.words[number] in denied)
+        tokens = self._passage.tokens
+        return any(tokens[place].sentence == tokens[home.first].sentence for place in self._places(numbers))
+
+    def _deny_alike(self, home: Segment) -> bool:
+        """Whether each side denies by one word, and by the same: "prohibited in rooms", "prohibited"."""
+        sides = ((self._claim, self._segment), (self._passage, home))
+        ours, theirs = ([reading.tokens[each].root for each in segment.negations] for reading, segment in sides)
+        return len(ours) == 1 and ours == theirs and ours[0] in _DENYING
+
+    def _both_do_without(self, home: Segment) -> bool:
+        """Whether one side denies a word by "without", and the other in a condition: "as long as no flash is used"."""
+        sides = ((self._claim, self._segment), (self._passage, home))
+        for number, (reading, segment) in enumerate(sides):
+            other, its = sides[1 - number]
+            inside = [each for each in other.negated if any(first <= each < last for first, last in its.conditions)]
+            inside = [each for each in inside if each not in its.negations]
+            words = [each for each in segment.negations if reading.words[each] == "without"]
+            if len(words) == len(segment.negations) == 1 and inside:
+                said = self._covered if number else self._sayable()
+                if not said.isdisjoint(_denied(reading, words[0], segment.last)):
+                    return True
+        return False
+
+    def _sayable(self) -> Set[int]:
+        """The claim's tokens that the passage has a word for."""
+        return {self._alignment.words[number] for number in self._numbers if self._alignment.candidates[number]}
+
     def _is_excepted(self, home: Segment) -> bool:
         """Whether the passage takes out what the claim includes: "15% off everything except books"."""
-        if self._segment.exceptions or self._segment.negations:
+        if self._segment.exceptions:
             return False
         tokens = self._passage.tokens
         marks = {first for first, _ in home.conditions}  # "except" itself
@@ -337,28 +466,25 @@ class _Holding:
         for condition in home.conditions:
             outside = (token for token in range(home.first, home.last) if not condition[0] <= token < condition[1])
             repeated = {tokens[token].root for token in outside if token in covered}
-            telling = [token for token in range(*condition) if tokens[token].kind != "light"]
+            # "may only be taken with consent": what it is taken with
+            turns = (token for token in range(*condition) if self._passage.words[token] in PREPOSITIONS)
+            first = next(turns, condition[0]) if self._passage.words[condition[0]] == "only" else condition[0]
+            telling = [token for token in range(first, condition[1]) if tokens[token].kind != "light"]
             telling = [token for token in telling if tokens[token].root not in repeated]
-            figures = [token for token in telling if tokens[token].kind == "figure"]
+            figures = [token for token in telling if tokens[token].kind == "figure" or tokens[token].root in _ORDINALS]
             # "under Devices" tells where, not when; "on Fridays" tells when.
             is_name = condition[1] - condition[0] < PHRASE and all(
-                tokens[token].kind == "name" and self._word(token).removesuffix("s") not in WEEKDAYS
-                for token in telling
+                tokens[token].kind == "name" and not _is_time(self._passage.words[token]) for token in telling
             )
-            if is_name and self._word(condition[0]) not in CONDITIONS:
+            if is_name and self._passage.words[condition[0]] not in CONDITIONS:
                 continue
             if telling and not covered.intersection(figures or telling):
                 yield condition
-        # What holds for unused items is not said of items.
+        # What holds for unused items is not said of items, nor what holds for guests staying with a child of guests.
         if home.conditional and self._is_of_a_kind(home) and any(token in covered for token in home.subject):
-            for token in home.subject:
-                own = tokens[token]
-                if own.kind == "content" and token not in covered and own.root not in generic_roots():
-                    yield token, token + 1
-
-    def _word(self, token: int) -> str:
-        own = self._passage.tokens[token]
-        return self._passage.text[own.start : own.end].casefold()
+            kind = [token for token in home.subject if tokens[token].kind == "content" and token not in covered]
+            if any(tokens[token].root not in generic_roots() for token in kind):
+                yield kind[0], kind[-1] + 1
 
     def _is_of_a_kind(self, home: Segment) -> bool:
         """Whether the subject is a bare plural, all things of a kind: "Unused items", not "The unused items"."""
@@ -367,7 +493,23 @@ class _Holding:
             return False
         # "Hotel guests staying with a child" are guests; a long subject may well be none.
         heads = subject if len(subject) <= PHRASE else subject[-1:]
-        return any(is_plural(self._word(token)) for token in heads)
+        return any(is_plural(self._passage.words[token]) for token in heads)
+
+
+def _modes(reading: Reading, segment: Segment) -> dict[str, int]:
+    """What a segment makes of an action, its conditions aside, with the word that says so."""
+    inside = {token for condition in segment.conditions for token in range(*condition)}
+    found = modes(reading.words, segment.first, segment.last, frozenset(reading.negated))
+    return {mode: token for mode, token in found.items() if token not in inside}
+
+
+def _is_time(word: str) -> bool:
+    return word in MONTHS or word.removesuffix("s") in WEEKDAYS
+
+
+def _places_of(reading: Reading, word: str, segment: Segment) -> list[int]:
+    """The places of a word in a segment."""
+    return [place for place in reading.positions.get(root(word), ()) if _holds(segment, place)]
 
 
 def _negations(reading: Reading, segment: Segment, said: Set[int], opposed: Set[int]) -> tuple[int, int]:
@@ -376,18 +518,41 @@ def _negations(reading: Reading, segment: Segment, said: Set[int], opposed: Set[
     negations = [negation for negation in segment.negations if negation not in opposed]
     certain = 0
     for negation in negations:
-        head = _denied(reading, negation, segment.last)
+        denied = _denied(reading, negation, segment.last)
+        head = next((token for token in denied if token in said), None)  # "charges" of "no late charges"
         nearby = (*range(negation - REACH, negation + REACH + 1), *segment.carried)
         beside = any(token in said for token in nearby if token != head)
         carried = negation < segment.first  # "not to Mali or Chad"
-        certain += carried or head is None or (head in said and beside)
+        certain += carried or not denied or (head is not None and beside)
     return certain, len(negations) - certain
+
+
+def _is_ruled_out(reading: Reading, segment: Segment, said: Set[int], opposed: Set[int]) -> bool:
+    """Whether a rule denies something in other words than the other side's, beside words of that side's."""
+    if not segment.conditional:
+        return False
+    for negation in segment.negations:
+        denied = _denied(reading, negation, segment.last)
+        if negation not in opposed and denied and said.isdisjoint(denied):
+            nearby = (
+                *range(max(segment.first, negation - CLOSE), min(segment.last, denied[0] + CLOSE)),
+                *segment.carried,
+            )
+            if any(token in said for token in nearby):
+                return True
+    return False
 
 
 def _behind(reading: Reading, token: int, segment: Segment) -> str:
     """The root of the first word behind a preposition that says something; "" where there is none."""
     behind = (reading.tokens[at] for at in range(token + 1, min(token + 4, segment.last)))
     return next((each.root for each in behind if each.kind != "light"), "")
+
+
+def _heads(reading: Reading, preposition: str, segment: Segment) -> Set[str]:
+    """The roots of the first words behind each place of a preposition in a segment."""
+    places = (place for place in reading.positions.get(preposition, ()) if _holds(segment, place))
+    return {_behind(reading, place, segment) for place in places}
 
 
 def _days(reading: Reading, segment: Segment) -> dict[int, int]:
@@ -405,15 +570,18 @@ def _between(days: Mapping[int, int], reading: Reading) -> Set[int]:
     return {(first + step) % 7 for step in range((last - first) % 7 + 1)} | days.keys()
 
 
-def _denied(reading: Reading, negation: int, last: int) -> int | None:
-    """The word that a negation is before; None where a comma or the end comes first: "handles never are, because …"."""
+def _denied(reading: Reading, negation: int, last: int) -> Sequence[int]:
+    """The words that a negation is before; none where a comma or the end comes first: "handles never are, as …"."""
     tokens = reading.tokens
+    denied: list[int] = []
+    most = CLOSE if tokens[negation].root == "no" else 1  # "no late charges" denies charges
     for token in range(negation + 1, last):
-        if "," in reading.text[tokens[token - 1].end : tokens[token].start]:
-            return None
+        ends = "," in reading.text[tokens[token - 1].end : tokens[token].start]
+        if ends or (denied and (tokens[token].kind == "light" or len(denied) == most)):
+            break
         if tokens[token].kind != "light":
-            return token
-    return None
+            denied.append(token)
+    return denied
 
 
 def _voice(reading: Reading, segment: Segment) -> str:

@@ -62,6 +62,21 @@ AGAINST: Final = 6  # traits that only speak against a claim, the first ones
 UNIVERSAL: Final = frozenset(
     map(root, "all any anyone anybody always each every everyone everybody everything".split())
 )
+# What makes a statement hold with or without a condition: "whatever the reason", "plan or not", "even on Fridays".
+_UNCONDITIONAL = re.compile(
+    r"\b(?:whatever|whichever|regardless|irrespective|no matter|unconditional(?:ly)?|without exception|alike|or not|"
+    r"just (?:like|as)|in (?:any|every|each|all) (?:cases?|circumstances?|events?)|"
+    r"however (?:many|much|long|often|late|early|far|old|big|small|large|little|few)|"
+    r"even (?:if|when|where|while|on|in|at|by|during|after|before|with|without|for|to|those|people)|"
+    r"(?:as (?:long|often|much|many|late|early) as|when(?:ever)?) (?:you|they|he|she|it|one) "
+    r"(?:like|want|wish|need|please)s?)\b|(?:^|,)\s*whether\b",
+    re.IGNORECASE,
+)
+_EXCLUSIVE: Final = frozenset("only solely exclusively sole alone".split())
+_RESTRICTING: Final = frozenset(
+    "only solely exclusively sole alone just except excepted excluding unless but than other otherwise no not none "
+    "never nobody nothing cannot neither nor without single one".split()
+)
 _PERIODS: Final = frozenset(map(root, "minute hour day night week weekend month quarter season year".split()))
 
 
@@ -101,16 +116,27 @@ def support(counted: Traits, weights: Traits = WEIGHTS, intercept: float = INTER
 
 
 def unlimited(alignment: Alignment) -> int | None:
-    """Find a word such as "all" or "every" in the claim that the passage's sentences have no such word for."""
+    """Find a word such as "all" or "whatever" in the claim that the passage's sentences have no such word for."""
     claim, passage = alignment.claim, alignment.passage
+    unconditional = {claim.token_from(match.start()) for match in _UNCONDITIONAL.finditer(claim.text)}
     for number, token in enumerate(claim.tokens):
-        if token.root in UNIVERSAL and not _is_rate(claim, number):
+        if number in unconditional or (token.root in UNIVERSAL and not _is_rate(claim, number)):
             first, last = alignment.windows[token.sentence]
             positions = (position for word in UNIVERSAL for position in passage.positions.get(word, ()))
             positions = (position for position in positions if not _is_rate(passage, position))
-            if not any(first <= passage.tokens[position].sentence <= last for position in positions):
+            said = any(first <= passage.tokens[position].sentence <= last for position in positions)
+            begin, end = passage.sentences[first][0], passage.sentences[last][1]
+            said = said and number not in unconditional
+            if not said and not _UNCONDITIONAL.search(passage.text, begin, end):
                 return number
     return None
+
+
+def _is_exclusive(reading: Reading, number: int) -> bool:
+    """Whether a word leaves out all else: "only", unless it makes little of a number, as in "only 30 pence"."""
+    if reading.words[number] not in _EXCLUSIVE:
+        return False
+    return not any(token.kind == "figure" for token in reading.tokens[number + 1 : number + 3])
 
 
 def _is_rate(reading: Reading, number: int) -> bool:
@@ -132,9 +158,14 @@ MAX_QUOTE: Final = 1_000
 MAX_REASONS: Final = 8
 LOOKED_AT: Final = 3  # passages, those that share most words with the claim, that it is laid beside
 SHORT: Final = 6  # words of a claim, up to which one sentence of the passage must say most of it
+BRIEF: Final = 12  # words of a claim, up to which one clause of a rule must say most of it
+CLAUSE: Final = 0.66  # of such a claim, what one clause must say: two words of three
 WHOLE: Final = 0.9  # of a claim's words: where single statements of the passage say so many, it is not paraphrased
+# A claim is pieced together of the passage's own words: where it has others, that its words stand apart tells little.
+LITERAL: Final = 0.8
+DOUBT: Final = 0.2  # support of what nothing else speaks against
 _DIGITS = re.compile(r"\d[\d.,]*(?<=\d)")
-_DOUBTS_OF_LONG: Final = frozenset({"name", "another", "condition", "denial", "scope"})
+_DOUBTS_OF_LONG: Final = frozenset({"name", "another", "modality", "condition", "denial", "scope", "elsewhere"})
 _DOUBTS: Final = _DOUBTS_OF_LONG | {"scope"}
 _CONTRADICTIONS: Final = frozenset({"number", "date", "elsewhere", "limit", "negation", "opposite", "swapped"})
 
@@ -185,8 +216,11 @@ def weigh(claim: Reading, passages: Sequence[tuple[Passage, Reading]]) -> Weighe
         held = statements(alignment)
         counted = traits(alignment, held)
         score = support(counted)
-        if not any(counted[:AGAINST]) and whole(held, alignment) >= WHOLE:
-            score = max(score, 0.5)
+        if not any(counted[:AGAINST]):
+            if whole(held, alignment) >= WHOLE:
+                score = max(score, 0.5)
+            elif alignment.coverage < LITERAL or whole(held, alignment) >= LITERAL:
+                score = max(score, DOUBT)
         own = (round(alignment.coverage + 0.5 * score, 6), score)
         if own > rank and alignment.coverage > 0:
             best, rank = Weighed(passage, alignment, held, counted, score), own
@@ -224,13 +258,19 @@ def _label(weighed: Weighed, against: Sequence[Reason], thresholds: Thresholds) 
     if alignment is None:
         return "unsupported"
     coverage = alignment.coverage
-    contradicted = any(reason.kind in _CONTRADICTIONS for reason in against)
+    # In a claim that has words of its own, a figure of another sentence may well be in its place.
+    open_kinds = {"elsewhere"} if coverage < LITERAL else set()
+    contradicted = any(reason.kind in _CONTRADICTIONS - open_kinds for reason in against)
     if contradicted or coverage < thresholds.weak_coverage or weighed.support < thresholds.weak:
         return "unsupported"
     short = len(alignment.links) <= SHORT
     doubtful = _DOUBTS if short else _DOUBTS_OF_LONG
     doubted = any(reason.kind in doubtful for reason in against)
-    scattered = short and max(alignment.focus, whole(weighed.statements, alignment)) < thresholds.focus
+    held, share = weighed.statements, whole(weighed.statements, alignment)
+    scattered = short and max(alignment.focus, share) < thresholds.focus
+    # A rule is said by one clause; of events, one clause may tell who, and another what.
+    is_rule = len(held) <= ATOMIC and all(each.home is None or each.home.conditional for each in held)
+    scattered = scattered or (is_rule and len(alignment.links) <= BRIEF and share < CLAUSE)
     if doubted or scattered or coverage < thresholds.coverage or weighed.support < thresholds.supported:
         return "weakly_supported"
     return "weakly_supported" if _is_read_in_part(alignment.claim) else "supported"
@@ -243,7 +283,7 @@ def _is_read_in_part(claim: Reading) -> bool:
 
 def _against(alignment: Alignment, held: Sequence[Statement]) -> Iterator[Reason]:
     """Yield the reasons against a claim, each with the words of both sides that it rests on."""
-    for reason in _figures_against(alignment):
+    for reason in _figures_against(alignment, held):
         if reason.kind != "elsewhere" or len(held) <= ATOMIC:  # of several statements, one may well be about the other
             yield reason
     claim, links = alignment.claim, alignment.links
@@ -267,6 +307,13 @@ def _statement_against(alignment: Alignment, held: Statement) -> Iterator[Reason
     if held.another is not None:
         said, found = _span(claim, *held.another.claimed), _span(passage, *held.another.said)
         yield Reason("another", f"the claim says it of {said}, the passage of {found}", said, found)
+    alone = next((at for at in range(*held.segment[:2]) if _is_exclusive(claim, at)), None)
+    if home is not None and alone is not None and _RESTRICTING.isdisjoint(passage.words[home.first : home.last]):
+        said, found = _around(claim, alone), _span(passage, home.first, home.last)
+        yield Reason("scope", f"the claim leaves nothing else, the passage does not say so: {said}", said, found)
+    if held.modality is not None:
+        ours, theirs = (_word(*each) for each in zip((claim, passage), held.modality, strict=True))
+        yield Reason("modality", f"the claim says {ours}, the passage {theirs}", ours, theirs)
     if home is not None and held.denial:
         said, found = _span(claim, held.segment.first, held.segment.last), _span(passage, home.first, home.last)
         if held.is_open:
@@ -291,7 +338,9 @@ def _span(reading: Reading, first: int, last: int) -> str:
     return reading.text[reading.tokens[first].start : reading.tokens[last - 1].end]
 
 
-def _figures_against(alignment: Alignment) -> Iterator[Reason]:
+def _figures_against(alignment: Alignment, held: Sequence[Statement]) -> Iterator[Reason]:
+    at_home = [each.home for each in held if each.home is not None]
+    homes = {token for home in at_home for token in (*range(home.first, home.last), *home.carried)}
     for figure in alignment.figures:
         said = alignment.claim.text[figure.start : figure.end]
         found = "" if figure.rival is None else alignment.passage.text[slice(*figure.rival)]
@@ -299,7 +348,7 @@ def _figures_against(alignment: Alignment) -> Iterator[Reason]:
             other = "lower" if figure.limits == "upper" else "upper"
             detail = f"the claim has {said} as {figure.limits} limit, the passage as {other} limit"
             yield Reason("limit", detail, said, found)
-        elif figure.positions and figure.rival is not None:
+        elif figure.positions and figure.rival is not None and homes.isdisjoint(figure.positions):
             detail = f"the claim says {said}, the passage {found} there, and {said} elsewhere"
             yield Reason("elsewhere", detail, said, found)
         elif not figure.positions:

@@ -6,8 +6,10 @@ a noun of a verb or an adjective of a noun (``delivery``). The lists of words ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import permutations
 from typing import Final, NamedTuple
 
 from agentguard.content.grounding._values import plain
@@ -153,14 +155,33 @@ def _classes(name: str) -> dict[str, frozenset[str]]:
 
 
 @cache
-def _opposites() -> dict[str, frozenset[str]]:
+def _excluded(name: str) -> dict[str, frozenset[str]]:
     excluded: dict[str, set[str]] = {}
-    for line in word_list("opposites"):
-        one, two = ({root(word) for word in side.split()} for side in line.split("|"))
-        for here, there in ((one, two), (two, one)):
+    for line in word_list(name):
+        sides = [{root(word) for word in side.split()} for side in line.split("|")]
+        for here, there in permutations(sides, 2):
             for each in here:
                 excluded.setdefault(each, set()).update(there - here)
     return {word: frozenset(others) for word, others in excluded.items()}
+
+
+# Beginnings that deny, and beginnings of words that exclude one another: "untrimmed", "uphill" and "downhill".
+_DENYING: Final = ("un", "non-", "non")
+_EXCLUDING: Final = tuple(
+    pair for each in ("up down", "in out", "over under", "on off", "pre post") for pair in permutations(each.split(), 2)
+)
+_MIN_STEM: Final = 4  # letters behind such a beginning
+
+
+def _turned(one: str) -> Iterator[str]:
+    """The roots that a root excludes by its beginning, words or not."""
+    for beginning in _DENYING:
+        yield beginning + one
+        if one.startswith(beginning) and len(one) - len(beginning) >= _MIN_STEM:
+            yield one.removeprefix(beginning)
+    for beginning, other in _EXCLUDING:
+        if one.startswith(beginning) and len(one) - len(beginning) >= _MIN_STEM:
+            yield other + one.removeprefix(beginning)
 
 
 def synonyms_of(one: str) -> frozenset[str]:
@@ -181,10 +202,20 @@ def related_to(one: str) -> frozenset[str]:
     return _classes("related").get(one, frozenset())
 
 
+@lru_cache(maxsize=50_000)
 def opposites_of(one: str) -> frozenset[str]:
-    """The roots that exclude a root.
+    """The roots that exclude a root, and those that would if they were words.
 
-    >>> root("optional") in opposites_of(root("required")), opposites_of("zebra")
+    >>> root("optional") in opposites_of(root("required")), root("untrimmed") in opposites_of(root("trimmed"))
+    (True, True)
+    """
+    return _excluded("opposites").get(one, frozenset()).union(_turned(one))
+
+
+def siblings_of(one: str) -> frozenset[str]:
+    """The roots of other kinds of the same thing.
+
+    >>> root("autumn") in siblings_of(root("spring")), siblings_of("zebra")
     (True, frozenset())
     """
-    return _opposites().get(one, frozenset())
+    return _excluded("siblings").get(one, frozenset())
