@@ -57,6 +57,21 @@ class Ledger:
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, deque[Call]] = OrderedDict()
         self._untold: dict[str, int] = {}
+        self._whole: dict[str, bool] = {}
+
+    def knows(self, session: str) -> bool:
+        """Tell whether the session was heard of before."""
+        return session in self._sessions
+
+    def begin(self, session: str, *, whole: bool) -> None:
+        """Begin to keep a session's calls; ``whole``: it has made none yet."""
+        self._sessions.setdefault(session, deque(maxlen=MOST_CALLS))
+        self._whole.setdefault(session, whole)
+        self._bound()
+
+    def is_whole(self, session: str) -> bool:
+        """Tell whether all calls of a session are here."""
+        return self._whole.get(session, False) and len(self._sessions.get(session, ())) < MOST_CALLS
 
     def add(self, session: str, call: Call) -> None:
         """Enter a call."""
@@ -65,9 +80,13 @@ class Ledger:
         calls.append(call._replace(arguments=arguments, result=result))
         self._untold[session] = min(self._untold.get(session, 0) + 1, MOST_CALLS)
         self._sessions.move_to_end(session)
+        self._bound()
+
+    def _bound(self) -> None:
         while len(self._sessions) > MOST_SESSIONS:
             oldest, _ = self._sessions.popitem(last=False)
-            del self._untold[oldest]
+            self._untold.pop(oldest, None)
+            self._whole.pop(oldest, None)
 
     def calls(self, session: str) -> Sequence[Call]:
         """The calls of a session, the oldest first."""

@@ -177,7 +177,7 @@ async def test_a_profile_says_what_a_tool_does(run: Run) -> None:
         return "ok"
 
     script = [calls(("tm7", {"to": "Ada"})), AIMessage("I emailed Ada.")]
-    for profiles, annotated in ((None, True), ([ToolProfile(name="tm7", does=["email person"])], False)):
+    for profiles, annotated in ((None, True), ([ToolProfile(name="tm7", does=("email person",))], False)):
         graph: Any = create_agent(
             ScriptedModel(script=script), [tm7], middleware=[ClaimGuardMiddleware(profiles=profiles)]
         )
