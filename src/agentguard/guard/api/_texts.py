@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
 from agentguard import _forks as forks
 from agentguard._limits import LIMITS
@@ -321,22 +321,12 @@ class GroundRequest(Asked):
     calls: list[MadeCall] | None = Field(
         None,
         max_length=MOST_RESULTS,
-        description="The calls that were made, in their order, instead of results and args: what the answer says was "
-        "done is held against them.",
+        description="The calls that were made, in their order: what the answer says was done is held against them. "
+        "Their results and arguments are sources of its values; results and args given beside them count as given.",
     )
     tools: list[KnownTool] = Field(
         [], max_length=MOST_RESULTS, description="The tools that the agent has, in their own words; only with calls."
     )
-
-    @model_validator(mode="after")
-    def _calls_or_results(self) -> GroundRequest:
-        if self.calls is None and "results" not in self.model_fields_set:
-            raise ValueError("give calls, or results")
-        if self.calls is not None and (self.results or self.args):
-            raise ValueError("give calls, or results and args, and not both")
-        if self.calls is None and self.tools:
-            raise ValueError("tools are read with calls: give calls too")
-        return self
 
 
 class Unsupported(Model):
@@ -416,9 +406,9 @@ def ground(request: GroundRequest) -> GroundResponse:
     from agentguard.content._results import text_of
 
     held: dict[str, Any] = {}
+    given = [text_of(args) for args in request.args]
     with forks.undivided():
         if request.calls is None:
-            given = [text_of(args) for args in request.args]
             traced = grounding.check(request.answer, request.results, question=request.question, given=given)
         else:
             result = actions.check(
@@ -429,6 +419,7 @@ def ground(request: GroundRequest) -> GroundResponse:
                     for tool in request.tools
                 ],
                 question=request.question,
+                given=[*given, *map(text_of, request.results)],
             )
             traced = result.values
             claims = [
