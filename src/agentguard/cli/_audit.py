@@ -15,7 +15,7 @@ from rich.text import Text
 
 from agentguard.cli._exits import Exit
 from agentguard.cli._files import STDIO, write_file
-from agentguard.cli._options import LOG_HELP, SHIPPED, FormatOption, JsonOption, named_profiles
+from agentguard.cli._options import LOG_HELP, SHIPPED, FormatOption, JsonOption, declared
 from agentguard.cli._sarif import location, note, rule_of, sarif_log
 from agentguard.cli._terminal import (
     Interruption,
@@ -34,10 +34,9 @@ from agentguard.cli._terminal import (
 from agentguard.content._results import text_of
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces import Reading, Skip
-from agentguard.traces._audit import KEPT, Audit, AuditedAnswer, Does
+from agentguard.traces._audit import KEPT, Audit, AuditedAnswer
 from agentguard.traces._read import AUTO, read_found
 from agentguard.traces._turns import Made
-from agentguard.verification.profile import ProfileIndex
 
 SHOWN = 50  # answers in the text
 VALUES_SHOWN = 10  # of an answer
@@ -104,7 +103,7 @@ def audit(
     """
     if STDIO in (sarif, junit):
         raise ConfigurationError("--sarif and --junit write files: give each a name")
-    auditing, reading, interruption = Audit(_does(profiles)), Reading(), Interruption()
+    auditing, reading, interruption = Audit(declared(profiles)), Reading(), Interruption()
     with reading_bar(transcript, lambda: auditing.answers, hidden=as_json, name="audit", noun="answers") as advance:
         with interruption:
             for found in read_found(transcript, format=format, on_read=advance, reading=reading):
@@ -131,16 +130,6 @@ def audit(
     failed = bool(auditing.unsupported) or (fail_on is FailOn.values and bool(auditing.values))
     code = Exit.FLAG if failed and fail_on is not FailOn.none else Exit.ACCEPT
     raise typer.Exit(Exit.INTERRUPTED if interrupted else code)
-
-
-def _does(profiles: str | None) -> Does:
-    index = ProfileIndex(() if profiles is None else named_profiles(profiles))
-
-    def does(tool: str) -> tuple[str, ...]:
-        profile = index.find(tool)
-        return () if profile is None else profile.does
-
-    return does
 
 
 def _findings(answer: AuditedAnswer) -> Iterator[_Finding]:
