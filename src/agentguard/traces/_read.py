@@ -693,6 +693,10 @@ def is_said(raw: bytes) -> bool:
 def _says(value: Mapping[str, Any]) -> bool:
     if "tool" in value or "result" in value:
         return False
+    try:
+        _name(value, "session_id")
+    except DataError:
+        return False
     return any(isinstance(value.get(name), str) for name in _SAID) or isinstance(value.get("tools"), list)
 
 

@@ -313,6 +313,7 @@ def test_the_common_format_has_lines_with_words_which_readers_of_calls_pass_over
         {"session_id": "s1", "answer": "I have written to Ada."},
         {"tools": [FUNCTION]},
         {"answer": 7},
+        {"session_id": [], "answer": "of no session"},
     ]
     assert said(records, "agentguard") == [
         ("user", "Write to Ada", "s1", None), "send", ("agent", "I have written to Ada.", "s1", None)
@@ -321,7 +322,7 @@ def test_the_common_format_has_lines_with_words_which_readers_of_calls_pass_over
     file = tmp_path / "calls.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in records))
     rows = list(read_traces(file))
-    assert [type(row) for row in rows] == [TraceRow, BrokenLine]
+    assert [type(row) for row in rows] == [TraceRow, BrokenLine, BrokenLine]
     assert isinstance(rows[1], BrokenLine)
     assert rows[1].line == 5
 
