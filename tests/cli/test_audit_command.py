@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from agentguard.cli import app
 from agentguard.content import actions
 from agentguard.traces._audit import held
+from agentguard.traces._read import read_found
 from agentguard.traces._turns import Turn
 
 runner = CliRunner()
@@ -123,3 +124,15 @@ def test_nothing_was_never_called_where_earlier_calls_are_gone() -> None:
     assert [claim.verdict for claim in result.claims] == ["not checkable"]
     assert (result.label, result.complete) == ("nothing claimed", False)
     assert held(turn._replace(whole=True)).result == actions.check("I pushed the branch.", [])
+
+
+def test_what_was_read_before_an_interruption_is_judged(log: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: Any, **options: Any) -> Any:
+        yield from read_found(*given, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("agentguard.cli._audit.read_found", interrupted)
+    output = run(log(*LIES), code=130)
+    assert "interrupted; found so far:" in output
+    assert "never called: “I emailed the report to Ada”" in output
+    assert json.loads(run(log(*LIES), "--json", code=130))["interrupted"] is True

@@ -109,6 +109,8 @@ def audit(
             for found in read_found(transcript, format=format, on_read=advance, reading=reading):
                 auditing.push(found)
         # What was read before an interruption is judged all the same; another one ends that too.
+        if interruption.happened and not as_json:
+            print_line(console(stderr=True), "interrupted: what was read so far is judged; Ctrl-C once more ends that")
         with Interruption() as another:
             for _ in auditing.end():
                 advance(0)

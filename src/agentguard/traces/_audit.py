@@ -47,8 +47,11 @@ def held(turn: Turn, does: Does = lambda tool: ()) -> AuditedAnswer:
     """
     from agentguard.content.actions import Call, check  # with all their patterns
 
-    calls = [Call(made.tool, made.args, made.result, made.failed) for made in turn.calls]
-    result = check(turn.answer, calls, _tools(turn, does), question=turn.question or None, given=turn.given)
+    # To read a session's calls takes time; most answers claim nothing, and are not held against them.
+    result = check(turn.answer, ())
+    if result.claims or result.values.findings:
+        calls = [Call(made.tool, made.args, made.result, made.failed) for made in turn.calls]
+        result = check(turn.answer, calls, _tools(turn, does), question=turn.question or None, given=turn.given)
     if not turn.whole and result.unsupported:
         claims = tuple(
             claim._replace(verdict="not checkable", reason=_NOT_WHOLE) if claim.verdict == "never called" else claim
