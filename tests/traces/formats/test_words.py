@@ -343,3 +343,10 @@ def test_a_call_without_a_result_was_made() -> None:
     assert skipped.reason is Skip.no_result
     assert skipped.call is not None
     assert skipped.call.fields == {**skipped.call.fields, "tool": "send", "args": {"to": "Ada"}, "result": None}
+
+
+def test_a_call_without_content_was_made() -> None:
+    span = otlp(1, 0, 1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "send"})
+    (skipped,) = found([span])
+    assert skipped.reason is Skip.no_content
+    assert (skipped.call.fields["tool"], skipped.call.fields["session_id"]) == ("send", "s1")

@@ -97,7 +97,8 @@ class Skipped(NamedTuple):
     Attributes:
         source, line: as of a call.
         reason: why it is not.
-        call: what is known of the call, where one was made all the same: it has no result, or was recorded before.
+        call: what is known of the call, where one was made all the same: it has no result or no content, or was
+            recorded before.
     """
 
     source: str
@@ -246,10 +247,11 @@ class Joining:
             self._bytes -= half.size
             if half.again:
                 continue
-            if "args" in half.fields:
-                yield _skipped(half.record, Skip.no_result, call_of(half.record, **half.fields))
+            if "tool" not in half.fields and "args" not in half.fields:
+                yield _skipped(half.record, Skip.no_origin)
             else:
-                yield _skipped(half.record, Skip.no_content if "tool" in half.fields else Skip.no_origin)
+                reason = Skip.no_result if "args" in half.fields else Skip.no_content
+                yield _skipped(half.record, reason, call_of(half.record, **half.fields))
 
 
 class Remembered:
