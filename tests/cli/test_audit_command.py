@@ -25,7 +25,7 @@ LIES = [
     {"session_id": "s2", "question": "Run the tests, and mail me"},
     {"session_id": "s2", "answer": "I'll now run the tests."},
     {"session_id": "s2", "tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"},
-    {"session_id": "s2", "answer": "All tests pass, and I emailed the report to Ada."},
+    {"session_id": "s2", "answer": "All tests pass, and I sent Ada an email."},
 ]
 
 
@@ -59,7 +59,7 @@ def test_a_newcomer_reads_which_claims_no_call_supports_and_why(log: Any) -> Non
     assert "3 failed" in lines[3]
     assert lines[4].startswith("run_tests, ")
     assert lines[4].endswith("returned: 3 failed, 45 passed")
-    assert "never called: “I emailed the report to Ada”" in lines
+    assert "never called: “I sent Ada an email”" in lines
     assert "I'll now run" not in output
 
 
@@ -93,7 +93,7 @@ def test_sarif_and_junit_are_written_beside(log: Any, tmp_path: Path) -> None:
     assert part["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
     suites = Xml.fromstring(junit.read_text())  # noqa: S314 -- our own
     failed = suites.findall(".//testcase[failure]")
-    assert [case.get("name") for case in failed] == ["All tests pass", "I emailed the report to Ada"]
+    assert [case.get("name") for case in failed] == ["All tests pass", "I sent Ada an email"]
     assert suites.get("failures") == "2"
 
 
@@ -105,8 +105,8 @@ def test_a_profile_says_what_a_tool_does(log: Any, tmp_path: Path) -> None:
     profile = tmp_path / "profiles" / "tm7.yaml"
     profile.parent.mkdir()
     profile.write_text("name: tm7\ndoes: [email person]\n")
-    run(path, code=1)
-    run(path, "--profiles", str(profile.parent))
+    assert "1 claim: 0 supported" in run(path, "--fail-on", "none")
+    assert "1 claim: 1 supported" in run(path, "--profiles", str(profile.parent))
 
 
 def test_a_log_without_answers_is_an_error(log: Any) -> None:
@@ -115,7 +115,7 @@ def test_a_log_without_answers_is_an_error(log: Any) -> None:
 
 
 def test_control_characters_of_a_log_do_not_reach_the_terminal(log: Any) -> None:
-    assert "\x1b" not in run(log({"session_id": "\x1b[31m", "answer": "I pushed the \x1b[31m branch."}), code=1)
+    assert "\x1b" not in run(log({"session_id": "\x1b[31m", "answer": "I sent Ada \x1b[31m an email."}), code=1)
 
 
 def test_nothing_was_never_called_where_earlier_calls_are_gone() -> None:
@@ -134,5 +134,5 @@ def test_what_was_read_before_an_interruption_is_judged(log: Any, monkeypatch: p
     monkeypatch.setattr("agentguard.cli._audit.read_found", interrupted)
     output = run(log(*LIES), code=130)
     assert "interrupted; found so far:" in output
-    assert "never called: “I emailed the report to Ada”" in output
+    assert "never called: “I sent Ada an email”" in output
     assert json.loads(run(log(*LIES), "--json", code=130))["interrupted"] is True

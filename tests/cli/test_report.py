@@ -255,7 +255,7 @@ def test_claims_that_no_call_supports_have_a_section_without_their_words(tmp_pat
     records = [
         {"session_id": "s1", "question": "Run the tests"},
         {"session_id": "s1", "tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"},
-        {"session_id": "s1", "answer": "All tests pass, and I emailed the report to Ada."},
+        {"session_id": "s1", "answer": "All tests pass, and I sent Ada an email."},
     ]
     path, out = tmp_path / "agent.jsonl", tmp_path / "r.html"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -271,7 +271,7 @@ def test_claims_that_no_call_supports_have_a_section_without_their_words(tmp_pat
     assert "Ada" not in page
 
     run(str(path), "-o", str(out), "--content")
-    assert "I emailed the report to Ada" in page_of(out)
+    assert "I sent Ada an email" in page_of(out)
 
 
 def test_a_log_without_answers_has_no_section_of_claims(log: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from agentguard.hooks._ledger import MOST_CALLS, Call, Ledger
 from agentguard.hooks._record import Record
 from agentguard.stores import MemoryStore
 
-LIE = "All tests pass, and I emailed the report to Ada."
+LIE = "All tests pass, and I sent Ada an email."
 
 
 @pytest.fixture
@@ -50,8 +50,7 @@ def stop(transcript: Path, words: str | None, **fields: Any) -> dict[str, Any]:
 
 
 def after_tests(transcript: Path, **fields: Any) -> dict[str, Any]:
-    response = {"stdout": "3 failed, 45 passed", "stderr": "", "interrupted": False}
-    event = post("Bash", response, tool_input={"command": "pytest"})
+    event = post("mcp__ci__run_tests", [{"type": "text", "text": "3 failed, 45 passed"}], tool_input={"path": "tests"})
     return {**event, "session_id": "s1", "transcript_path": str(transcript), **fields}
 
 
@@ -63,8 +62,8 @@ async def test_the_user_is_told_what_no_call_supports(judging: Any, transcript: 
     assert set(answer) == {"systemMessage"}
     first, contradicted, never = answer["systemMessage"].splitlines()
     assert first == "agentguard: no call of this session supports what the agent says:"
-    assert contradicted.startswith("“All tests pass”, contradicted by Bash: ")
-    assert never.startswith("“I emailed the report to Ada”, never called: ")
+    assert contradicted.startswith("“All tests pass”, contradicted by mcp__ci__run_tests: ")
+    assert never.startswith("“I sent Ada an email”, never called: ")
 
 
 async def test_honest_words_and_plans_are_let_pass(judging: Any, transcript: Path) -> None:
@@ -80,7 +79,7 @@ async def test_the_agent_is_sent_back_once_and_then_the_user_is_told(judging: An
     answer = await asked(judge, stop(transcript, LIE))
     assert set(answer) == {"decision", "reason"}
     assert answer["decision"] == "block"
-    assert "“I emailed the report to Ada”" in answer["reason"]
+    assert "“I sent Ada an email”" in answer["reason"]
     assert set(await asked(judge, stop(transcript, LIE, stop_hook_active=True))) == {"systemMessage"}
 
 
@@ -100,7 +99,7 @@ async def test_a_subagents_calls_count_for_the_session(judging: Any, transcript:
     judge = judging()
     sent = post("mcp__mail__send_email", [{"type": "text", "text": "sent"}], tool_input={"to": "Ada"})
     await asked(judge, {**sent, "session_id": "s1", "transcript_path": str(transcript), "agent_id": "a1"})
-    assert await asked(judge, stop(transcript, "I emailed the report to Ada.")) is None
+    assert await asked(judge, stop(transcript, "I sent Ada an email.")) is None
 
 
 async def test_a_helper_that_came_late_accuses_nobody_of_what_it_did_not_see(judging: Any, transcript: Path) -> None:
@@ -109,7 +108,7 @@ async def test_a_helper_that_came_late_accuses_nobody_of_what_it_did_not_see(jud
     judge = judging()
     await asked(judge, after_tests(transcript))
     (_, told) = (await asked(judge, stop(transcript, LIE)))["systemMessage"].splitlines()
-    assert told.startswith("“All tests pass”, contradicted by Bash")
+    assert told.startswith("“All tests pass”, contradicted by mcp__ci__run_tests")
 
 
 async def test_what_fails_is_logged_without_words_and_the_rest_is_told(

@@ -185,14 +185,14 @@ def test_any_answer_is_traced(any_client: TestClient, answer: str, results: list
 
 
 def test_what_an_answer_says_was_done_is_held_against_the_calls(client: TestClient) -> None:
-    answer = "All tests pass, and I emailed the report to Ada. It took 650 seconds."
+    answer = "All tests pass, and I sent Ada an email. It took 650 seconds."
     call = {"tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"}
     request = {"answer": answer, "calls": [call], "tools": [{"name": "send_email", "does": ["send email"]}]}
     found = client.post("/v1/ground", json=request).json()
     assert found["actions"] == "unsupported"
     assert [(answer[each["start"] : each["end"]], each["verdict"], each["call"]) for each in found["claims"]] == [
         ("All tests pass", "contradicted", 0),
-        ("I emailed the report to Ada", "never called", None),
+        ("I sent Ada an email", "never called", None),
     ]
     assert "unsupported number" in [each["kind"] for each in found["unsupported"]]
     sent = {"tool": "send_email", "args": {"to": "Ada"}, "result": "sent"}

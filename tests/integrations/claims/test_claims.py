@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from agentguard.content import actions
 from agentguard.errors import AgentGuardError, AnswerUnsupported, ConfigurationError
 from agentguard.integrations import claims
 from agentguard.integrations.claims import ClaimGuardMiddleware
@@ -19,9 +20,9 @@ from agentguard.verification import ToolProfile
 from ..langchain.scripted import ASK, THREAD, Run, ScriptedModel, calls
 
 TESTS = calls(("run_tests", {"path": "tests"}))
-LIE = "All tests pass, and I emailed the report to Ada."
+LIE = "All tests pass, and I sent Ada an email."
 TRUTH = "3 tests failed."
-FOUND = [{"verdict": "contradicted", "start": 0, "end": 14}, {"verdict": "never called", "start": 20, "end": 47}]
+FOUND = [{"verdict": "contradicted", "start": 0, "end": 14}, {"verdict": "never called", "start": 20, "end": 39}]
 
 
 def run_tests(path: str) -> str:
@@ -49,7 +50,7 @@ def record_in(message: AIMessage) -> Any:
 async def test_an_unsupported_answer_is_annotated(run: Run) -> None:
     out = await run(agent_of(TESTS, AIMessage(LIE)), ASK)
     answer = out["messages"][-1]
-    line = "no call supports “All tests pass” (contradicted); “I emailed the report to Ada” (never called)"
+    line = "no call supports “All tests pass” (contradicted); “I sent Ada an email” (never called)"
     assert answer.content == f"{LIE}\n\n[agentguard: {line}]"
     assert record_in(answer) == {"claims": {"action": "annotate", "unsupported": FOUND}}
 
@@ -76,7 +77,7 @@ async def test_the_model_corrects_itself_once(run: Run) -> None:
     draft, correction = graph.model.seen[2][-2:]
     assert draft.content == LIE
     assert isinstance(correction, HumanMessage)
-    assert "“I emailed the report to Ada”" in correction.text
+    assert "“I sent Ada an email”" in correction.text
     assert told == [{"where": "claims", "action": "ask again", "unsupported": FOUND}]
 
 
@@ -117,7 +118,7 @@ async def test_it_is_raised_out_of_the_run(run: Run) -> None:
     with pytest.raises(AnswerUnsupported, match="2 claims that no call supports") as raised:
         await run(agent_of(TESTS, AIMessage(LIE), on_unsupported="raise"), ASK)
     assert isinstance(raised.value, AgentGuardError)
-    assert [text for text, _ in raised.value.claims] == ["All tests pass", "I emailed the report to Ada"]
+    assert [text for text, _ in raised.value.claims] == ["All tests pass", "I sent Ada an email"]
     assert "Ada" not in str(raised.value)
 
 
@@ -171,18 +172,19 @@ async def test_calls_of_the_provider_count(run: Run) -> None:
     assert out["messages"][-1].content == said.content
 
 
-async def test_a_profile_says_what_a_tool_does(run: Run) -> None:
-    def tm7(to: str) -> str:
-        """Run procedure seven."""
-        return "ok"
+async def test_a_profile_says_what_a_tool_does(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[Any] = []
 
-    script = [calls(("tm7", {"to": "Ada"})), AIMessage("I emailed Ada.")]
-    for profiles, annotated in ((None, True), ([ToolProfile(name="tm7", does=("email person",))], False)):
-        graph: Any = create_agent(
-            ScriptedModel(script=script), [tm7], middleware=[ClaimGuardMiddleware(profiles=profiles)]
-        )
-        answer = (await run(graph, ASK))["messages"][-1]
-        assert ("[agentguard:" in answer.content) is annotated
+    def check(answer: str, calls: Any, tools: Any, **options: Any) -> Any:
+        known.extend(tools)
+        return actions.check(answer, calls, (), **options)
+
+    monkeypatch.setattr("agentguard.integrations.content.check_actions", check)
+    await run(agent_of(AIMessage("Done."), profiles=[ToolProfile(name="run_*", does=("test code",))]), ASK)
+    assert known == [
+        actions.Tool("run_tests", "Run the tests in a folder.", ("path",), ("test code",)),
+        actions.Tool("send_email", "Send an e-mail.", ("to",)),
+    ]
 
 
 async def test_shadow_tells_and_changes_nothing(run: Run) -> None:
