@@ -17,11 +17,13 @@ import detection
 import fuzzing
 import growth
 import hook
+import in_langgraph
 import lasting
 import over_http
 import proxy
 import race
 import typer
+from deeds import run as deeds
 from detection_runs import ROOT, RUNS, Outcome, command, run
 from document import document
 from gate import claims, planted
@@ -62,10 +64,12 @@ def main(
         weights.section(console, script.with_name("faults.py"), data),
         lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
         content.measured(console, data),
+        deeds.section(),
         claims.section(data),
         planted.section(),
         growth.section(console),
         slow_redis.section(),
+        in_langgraph.section(COMPILED),
         hook.section(),
         over_http.section(),
         proxy.section(),

@@ -323,6 +323,8 @@ def shown_value(raw: Any, message: ToolMessage, *, with_artifact: bool = False) 
         message: what became of it.
         with_artifact: the tool returns pairs of content and artifact; the content is what is shown.
     """
+    if type(raw) is dict or type(raw) is str:
+        return raw  # nearly always
     if with_artifact and isinstance(raw, tuple) and len(raw) == 2:
         raw = raw[0]
     if isinstance(raw, (ToolMessage, Command)) or inspect.isgenerator(raw) or inspect.isasyncgen(raw):

@@ -7,15 +7,19 @@ handler is waiting. The probe sits where the tool itself is called, in the threa
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from types import MethodType
+from typing import Any, NamedTuple, get_type_hints
+from weakref import ref
 
 from agentguard.integrations._extras import needs
 
 try:
-    from langchain_core.messages import ToolMessage
+    from langchain_core.messages import ToolCall, ToolMessage
     from langchain_core.tools import BaseTool, ToolException
     from langgraph.prebuilt.tool_node import ToolCallRequest
 except ImportError as error:
@@ -23,6 +27,7 @@ except ImportError as error:
 
 from agentguard.guard import Judgement, Outcome, ToolGuard
 from agentguard.guard._guard import apart
+from agentguard.guard._read_back import Answer, FindCall
 from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
     content_value,
@@ -59,6 +64,9 @@ class Attempt(NamedTuple):
 class Probe:
     """Watches one call of one tool.
 
+    The tool's own ``_run`` runs, on the tool itself: what it keeps there from call to call, such as a connection that
+    it opens the first time, is kept.
+
     Args:
         tool: left as it is; ``Probe.tool`` is the copy to be run in its place.
         clock: seconds, monotonic.
@@ -67,23 +75,38 @@ class Probe:
         attempts: one for each time the tool ran: several under a retry, none where something else answered.
     """
 
+    # A copy a call takes two microseconds, and its attempts are this call's wherever it is run. One copy for all calls
+    # would tell them apart by a context variable, which a wrapper that runs the tool in a thread of its own loses.
+    # What the copy holds does not hold the copy: it goes, with the result, when the call is over, and need not wait
+    # for the garbage collector.
+
     def __init__(self, tool: BaseTool, clock: Callable[[], float] = perf_counter) -> None:
-        self.attempts: list[Attempt] = []
-        self._clock = clock
+        watch = _Watch(clock)
+        self.attempts: list[Attempt] = watch.attempts
+        # Worked out on the tool, once: the framework asks the copy, and each would work it out anew.
+        getattr(tool, "_injected_args_keys", None)
         self.tool: BaseTool = tool.model_copy()
-        # A tool is a pydantic model: its own setattr takes fields only. The methods are wrapped with their
-        # signatures, which the framework inspects to see what it must inject.
-        object.__setattr__(self.tool, "_run", self._around(self.tool._run))
+        # A tool is a pydantic model: its own setattr takes fields only. Its private attributes are one dict, shared.
+        object.__setattr__(self.tool, "__pydantic_private__", tool.__pydantic_private__)
+        object.__setattr__(self.tool, "_run", _alike(watch.around(tool._run), tool._run))
         if type(tool)._arun is not BaseTool._arun:  # the default one only carries _run to a thread
-            object.__setattr__(self.tool, "_arun", self._around_async(self.tool._arun))
+            run = _without_its_object(self.tool._arun)  # which takes the copy's _run, where it goes through that
+            object.__setattr__(self.tool, "_arun", _alike(watch.around_async(run), tool._arun))
 
     @property
     def last(self) -> Attempt | None:
         """The attempt whose outcome was handed on; None where the tool was not run."""
         return self.attempts[-1] if self.attempts else None
 
-    def _around(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(run)
+
+class _Watch:
+    """Takes down the attempts of one call."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.attempts: list[Attempt] = []
+        self._clock = clock
+
+    def around(self, run: Callable[..., Any]) -> Callable[..., Any]:
         def probed(*args: Any, **kwargs: Any) -> Any:
             inner, start = len(self.attempts), self._clock()
             try:
@@ -96,8 +119,7 @@ class Probe:
 
         return probed
 
-    def _around_async(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(run)
+    def around_async(self, run: Callable[..., Any]) -> Callable[..., Any]:
         async def probed(*args: Any, **kwargs: Any) -> Any:
             inner, start = len(self.attempts), self._clock()
             try:
@@ -124,6 +146,55 @@ class Probe:
         if len(self.attempts) > inner:
             milliseconds = self.attempts[-1].milliseconds
         self.attempts[inner:] = [Attempt(error is None, value, milliseconds, arguments, error)]
+
+
+def _without_its_object(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A bound method that does not keep its object alive: whoever calls it by the object's name does."""
+    function = getattr(method, "__func__", None)
+    if function is None:
+        return method  # of no object, such as another probe's
+    held = ref(method.__self__)  # type: ignore[attr-defined]
+    return lambda *args, **kwargs: function(held(), *args, **kwargs)
+
+
+def _alike(probed: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the signature of the method that it calls, by which the framework sees what it must inject."""
+    method = getattr(run, "__func__", None)
+    face = None if method is None else _face_of(method)
+    if face is None:
+        return functools.wraps(run)(probed)
+    probed.__annotations__ = face.annotations
+    probed.__dict__.update(face.attributes, __wrapped__=run)
+    return probed
+
+
+class _Face(NamedTuple):
+    """A method as ``inspect`` and ``typing`` see it on an instance; its annotations are types, not their names."""
+
+    annotations: dict[str, Any]
+    attributes: dict[str, Any]
+
+
+@functools.lru_cache(maxsize=256)
+def _face_of(method: Callable[..., Any]) -> _Face | None:
+    """Look a method over; None where an annotation names what cannot be found.
+
+    The framework looks it over on every call, and for a method on an instance takes some 50 µs to do so.
+    """
+    try:
+        bound = MethodType(method, method)
+        annotations = get_type_hints(method, include_extras=True)
+        signature = inspect.signature(bound)
+    except Exception as error:  # annotations are foreign code
+        _log.debug("no face of %r: %s", method, type(error).__name__)
+        return None
+    parameters = [
+        parameter.replace(annotation=annotations.get(parameter.name, parameter.annotation))
+        for parameter in signature.parameters.values()
+    ]
+    returned = annotations.get("return", signature.return_annotation)
+    signature = signature.replace(parameters=parameters, return_annotation=returned)
+    return _Face(annotations, {"__signature__": signature})
 
 
 # --- Guarded calls ---
@@ -158,9 +229,12 @@ class GuardedCalls:
             tries += 1
             call = _Call(request, self._clock)
             result = handler(call.request)
-            judged = self._judged(call, tool_message(result, call.call_id))
-            if judged is None:
+            seen = self._seen(call, tool_message(result, call.call_id))
+            if seen is None:
                 return result
+            if seen.outcome is not None:
+                seen = seen._replace(outcome=self.guard.read_back(seen.outcome, self._calls_by(request, handler)))
+            judged = self._judged(seen)
             if self._repeats(call, judged, tries):
                 continue
             return result if self.guard.policy.shadow else self._acted(call, result, judged)
@@ -176,36 +250,84 @@ class GuardedCalls:
             result = await handler(call.request)
             message = tool_message(result, call.call_id)
             large = None if message is None else (message.content, message.artifact)
-            judged = await apart(self._judged, call, message, about=large)
-            if judged is None:
+            seen = await apart(self._seen, call, message, about=large)
+            if seen is None:
                 return result
+            if seen.outcome is not None:
+                by = self._calls_by_async(request, handler)
+                seen = seen._replace(outcome=await self.guard.read_back_async(seen.outcome, by))
+            judged = await apart(self._judged, seen, about=large)
             if self._repeats(call, judged, tries):
                 continue
             if self.guard.policy.shadow:
                 return result
             return await apart(self._acted, call, result, judged, about=large if judged.is_redacted else None)
 
-    def _judged(self, call: _Call, message: ToolMessage | None) -> _Found | None:
-        """Judge a call's message; None where the guard does not cover it."""
+    def _seen(self, call: _Call, message: ToolMessage | None) -> _Seen | None:
+        """Gather what is to be judged of a call's message; None where the guard does not cover it."""
         if message is None:
             return None
         tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
         if not self.guard.covers(tool):
             return None
-        judgement = None
         if message.status == "error" and not call.failed_itself:
             # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
+            return _Seen(message, tool, None)
+        return _Seen(message, tool, call.outcome(tool, message))
+
+    def _judged(self, seen: _Seen) -> _Found:
+        """Judge what was seen of a call."""
+        message, tool, outcome = seen
+        if outcome is None:
             stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
-        else:
-            judgement = self.guard.judge_with_artifact(call.outcome(tool, message), message.artifact)
-            stamp = judgement.as_dict()
-        return _Found(message, tool, judgement, stamp)
+            return _Found(message, tool, None, None, stamp)
+        judgement = self.guard.judge_with_artifact(outcome, message.artifact)
+        return _Found(message, tool, outcome, judgement, judgement.as_dict())
+
+    def _calls_by(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> FindCall:
+        """The calls of the tools beside the one that is called: they go the way that its own call went."""
+
+        def find(name: str) -> Any:
+            tool = _tool_beside(request, name)
+            if tool is None:
+                return None
+
+            def ask(args: dict[str, Any]) -> Answer:
+                call = self._own_call(request, tool, args)
+                return call.answer(handler(call.request))
+
+            return ask
+
+        return find
+
+    def _calls_by_async(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> FindCall:
+        """``_calls_by`` for an asynchronous handler."""
+
+        def find(name: str) -> Any:
+            tool = _tool_beside(request, name)
+            if tool is None:
+                return None
+
+            async def ask(args: dict[str, Any]) -> Answer:
+                call = self._own_call(request, tool, args)
+                return call.answer(await handler(call.request))
+
+            return ask
+
+        return find
+
+    def _own_call(self, request: ToolCallRequest, tool: BaseTool, args: dict[str, Any]) -> _Call:
+        """A call of the guard's own, which nobody asked for and no message tells of."""
+        id_ = f"{as_text(request.tool_call['id'])}:guard"
+        asked = ToolCall(name=tool.name, args=args, id=id_, type="tool_call")
+        return _Call(replace(request, tool_call=asked, tool=tool), self._clock)
 
     def _repeats(self, call: _Call, found: _Found, tries: int) -> bool:
         """Emit the verdict; whether the call is to be made again."""
-        judgement = found.judgement
-        blocked = judgement is not None and judgement.action == "replace" and judgement.result is not None
-        if blocked and self.guard.may_retry(found.tool, tries, judgement.asked if judgement else 0):
+        outcome, judgement = found.outcome, found.judgement
+        if outcome is not None and judgement is not None and self.guard.is_to_repeat(outcome, judgement, tries):
             call.tell(found.stamp)
             return True
         found.stamp.update(tool=found.tool, call_id=call.call_id)
@@ -241,11 +363,20 @@ class GuardedCalls:
         return rewritten(result, change)
 
 
+class _Seen(NamedTuple):
+    """A call's message, and what is to be judged of it; None where it is nobody's answer."""
+
+    message: ToolMessage
+    tool: str
+    outcome: Outcome | None
+
+
 class _Found(NamedTuple):
     """The judgement on a call's message, and the stamp that the message gets."""
 
     message: ToolMessage
     tool: str
+    outcome: Outcome | None
     judgement: Judgement | None
     stamp: dict[str, Any]
 
@@ -262,6 +393,7 @@ class _Call:
         self.tool = as_text(request.tool_call["name"])
         self.call_id = as_text(request.tool_call["id"])
         self.session = session_of(getattr(request.runtime, "config", None))
+        self._asked_tool = request.tool  # the framework's own, which remembers what it has worked out of itself
         self._probe = _probe_on(request.tool, clock)
         self.request = request if self._probe is None else request.override(tool=self._probe.tool)
 
@@ -298,12 +430,28 @@ class _Call:
         if last is None or not (last.returned or is_error):
             args = asked if tool == self.tool else None
             return Outcome(tool, args, content_value(message.content), None, self.session, self.call_id, is_error)
-        with_artifact = getattr(self.request.tool, "response_format", None) == "content_and_artifact"
-        value = content_value(message.content)
+        with_artifact = getattr(self._asked_tool, "response_format", None) == "content_and_artifact"
         if last.returned:
             value = shown_value(last.value, message, with_artifact=with_artifact)
-        args = _executed(asked, last.arguments, self.request.tool)
+        else:
+            value = content_value(message.content)
+        args = _executed(asked, last.arguments, self._asked_tool)
         return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id, is_error)
+
+    def answer(self, result: Any) -> Answer:
+        """What the tool itself answered.
+
+        Raises:
+            Exception: what the tool raised, whoever has made a message of it.
+        """
+        last = self.attempts[-1] if self.attempts else None
+        if last is not None and isinstance(last.error, Exception):
+            raise last.error
+        message = tool_message(result, self.call_id)
+        if message is None:
+            raise TypeError("the tool has answered with no message")
+        outcome = self.outcome(self.tool, message)
+        return Answer(outcome.result, outcome.is_error)
 
     def tell(self, stamp: Mapping[str, Any]) -> None:
         """Emit the verdict into the custom stream, where there is one."""
@@ -314,7 +462,9 @@ class _Call:
 
 def event_of(stamp: Mapping[str, Any]) -> dict[str, Any]:
     """The custom stream event for a verdict."""
-    return {"type": EVENT, **{key: value for key, value in stamp.items() if key != "receipt"}}
+    event = {"type": EVENT, **stamp}
+    event.pop("receipt", None)
+    return event
 
 
 def session_of(config: Any) -> str | None:
@@ -322,6 +472,11 @@ def session_of(config: Any) -> str | None:
     configurable = config.get("configurable") if isinstance(config, Mapping) else None
     thread = configurable.get("thread_id") if isinstance(configurable, Mapping) else None
     return None if thread is None else as_text(thread)
+
+
+def _tool_beside(request: ToolCallRequest, name: str) -> BaseTool | None:
+    """The tool of this name in the same tool node."""
+    return next((tool for tool in getattr(request.runtime, "tools", None) or () if tool.name == name), None)
 
 
 def _probe_on(tool: BaseTool | None, clock: Callable[[], float]) -> Probe | None:

@@ -16,6 +16,7 @@ One engine is to be given to this handler or to a middleware, not to both: it wo
 from __future__ import annotations
 
 import logging
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from time import perf_counter
@@ -30,7 +31,6 @@ from agentguard.verification import VerificationEngine, VerificationResult
 try:
     from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.messages import ToolMessage
-    from langgraph.types import Command
 except ImportError as error:
     raise needs("langchain", error) from error
 
@@ -149,11 +149,18 @@ def _results(output: Any, call_id: str | None) -> list[Any]:
     """
     if isinstance(output, ToolMessage):
         return [] if output.status == "error" else [output.content]
-    if isinstance(output, Command):
+    if _is_command(output):
         messages = output.update.get("messages", []) if isinstance(output.update, dict) else []
         parts = messages if isinstance(messages, list) else [messages]
         own = [part for part in parts if isinstance(part, ToolMessage) and part.tool_call_id == call_id]
         return [result for message in own for result in _results(message, call_id)]
-    if isinstance(output, list) and output and all(isinstance(part, (ToolMessage, Command)) for part in output):
-        return [result for part in output for result in _results(part, call_id)]
+    parts = output if isinstance(output, list) else []
+    if parts and all(isinstance(part, ToolMessage) or _is_command(part) for part in parts):
+        return [result for part in parts for result in _results(part, call_id)]
     return [output]
+
+
+def _is_command(output: Any) -> bool:
+    """It is a ``Command`` of LangGraph; nobody has made one where that is not loaded, and this does not load it."""
+    command = getattr(sys.modules.get("langgraph.types"), "Command", None)
+    return command is not None and isinstance(output, command)

@@ -164,7 +164,8 @@ def seal(
         session_id: the thread.
         issued_at: seconds since the epoch; None: the clock's.
     """
-    bare = {key: value for key, value in stamp.items() if key != "receipt"}
+    bare = dict(stamp)
+    bare.pop("receipt", None)
     issued_at = time.time() if issued_at is None else issued_at
     receipt = signer.sign_if_possible(
         tool, args, _shown(message, bare), call_id=call_id, session_id=session_id, issued_at=issued_at
@@ -258,9 +259,10 @@ def _read(arguments: Any) -> Any:
 
 
 def _shown(message: Any, stamp: Mapping[str, Any]) -> dict[str, Any]:
-    status, readings = _field(message, "status"), _readings(message)
+    readings = _readings(message)
+    status = _get(readings[0], "status")
     shown = {
-        "content": _field(message, "content"),
+        "content": _get(readings[0], "content"),
         "status": "success" if status is None else status,
         "stamp": stamp,
     }

@@ -26,9 +26,20 @@ HEAVY = {
     ],
 )
 def test_import_loads_nothing_heavy(module: str) -> None:
-    code = f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(json.loads(run.stdout))
+    loaded = loaded_by(module)
 
     assert module in loaded
     assert not loaded & HEAVY
+
+
+def test_the_callback_handler_loads_no_more_of_langchain_than_its_core() -> None:
+    loaded = loaded_by("agentguard.integrations.callbacks")
+
+    assert "langchain_core" in loaded
+    assert not loaded & {"langchain", "langgraph"}
+
+
+def loaded_by(module: str) -> set[str]:
+    code = f"import json, sys, {module}; print(json.dumps(list(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(run.stdout))

@@ -251,6 +251,23 @@ def test_no_name_is_too_long_to_be_read_again(character: str) -> None:
     assert check(token(**names), **names) is ReceiptStatus.EXECUTED
 
 
+@given(
+    st.text(st.sampled_from('ab\x00\x7f"\\\n\u00e9\u20ac'), max_size=8),
+    st.sampled_from([1, 20, 21, 125, 200, 400]),
+    st.sampled_from(["", "sha256:"]),
+)
+def test_a_name_of_up_to_1000_bytes_of_json_stands_as_it_is_and_another_as_its_digest(
+    part: str, times: int, beginning: str
+) -> None:
+    name = beginning + part * times
+    written = json.dumps(name, ensure_ascii=False).encode()
+    stands = len(written) <= 1_000 and not beginning
+    receipt = SIGNER.read(token(tool=name))
+
+    assert receipt is not None
+    assert receipt.tool == (name if stands else f"sha256:{sha256(written).hexdigest()}")
+
+
 class Whole(int):
     def __float__(self) -> float:
         return math.nan

@@ -8,7 +8,7 @@ its label is weighed later (Zadrozny & Elkan 2002). It holds no arguments and no
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from agentguard import _forks as forks
@@ -108,13 +108,12 @@ def is_share(value: Any) -> TypeGuard[float]:
 
 def judged(result: VerificationResult, propensity: float = 1.0) -> Judged:
     """The part of a verdict that its label will need."""
-    fired = tuple(
-        name if signal.p_value is not None else DECLARED + name
-        for name, signal in result.signals.items()
-        if signal.fired
-    )
-    spoken = spoken_traits(result.signals, result.contributions)
-    details = {name: signal.detail for name, signal in result.signals.items() if signal.fired}
+    signals = {name: signal for name, signal in result.signals.items() if signal.fired}
+    if not signals:  # nearly every call
+        return Judged(result.verdict, result.prior, (), result.contributions, propensity, {}, (), result.change)
+    fired = tuple(name if signal.p_value is not None else DECLARED + name for name, signal in signals.items())
+    spoken = spoken_traits(signals, result.contributions)
+    details = {name: signal.detail for name, signal in signals.items()}
     traits = lead_traits(spoken, result.contributions)
     return Judged(result.verdict, result.prior, fired, result.contributions, propensity, details, traits, result.change)
 
@@ -156,6 +155,7 @@ class Audit:
         *,
         closed: bool,
         kept: Callable[[], Mapping[str, str]] | None = None,
+        read_back: Sequence[Mapping[str, Any]] = (),
     ) -> VerificationResult:
         """Put a verdict on record if it belongs there; returns the verdict.
 
@@ -170,6 +170,7 @@ class Audit:
             session_id: of the call.
             closed: the profile's ``on_error`` is.
             kept: gives the redacted call, to be kept with the record of a suspect.
+            read_back: the guard's own calls that were made because of it.
         """
         suspect = result.verdict != "accept"
         recorded = self._rate is not None and (suspect or is_sampled(self._rate, digest, number))
@@ -185,6 +186,7 @@ class Audit:
             "false_block_p": result.false_block_p, **call.as_event(),
             **({"asked": result.asked} if result.asked else {}),
             **({} if kept is None or not suspect else {"kept": kept()}),
+            **({"read_back": list(read_back)} if read_back else {}),
         }  # fmt: skip
         why = self.outbox.put(event, waits=closed)
         if not why:

@@ -41,6 +41,7 @@ CLOCK_SKEW: Final = 60.0
 
 SHORTEST_KEY: Final = 16  # bytes: 128 bits
 LONGEST_NAME: Final = 1_000  # bytes; a longer one stands as its digest
+SHORT_NAME: Final = 160  # characters of ASCII; however they are escaped, by \u and four digits, there is room for them
 LONGEST_TOKEN: Final = 16_384  # characters
 MOST_TOLD: Final = 1_000  # tools of which a refusal is logged
 VERSION: Final = "v2"
@@ -229,6 +230,8 @@ def _name(value: Any, part: str) -> str:
     if not issubclass(type(value), str):
         raise ReceiptError(part, part, "it must be text")
     text = str.__str__(value)
+    if len(text) <= SHORT_NAME and text.isascii() and not text.startswith(_HASHED):
+        return text
     written = signed_form(text, part)
     if len(written) <= LONGEST_NAME and not text.startswith(_HASHED):
         with suppress(UnicodeDecodeError):
@@ -351,9 +354,10 @@ def signed_form(value: Any, part: str) -> bytes:
     >>> signed_form({"b": (1, 2.0), "a": None}, "shown")
     b'{"a":null,"b":[1,2.0]}'
     """
-    written: bytes | str | None = None
-    with suppress(Exception):  # somebody else may be changing the value: then the walk says so
+    try:
         written = _short_way(value)
+    except Exception:  # somebody else may be changing the value: then the walk says so
+        written = None
     if type(written) is str:
         raise ReceiptError(part, part, written)
     return written if type(written) is bytes else _Walk(part).written(value)

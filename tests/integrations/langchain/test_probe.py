@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Event, Lock
+from threading import Barrier, Event, Lock, Thread
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.callbacks import CallbackManagerForToolRun
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, Tool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from pydantic import PrivateAttr
 
 from agentguard.guard import ToolGuard
 from agentguard.integrations._tool_calls import GuardedCalls, Probe
@@ -141,6 +145,93 @@ async def test_bad_arguments_are_no_attempt(how: str) -> None:
         await invoke(watched.tool, how, x="many")
 
     assert watched.attempts == []
+
+
+class Injected(BaseTool):
+    """Its parameters of the framework's are known by their types, which are names here."""
+
+    name: str = "probe"
+    description: str = "Answer."
+
+    def _run(self, x: int, settings: RunnableConfig, run_manager: CallbackManagerForToolRun | None = None) -> Any:
+        return x, settings["configurable"]["thread_id"], run_manager is not None
+
+
+class Unresolved(BaseTool):
+    """An annotation of it names nothing."""
+
+    name: str = "probe"
+    description: str = "Answer."
+
+    def _run(self, x: Nowhere, run_manager: Any = None) -> Any:  # type: ignore[name-defined]  # noqa: F821
+        return x, run_manager is not None
+
+
+@HOWS
+@pytest.mark.parametrize(
+    ("tool", "value"), [(Injected(), (1, "t", True)), (Unresolved(), (1, True))], ids=["types", "no such type"]
+)
+async def test_a_tool_gets_what_its_own_signature_asks_for(how: str, tool: BaseTool, value: Any) -> None:
+    watched = Probe(tool)
+    config: Any = {"configurable": {"thread_id": "t"}}
+    if how == "sync":
+        watched.tool.invoke(CALL, config)
+    else:
+        await watched.tool.ainvoke(CALL, config)
+
+    assert [attempt.value for attempt in watched.attempts] == [value]
+
+
+class Counting(BaseTool):
+    """Keeps something from call to call: a connection, say."""
+
+    name: str = "probe"
+    description: str = "Answer."
+    runs: int = 0
+    _opened: int = PrivateAttr(default=0)
+
+    def _run(self, x: int) -> tuple[int, int]:
+        self.runs += 1
+        self._opened += 1
+        return self.runs, self._opened
+
+
+@HOWS
+async def test_a_tool_keeps_what_it_keeps_from_call_to_call(how: str) -> None:
+    counting = Counting()
+    values = []
+    for _ in range(3):
+        watched = Probe(counting)
+        await invoke(watched.tool, how)
+        values += [attempt.value for attempt in watched.attempts]
+
+    assert values == [(1, 1), (2, 2), (3, 3)]
+    assert counting.runs == 3
+
+
+def test_a_run_in_a_thread_of_somebody_elses_is_this_calls_attempt() -> None:
+    """As under a wrapper with a time limit; such a thread has none of the caller's context variables."""
+    watched, other = Probe(probe), Probe(probe)
+    thread = Thread(target=watched.tool.invoke, args=(CALL,))
+    thread.start()
+    thread.join()
+
+    assert [attempt.value for attempt in watched.attempts] == [{"x": 1}]
+    assert other.attempts == []
+
+
+@HOWS
+@pytest.mark.parametrize("tool", [probe, Delegating()], ids=lambda tool: type(tool).__name__)
+async def test_what_was_watched_goes_with_the_call_and_needs_no_collector(how: str, tool: BaseTool) -> None:
+    watched = Probe(tool)
+    await invoke(watched.tool, how)
+    copied = weakref.ref(watched.tool)
+    gc.disable()
+    try:
+        del watched
+        assert copied() is None
+    finally:
+        gc.enable()
 
 
 CALLS, WORKERS = 80, 4

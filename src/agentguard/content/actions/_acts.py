@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from agentguard.content._patterns import read_table
-from agentguard.content.actions._english import base, words
+from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._sentences import Token
 
 REACH: Final = 6  # words between a verb and its particle
@@ -19,16 +19,19 @@ class Meaning(NamedTuple):
     Attributes:
         acts: the acts.
         bases: the bases of the words that say it: a tool that calls itself by one of them does it, whatever it is.
-        light: the verb says little by itself ("made a reservation").
         kind: ``mental``, ``spoken``, ``tentative`` or "".
         known: it stands for something.
     """
 
     acts: frozenset[str]
     bases: frozenset[str]
-    light: bool
     kind: str
     known: bool
+
+    @classmethod
+    def of(cls, acts: frozenset[str]) -> Meaning:
+        """The meaning of what says no more than these acts."""
+        return cls(acts, frozenset(), "", True)
 
 
 class _Table(NamedTuple):
@@ -46,7 +49,7 @@ def _table() -> _Table:
     for act in table.sections():
         for verb in table[act]["verbs"].split():
             first, *others = verb.split("-")
-            if others and len(first) > 2:
+            if others and first not in ("re", "e", "pre", "un"):
                 phrases.setdefault(base(first), []).append((tuple(others), act))
             verbs.setdefault(base(verb), set()).add(act)
         for noun in table[act]["nouns"].split():
@@ -68,35 +71,68 @@ def noun_acts(word: str) -> frozenset[str]:
     return _table().nouns.get(base(word), frozenset())
 
 
-@cache
-def _bases(name: str) -> frozenset[str]:
-    return frozenset(base(word) for word in words(name))
+def phrase_acts(first: str, second: str) -> frozenset[str]:
+    """The acts of a verb with its particle."""
+    return frozenset(act for others, act in _table().phrases.get(base(first), ()) if others == (second,))
+
+
+def _object(tokens: Sequence[Token], verb: int) -> Sequence[Token]:
+    """The words of a verb's direct object."""
+    end = verb + 1
+    while end < len(tokens) and end < verb + REACH and tokens[end].kind == "word":
+        if tokens[end].low in words("preposition"):
+            break
+        end += 1
+    return tokens[verb + 1 : end]
+
+
+def named(tokens: Sequence[Token], among: frozenset[str] | None = None) -> frozenset[str]:
+    """The acts that nouns name, or those of them that are among others."""
+    acts = frozenset(act for token in tokens for act in noun_acts(token.low))
+    return acts if among is None else acts & among
 
 
 def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()) -> Meaning:
     """The meaning of the verb at a place in a sentence; its particle and its object may decide it."""
-    low = tokens[verb].low
-    own = base(low)
+    own = base(tokens[verb].low)
     following = [token.low for token in tokens[verb + 1 : verb + 1 + REACH]]
-    phrased = set()
-    for others, act in _table().phrases.get(own, ()):
-        at, fits = 0, True
-        for other in others:
-            try:
-                at = following.index(other, at) + 1
-            except ValueError:
-                fits = False
-                break
-        if fits:
-            phrased.add(act)
-    acts = set(phrased) or set(_table().verbs.get(own, ()))
-    light = own in _bases("light")
-    if light:
-        for token in [*tokens[verb + 1 : verb + 8], *subject]:
-            acts |= noun_acts(token.low)
+    if any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
+        return Meaning(frozenset(), frozenset(), "mental", True)
+    strong, weak = _phrased(own, following)
+    acts = strong or _table().verbs.get(own, frozenset())
+    nouns: list[str] = []
+    if own in bases("light") and not strong:  # "made a reservation"
+        nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]
+        acts = frozenset(act for noun in nouns for act in noun_acts(noun)) or acts
     kind = ""
-    for name in ("tentative", "mental", "spoken"):
-        if own in _bases(name) and not phrased:
-            kind = name
-            break
-    return Meaning(frozenset(acts), frozenset({own}), light, kind, bool(acts) or kind != "")
+    if not strong and not nouns:
+        kind = next((name for name in ("tentative", "mental", "spoken") if own in bases(name)), "")
+    acts |= weak
+    return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")
+
+
+#: Verbs that with one of these words behind them are nothing that a tool could do.
+_MENTAL: Final = (
+    (frozenset({"tak", "keep", "bear"}), frozenset({"account", "mind", "consideration", "care"}), REACH),
+    (frozenset({"pay"}), frozenset({"attention"}), REACH),
+    (frozenset({"mak"}), frozenset({"sure"}), 1),
+    (frozenset({"mak"}), frozenset({"mental"}), 3),
+)
+
+
+def _phrased(own: str, following: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The acts of a verb with its particles: those that are it alone, and those that it may be too.
+
+    A preposition may belong to the object as well: "added it to the cart", "added to the calendar".
+    """
+    strong: set[str] = set()
+    weak: set[str] = set()
+    for others, act in _table().phrases.get(own, ()):
+        at = 0
+        for other in others:
+            if other not in following[at:]:
+                break
+            at = following.index(other, at) + 1
+        else:
+            (weak if others[-1] in ("to", "in", "on") else strong).add(act)
+    return frozenset(strong), frozenset(weak)

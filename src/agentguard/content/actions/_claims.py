@@ -1,26 +1,31 @@
 """Claims of action in an answer: what its writer says was done. English.
 
-Each word of a sentence is given a tag, one letter, and the claims are found by patterns over the tags. Left out are
-plans, offers, conditions, questions, negations, quotations, instructions, and what others did.
+The claims of a sentence are found by patterns over the tags of its words. Left out are plans, offers, conditions,
+questions, negations, quotations, instructions, and what others did.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
-from agentguard.content.actions._acts import Meaning, meaning_of, noun_acts
-from agentguard.content.actions._english import is_participle, is_past, words
+from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
+from agentguard.content.actions._english import is_participle, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
+from agentguard.content.actions._tags import is_open, tags_of
 
 MOST_CLAIMS: Final = 300
+LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
+REACH: Final = 7  # words between "with" and the participle that belongs to it
 
-Form = Literal["active", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
-"""How a claim is said.
-
-``state`` is a passive in the present and ``stands`` a place or a quality: both may describe the world.
+Form = Literal["active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
+"""How a claim is said: "I pushed it" (active), "Pushed it" (bare), "it was pushed" (passive), "it is pushed" (state),
+"it is on main" (stands), "Ada got a message" (received), "branch pushed" (nominal), "after pushing it" (gerund), "the
+push succeeded" (outcome), "Push: done" (label). ``state`` and ``stands`` may describe what was so before.
 """
+_WITH_SUBJECT: Final = frozenset({"bare", "passive", "state", "stands", "received", "nominal", "outcome"})
 
 
 class Stated(NamedTuple):
@@ -32,7 +37,7 @@ class Stated(NamedTuple):
         meaning: the acts that it can stand for.
         objects: the words of what it was done to, and how.
         form: how it is said.
-        good: it says no more than that the act came out well ("all tests pass").
+        good: it says that the act came out well ("all tests pass").
     """
 
     start: int
@@ -44,290 +49,304 @@ class Stated(NamedTuple):
     good: bool
 
 
+class _Spot(NamedTuple):
+    """Where a claim stands in its sentence: the places of its first word, its verb, and its subject's first word."""
+
+    form: Form
+    begins: int
+    verb: int
+    subject: int
+
+
 def claims(answer: str) -> Iterator[Stated]:
     """Find the claims of action of an answer, in their order, the first ``MOST_CLAIMS``."""
-    number = 0
-    for sentence in sentences(answer):
-        for claim in _claims(sentence):
-            yield claim
-            number += 1
-            if number == MOST_CLAIMS:
-                return
-
-
-# --- Tags ---
-
-# M the writer; Y the reader; O others; D determiner; n any other word; Q a quotation or program; m a mark
-# V past form of a verb that is known; v of one that is not; s a form that is past and present; b a base form; g -ing
-# H have; B be; X a modal, or what is not done yet; N a negation; r an adverb; G a good outcome; T to; a able, managed
-# A what a gerund follows; w with; C a condition; S what joins a clause; P what reports; k but; & and; , : as they are
-_MARKS: Final = {
-    ",": ",", "(": ",", ")": ",", ":": ":", "–": "-", "—": "-", "->": "-", "&": "&", "+": "&",  # noqa: RUF001
-}  # fmt: skip
-_WORDS: Final = {
-    "and": "&", "then": "&", "plus": "&", "or": "&", "but": "k", "to": "T", "able": "a", "managed": "a", "with": "w",
-    "after": "A", "by": "A", "having": "A", "through": "A", "upon": "A", "following": "A", "finished": "A",
-    "completed": "A", "because": "S", "since": "S", "so": "S", "while": "S", "whereas": "S", "although": "S",
-    "though": "S", "which": "S", "that": "S", "where": "S", "as": "S", "whose": "S",
-    "took": "V", "according": "P",
-}  # fmt: skip
-_DETERMINERS: Final = frozenset(
-    "the a an this these those my your our their his her its all both each every any some no".split()
-)
-
-
-def _tag(tokens: Sequence[Token], at: int) -> str:
-    """The tag of a token."""
-    token = tokens[at]
-    low = token.low
-    following = tokens[at + 1].low if at + 1 < len(tokens) else ""
-    if token.kind in ("quoted", "code"):
-        return "Q"
-    if low in _MARKS:
-        return _MARKS[low]
-    if token.kind == "mark":
-        return "m"
-    if low in ("i've", "we've", "i", "we", "i'm", "we're"):
-        return "M"
-    if low in ("i'll", "we'll", "i'd", "we'd"):
-        return "X"
-    if low in words("you"):
-        return "Y"
-    if low in words("other"):
-        return "O"
-    if low in ("finished", "completed") and not following.endswith("ing"):
-        return "V"
-    if low == "should" and at:
-        return "X"
-    if low in words("if"):
-        return "C"
-    if low == "following" and not following.endswith("ing"):
-        return "n"
-    if low in ("went", "gone") and following in ("ahead", "on"):
-        return "W"
-    if low in _WORDS:
-        return _WORDS[low]
-    if low in ("no", "none", "nothing", "neither", "nobody"):
-        return "N"
-    if low in words("not"):
-        return "N"
-    if low in _DETERMINERS:
-        return "D"
-    if low in words("have") and following not in _DETERMINERS:
-        return "H"
-    if low in ("got", "had") and following in _DETERMINERS:
-        return "V"
-    if low in words("be"):
-        return "B"
-    if low in ("did", "do", "does", "don't", "didn't", "doesn't"):
-        if "n't" in low:
-            return "N"
-        return "V" if low == "did" and following in _DETERMINERS else "X"
-    if low in words("modal"):
-        return "X"
-    if low in words("adverb"):
-        return "r"
-    if low in words("says") and (following in ("that", ":") or (at + 1 < len(tokens) and tokens[at + 1].kind == "quoted")):
-        return "P"
-    if low in words("same"):
-        return "s"
-    if is_past(low):
-        return "V" if meaning_of(tokens, at).known else "G" if low in words("good") else "v"
-    if low in words("good"):
-        return "G"
-    if low.endswith("ing") and len(low) > 4 and meaning_of(tokens, at).known:
-        return "g"
-    if low in words("person"):
-        return "o"
-    return "n"
-
-
-# --- Patterns over tags; a group named ``verb`` is the verb of the claim ---
-
-_CONDITION = re.compile(r"C[^,\-:;k]*")
-#: "I have pushed", "we then went ahead and pushed", "I was able to push"; the writer's next verbs follow in a chain.
-_ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<other>[nbVsgG])")
-_BARE = re.compile(r"(?:^|(?<=:))[rm&]*(?P<verb>V)(?!A)")
-_CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vs])")
-_GERUND = re.compile(r"Ar*(?P<verb>g)|Ar*(?P<other>V)(?<=AV)")
-_GERUND_CHAIN = re.compile(r"[DnQTrwoGVsSA]*?[,&][,&r]*(?P<verb>g)")
-_PASSIVE = re.compile(r"(?P<head>[DnQVvsgGToawAr,&mbB]*?[DnQVvsgGom]r*,?)(?P<aux>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
-_PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>V)")
-_OUTCOME = re.compile(r"(?P<head>[DnQVvsgGTowAr]*?[nQVsgv]r*)(?P<aux>H?r*B?[rB]*)(?P<verb>G)")
-#: "Ada got a message", "the change has landed"
-_ARRIVED = re.compile(r"(?P<head>[DnQgGTAwr&m]*?[nQ]r*)(?P<aux>(?:Hr*)?)(?P<verb>V)")
-#: "the note is now in your notebook"
-_STANDS = re.compile(r"(?P<head>[DnQVgGTAwr&m,]*?[nQGVgs]r*,?)(?P<verb>B)r*[nTGV]")
-_REDUCED = re.compile(r"(?P<head>(?<![MYO])[DnQgVGTrwA]*[nQG])r*(?P<verb>[Vs])(?=[TrwASnm,:\-&]|$)")
+    return islice((claim for sentence in sentences(answer) for claim in _claims(sentence)), MOST_CLAIMS)
 
 
 def _claims(sentence: Sentence) -> Iterator[Stated]:
     """The claims of one sentence."""
-    tokens = sentence.tokens
     if sentence.asks or sentence.ticked is False:
         return
-    tags = "".join(_tag(tokens, at) for at in range(len(tokens)))
-    tags = _CONDITION.sub(lambda match: "u" * len(match[0]), tags)
-    report = tags.find("P")
-    if report >= 0:
-        tags = tags[:report]
-    spots = _spots(tokens, tags, sentence)
-    found = False
-    for number, (form, begins, verb, head) in enumerate(spots):
-        found = True
-        stop = min([len(tokens), *(spot[1] for spot in spots[number + 1 :] if spot[1] > verb)])
-        yield _stated(tokens, tags, form, begins, verb, head, stop)
-    if not found and report < 0:
+    tags = tags_of(sentence.tokens)
+    if sentence.tokens and not tags:
+        return
+    reader = _Reader(sentence, tags)
+    spots = reader.spots()
+    for number, spot in enumerate(spots):
+        following = [later.begins for later in spots[number + 1 :] if later.begins > spot.verb]
+        yield reader.stated(spot, min([len(tags), *following]))
+    if not spots and "P" not in tags:
         yield from _labelled(sentence)
 
 
-def _spots(tokens: Sequence[Token], tags: str, sentence: Sentence) -> list[tuple[Form, int, int, int]]:
-    """The form, beginning, verb and beginning of the subject of each claim, in the order of the verbs."""
-    spots: dict[int, tuple[Form, int, int, int]] = {}
+class _Reader:
+    """Finds the claims of one sentence, form by form; a verb belongs to the first claim that is found with it."""
 
-    def add(form: Form, begins: int, verb: int, head: int) -> None:
-        spots.setdefault(verb, (form, begins, verb, head))
+    def __init__(self, sentence: Sentence, tags: str) -> None:
+        self._sentence, self._tokens, self._tags = sentence, sentence.tokens, tags
+        self._found: dict[int, _Spot] = {}
 
-    for match in _ACTIVE.finditer(tags):
-        verb = match.start("verb") if match["verb"] else match.start("other")
-        if tokens[match.start()].low in ("i'm", "we're"):
-            continue
-        add("active", match.start(), verb, verb)
-        _follow(_CHAIN, tags, verb, lambda at: add("active", at, at, at))
-    bare = _BARE.search(tags)
-    if bare is not None and not spots and _may_be_bare(tokens, bare.start("verb")):
-        verb = bare.start("verb")
-        add("active", verb, verb, verb)
-        _follow(_CHAIN, tags, verb, lambda at: add("active", at, at, at))
-    if "Y" not in tags or "M" in tags:
-        for match in _GERUND.finditer(tags):
-            verb = match.start("verb") if match["verb"] else match.start("other")
-            before = tags[: match.start()]
-            if "X" in before or before.endswith("N") or tokens[match.start()].low == "by" and "X" in tags:
+    def spots(self) -> list[_Spot]:
+        """The claims in the order of their verbs."""
+        for find in (
+            self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
+            self._nominals,
+        ):  # fmt: skip
+            find()
+        found = [self._found[verb] for verb in sorted(self._found)]
+        if is_open(self._tokens, self._tags):
+            found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
+        events = words("event")  # what befalls a thing is nobody's deed: "the job was killed"
+        return [
+            spot
+            for spot in found
+            if (spot.form in ("active", "outcome") or self._low(spot.verb) not in events)
+            and _NONE.match(self._tags, spot.verb + 1) is None
+        ]
+
+    # --- The writer's own deeds ---
+
+    #: "I have pushed", "we then went ahead and pushed", "I was able to push"
+    _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
+    #: "Pushed the branch", "Report: sent to Ada"
+    _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vs])(?!A)")
+    #: The next verb of the same subject: ", updated the docs and ran the tests"
+    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vs])")
+    _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>V)")
+    _GERUND_CHAIN = re.compile(r"[DnQTrwoGVsSA]*?[,&][,&r]*(?P<verb>g)")
+
+    def _actives(self) -> None:
+        for match in self._ACTIVE.finditer(self._tags):
+            if self._low(match.start()) not in ("i'm", "we're"):
+                verb = _place(match)
+                self._add("active", match.start(), verb, verb)
+                self._follow(self._CHAIN, verb, "active")
+
+    def _bare(self) -> None:
+        match = self._BARE.search(self._tags)
+        if match is None or self._found:
+            return
+        verb = match.start("verb")
+        after = self._low(verb + 1)
+        order = not verb and (self._low(verb) == "run" or self._low(verb) in words("same"))  # "Set it to 19"
+        if order or after in ("by", "below", "above") or self._low(verb) in words("good"):
+            return
+        self._add("bare", verb, verb, 0)
+        self._follow(self._CHAIN, verb, "active")
+
+    def _gerunds(self) -> None:
+        if "Y" in self._tags and "M" not in self._tags:
+            return
+        for match in self._GERUND.finditer(self._tags):
+            before = self._tags[: match.start()]
+            if "X" in before or before.endswith("N") or (self._low(match.start()) == "by" and "X" in self._tags):
                 continue
-            add("gerund", verb, verb, verb)
-            _follow(_GERUND_CHAIN, tags, verb, lambda at: add("gerund", at, at, at))
-    for match in _PASSIVE.finditer(tags):
-        verb = match.start("verb")
-        low = tokens[verb].low
-        if verb in spots or not is_participle(low) or _by_other(tokens, verb):
-            continue
-        head = _head(tags, match.start("aux"), spots)
-        if "N" in tags[head:verb] or "M" in tags[head:verb] or "Y" in tags[head:verb] or "O" in tags[head:verb]:
-            continue
-        if not meaning_of(tokens, verb, tokens[head : match.start("aux")]).known:
-            if low in words("good") and any(noun_acts(t.low) for t in tokens[head : match.start("aux")]):
-                add("outcome", head, verb, head)
-            continue
-        past = any(tokens[at].low in ("was", "were", "been", "got") for at in range(match.start("aux"), verb))
-        add("passive" if past else "state", head, verb, head)
-        _follow(_PASSIVE_CHAIN, tags, verb, lambda at, head=head, past=past: add("passive" if past else "state", at, at, head))
-    for match in _ARRIVED.finditer(tags):
-        verb = match.start("verb")
-        head = _head(tags, match.start("aux"), spots)
-        if verb in spots or set(tags[head:verb]) & set("NMYOXo"):
-            continue
-        received = tokens[verb].low in ("got", "received", "had")
-        after = tokens[verb + 1 : verb + 9]
-        if received and any(noun_acts(token.low) for token in after):
-            add("received", head, verb, head)
-        elif not received and match["aux"] and meaning_of(tokens, verb).known:
-            add("state", head, verb, head)
-    for match in _STANDS.finditer(tags):
-        verb = match.start("verb")
-        head = _head(tags, verb, spots)
-        where = tokens[match.end() - 1].low
-        if verb in spots or set(tags[head:verb]) & set("NMYOXo") or where not in words("where"):
-            continue
-        now = any(token.low in ("now", "back", "live", "gone", "again") for token in tokens[verb : match.end() + 1])
-        if now or any(noun_acts(token.low) for token in tokens[head:verb]):
-            add("stands", head, verb, head)
-    for match in _OUTCOME.finditer(tags):
-        verb = match.start("verb")
-        head = _head(tags, match.start("aux"), spots)
-        if verb not in spots and not set(tags[head:verb]) & set("NMYOX") and any(
-            noun_acts(token.low) for token in tokens[head : match.start("aux")]
-        ):
-            add("outcome", head, verb, head)
-    if "M" not in tags or "w" in tags:
-        for match in _REDUCED.finditer(tags):
+            verb = _place(match)
+            self._add("gerund", verb, verb, verb)
+            self._follow(self._GERUND_CHAIN, verb, "gerund")
+
+    # --- What was done, without saying by whom ---
+
+    _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*,?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
+    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>V)")
+    #: "Email sent to Ada", "with the branch pushed, …"
+    _NOMINAL = re.compile(r"(?<![MYO])[DnQgVGTrwA]*[nQG]r*(?P<verb>[Vs])(?=[TrwASm,:\-&]|$)")
+
+    def _passives(self) -> None:
+        for match in self._PASSIVE.finditer(self._tags):
+            verb, be = match.start("verb"), match.start("be")
+            subject = self._subject(be)
+            if subject >= be or self._by_others(verb) or not is_participle(self._low(verb)):
+                continue
+            if not self._is_thing(subject, verb) and not self._is_reader(subject, verb):
+                continue
+            subject_tokens = self._tokens[subject:be]
+            if self._tags[be] != "H" and not meaning_of(self._tokens, verb, subject_tokens).known:
+                if self._low(verb) in words("good") and named(subject_tokens, ENDING):
+                    self._add("outcome", subject, verb, subject)
+                continue
+            past = any(self._low(at) in ("was", "were", "been", "got") for at in range(be, verb))
+            form: Form = "passive" if past else "state"
+            if self._add(form, subject, verb, subject):
+                self._follow(self._PASSIVE_CHAIN, verb, form, subject)
+
+    def _nominals(self) -> None:
+        if "M" in self._tags and "w" not in self._tags:
+            return
+        for match in self._NOMINAL.finditer(self._tags):
             verb = match.start("verb")
-            head = _head(tags, verb, spots)
-            if verb in spots or not is_participle(tokens[verb].low) or set(tags[head:verb]) & set("NMYOXHB"):
+            subject = self._subject(verb)
+            with_ = self._tags.rfind("w", 0, verb)
+            far = with_ < 0 or verb - with_ > REACH
+            # A single capitalised word may be a name, whose deed it is: "Ada confirmed it".
+            name = verb == subject + 1 and self._tokens[subject].text[:1].isupper() and self._sentence.form == "prose"
+            if (
+                verb - subject > LONGEST_SUBJECT
+                or not is_participle(self._low(verb))
+                or set(self._tags[subject:verb]) & set("NMYOXHB")
+                or "X" in self._tags[:verb]
+                or (name and self._tags[verb + 1 : verb + 2] not in (",", "&", "T", ":"))
+                or (far and "M" in self._tags[:verb])
+                or (self._low(verb) == "run" and self._low(verb - 1) in ("dry", "test", "trial", "a", "the"))
+                or self._by_others(verb)
+            ):
                 continue
-            with_ = tags.rfind("w", 0, verb)
-            if sentence.form == "prose" and verb == head + 1 and tokens[head].text[:1].isupper() and len(tokens) > 6:
-                continue  # a name, whose deed it is
-            if "M" in tags[:verb] and (with_ < 0 or verb - with_ > 7):
+            if self._add("nominal", subject, verb, subject):
+                self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
+
+    # --- What came about ---
+
+    #: "Ada got a message", "the change has landed", "the export went through"
+    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQo]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
+    #: "the note is now in your notebook"
+    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGV])")
+    #: "all tests pass", "the deployment has succeeded"
+    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv]r*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
+
+    def _arrivals(self) -> None:
+        for match in self._ARRIVAL.finditer(self._tags):
+            verb, have = match.start("verb"), match.start("have")
+            subject, low, after = self._subject(have), self._low(verb), self._low(verb + 1)
+            if set(self._tags[subject:verb]) & set("NMYOX") or (low == "went" and after in ("wrong", "well", "badly")):
                 continue
-            if verb - head > 9 or _by_other(tokens, verb):
-                continue
-            add("nominal", head, verb, head)
-    return [spots[verb] for verb in sorted(spots)]
+            if low in ("got", "received"):
+                gift = self._tokens[verb + 1 : verb + 9]
+                if any(noun_acts(token.low) or token.low in ("me", "my") for token in gift):
+                    self._add("received", subject, verb, subject)
+            elif (
+                low in ("went", "gone", "come")
+                and after in words("through")
+                and named(self._tokens[subject:verb], ENDING)
+            ):
+                self._add("outcome", subject, verb, subject)
+            elif (
+                (low in ("went", "landed") or match["have"])
+                and self._low(have) != "had"
+                and "o" not in self._tags[subject:verb]
+                and meaning_of(self._tokens, verb).known
+            ):
+                self._add("passive" if low == "went" else "state", subject, verb, subject)
 
+    def _standing(self) -> None:
+        for match in self._STANDS.finditer(self._tags):
+            verb, where = match.start("verb"), match.start("where")
+            subject = self._subject(verb)
+            if self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where"):
+                new = any(self._low(at) in words("new") for at in range(verb, where + 2))
+                if new or any(noun_acts(token.low) for token in self._tokens[subject:verb]):
+                    self._add("stands", subject, verb, subject)
 
-def _follow(pattern: re.Pattern[str], tags: str, verb: int, add) -> None:  # type: ignore[no-untyped-def]
-    """Follow a chain of verbs of one subject."""
-    match = pattern.match(tags, verb + 1)
-    while match is not None:
-        verb = match.start("verb")
-        add(verb)
-        match = pattern.match(tags, verb + 1)
+    def _outcomes(self) -> None:
+        for match in self._OUTCOME.finditer(self._tags):
+            verb, be = match.start("verb"), match.start("be")
+            subject = self._subject(be)
+            ends = self._low(verb) in words("presents") or named(self._tokens[subject:be], ENDING)
+            if ends and self._is_thing(subject, verb, "NMYOX"):
+                self._add("outcome", subject, verb, subject)
 
+    # --- Parts ---
 
-def _head(tags: str, end: int, spots: dict[int, tuple[Form, int, int, int]]) -> int:
-    """The beginning of a subject that ends at a place."""
-    at = end
-    while at > 0 and tags[at - 1] not in ",:-kSuCPX" and at - 1 not in spots:
-        if tags[at - 1] in "MYON":
-            return at - 1
-        at -= 1
-    while at < end and tags[at] in "&rAwm":
-        at += 1
-    return at
+    def _low(self, at: int) -> str:
+        return self._tokens[at].low if 0 <= at < len(self._tokens) else ""
 
-
-def _may_be_bare(tokens: Sequence[Token], verb: int) -> bool:
-    following = tokens[verb + 1].low if verb + 1 < len(tokens) else ""
-    return following not in ("by", "below", "above") and tokens[verb].low not in words("good")
-
-
-def _by_other(tokens: Sequence[Token], verb: int) -> bool:
-    """Whether "by" and somebody stands behind a participle."""
-    for at in range(verb + 1, min(verb + 12, len(tokens) - 1)):
-        if tokens[at].low == "by":
-            if tokens[at + 1].low in ("me", "us"):
-                return False
-            return tokens[at + 1].text[:1].isupper() or any(
-                token.low in words("person") for token in tokens[at + 1 : at + 4]
-            )
-        if tokens[at].kind == "mark":
+    def _add(self, form: Form, begins: int, verb: int, subject: int) -> bool:
+        """Note a claim; whether its verb was free."""
+        if verb in self._found:
             return False
-    return False
+        self._found[verb] = _Spot(form, begins, verb, subject)
+        return True
+
+    def _follow(self, pattern: re.Pattern[str], verb: int, form: Form, subject: int | None = None) -> None:
+        """Note the further verbs of one subject."""
+        match = pattern.match(self._tags, verb + 1)
+        while match is not None:
+            verb = match.start("verb")
+            self._add(form, verb, verb, verb if subject is None else subject)
+            match = pattern.match(self._tags, verb + 1)
+
+    def _subject(self, end: int) -> int:
+        """The place where a subject begins that ends at another place."""
+        at, joined = end, end
+        while at > 0 and self._tags[at - 1] not in ",:-kSuCPX":
+            if at - 1 in self._found:  # what stands before the last "and" belongs to the verb there
+                at = joined if joined < end else at
+                break
+            if self._tags[at - 1] in "MYON":
+                return at - 1
+            at -= 1
+            if self._tags[at] == "&":
+                joined = at + 1
+        while at < end and self._tags[at] in "&rAwm":
+            at += 1
+        return at
+
+    def _is_thing(self, subject: int, verb: int, none_of: str = "NMOY") -> bool:
+        """Whether a subject is neither a person nor negated."""
+        return not set(self._tags[subject:verb]) & set(none_of)
+
+    def _is_reader(self, subject: int, verb: int) -> bool:
+        """Whether a passive says what was arranged for the reader: "you're enrolled"."""
+        arranged = meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"}
+        return self._tags[subject] == "Y" and bool(arranged) and not set(self._tags[subject:verb]) & set("NMO")
+
+    def _by_others(self, verb: int) -> bool:
+        """Whether "by" and somebody stands behind a participle."""
+        for at in range(verb + 1, min(verb + 12, len(self._tokens) - 1)):
+            if self._low(at) == "by":
+                low = self._low(at + 1)
+                if low in ("me", "us", "him", "her", "them", "you"):
+                    return low not in ("me", "us")
+                person = any(token.low in words("person") for token in self._tokens[at + 1 : at + 4])
+                return person or self._tokens[at + 1].text[:1].isupper()
+            if self._tokens[at].kind == "mark":
+                return False
+        return False
+
+    def stated(self, spot: _Spot, stop: int) -> Stated:
+        """The claim at a place, with its words up to another one."""
+        form, begins, verb, first = spot
+        tokens, tags = self._tokens, self._tags
+        for at in range(verb + 1, stop):
+            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1):
+                stop = at
+                break
+        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Am" and tokens[stop - 1].text != ")":
+            stop -= 1
+        subject = tokens[first:verb] if form in _WITH_SUBJECT else ()
+        objects = (*self._sentence.lead, *subject, *tokens[verb + 1 : stop])
+        meaning = self._meaning(spot, subject)
+        said = {token.low for token in objects}
+        well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
+        return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _meaning(self, spot: _Spot, subject: Sequence[Token]) -> Meaning:
+        """The acts that a claim can stand for, by its verb or, where that says nothing, by its subject."""
+        low = self._low(spot.verb)
+        if spot.form in ("outcome", "stands"):
+            acts = named(subject, ENDING) or verb_acts(low)
+            return Meaning.of(acts | TRIED if acts & TRIED else acts)
+        if spot.form == "received":
+            return Meaning.of(frozenset({"send", "post"}))
+        if low in ("went", "gone") and spot.form != "active":
+            return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
+        return meaning_of(self._tokens, spot.verb, subject)
 
 
-def _stated(
-    tokens: Sequence[Token], tags: str, form: Form, begins: int, verb: int, head: int, stop: int
-) -> Stated:
-    for at in range(verb + 1, stop):
-        if tags[at] in "SkCuP" or (tags[at] in "MYO" and at > verb + 1) or tokens[at].text in ("–", "—", "->"):  # noqa: RUF001
-            stop = at
-            break
-    while stop > verb + 1 and tags[stop - 1] in ",&kr-:Am":
-        stop -= 1
-    subject = tuple(tokens[head:verb]) if form in ("passive", "state", "stands", "received", "nominal", "outcome") else ()
-    if form in ("outcome", "stands"):
-        acts = frozenset(act for token in subject for act in noun_acts(token.low))
-        meaning = Meaning(acts, frozenset(), False, "", True)
-    elif form == "received":
-        acts = frozenset(act for token in tokens[verb + 1 : stop] for act in noun_acts(token.low))
-        meaning = Meaning(acts, frozenset(), False, "", True)
-    else:
-        meaning = meaning_of(tokens, verb, subject)
-    objects = (*subject, *tokens[verb + 1 : stop])
-    return Stated(
-        tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, form == "outcome"
-    )
+#: An object that is none: "I took no backup".
+_NONE: Final = re.compile(r"r*N")
+
+
+def _place(match: re.Match[str]) -> int:
+    return match.start("verb") if match["verb"] else match.start("plain")
+
+
+#: Acts of which it is said that they came out well: "the deployment succeeded".
+ENDING: Final = frozenset(
+    """test build deploy migrate refund pay order install undo restart publish merge upload download copy run verify
+    reset seed convert capture move post send cancel book apply update""".split()
+) | {"check code"}
+#: Acts that are done whatever comes out; that it was good is more than that they were done.
+TRIED: Final = frozenset({"test", "check code", "build"})
 
 
 def _labelled(sentence: Sentence) -> Iterator[Stated]:
@@ -335,22 +354,20 @@ def _labelled(sentence: Sentence) -> Iterator[Stated]:
     tokens = sentence.tokens
     label: Sequence[Token] = sentence.lead
     rest: Sequence[Token] = tokens
-    marks = [number for number, token in enumerate(tokens) if token.text in (":", "–", "—", "->", "=")]  # noqa: RUF001
+    marks = [number for number, token in enumerate(tokens) if token.text in (":", "–", "—", "->", "=")]
     if not label and marks and 0 < marks[0] <= 6:
         label, rest = tokens[: marks[0]], tokens[marks[0] + 1 :]
-    good = any(token.low in words("good") for token in rest[:4]) or (sentence.ticked is True and bool(label))
     if any(token.low in words("not") or token.low in words("modal") for token in tokens):
         return
-    if label and good:
-        acts = frozenset(act for token in label for act in noun_acts(token.low))
-        spread = sentence.form != "cell"
-        pieces = [*label, *rest] if spread else list(rest)
+    ticked = sentence.ticked is True
+    if label and (ticked or any(token.low in words("good") for token in rest[:4])):
+        acts = named(label)
+        pieces = (list(rest) if sentence.form == "cell" else [*label, *rest]) or list(label)
         if acts and pieces:
-            meaning = Meaning(acts, frozenset(), False, "", True)
-            objects = (*label, *rest)
-            yield Stated(pieces[0].start, pieces[-1].end, label[0].text, meaning, objects, "label", True)
-        return
-    if sentence.ticked is True and tokens:
+            yield Stated(
+                pieces[0].start, pieces[-1].end, label[0].text, Meaning.of(acts), (*label, *rest), "label", True
+            )  # fmt: skip
+    elif ticked and not label and tokens:
         meaning = meaning_of(tokens, 0)
         if meaning.known:
             yield Stated(tokens[0].start, tokens[-1].end, tokens[0].text, meaning, tuple(tokens[1:]), "label", True)

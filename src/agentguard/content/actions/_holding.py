@@ -1,211 +1,125 @@
-"""Claims of action held against the ledger.
-
-A claim and a call go together where the call's acts are among those that the claim's verb can stand for, or where the
-tool calls itself by that verb. Of those that go together, the ones that name the same things come first. Then what the
-claim says exactly (identifiers, addresses, amounts, names) has to stand in their arguments or results, and they have
-to have come out well.
-"""
+"""Claims of action held against the ledger: signs weighed, as log-odds that a claim is false."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from math import exp
 from typing import Final, Literal, NamedTuple
 
-from agentguard.content.actions._acts import noun_acts, verb_acts
+from agentguard.content._patterns import read_table
 from agentguard.content.actions._claims import Stated
-from agentguard.content.actions._english import base, words
-from agentguard.content.actions._ledger import Ability, Deed
-from agentguard.content.actions._sentences import Token
+from agentguard.content.actions._compared import compared
+from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._signs import Ledger, Pair, Seen
+from agentguard.content.actions._tools import Ability
 
 Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
 """What the ledger says of a claim."""
 
-NEAR: Final = 5  # letters at the beginning that two words of one family share
-
-READING: Final = frozenset({"read", "verify", "browse", "calculate", "download"})
-
 
 class Held(NamedTuple):
-    """The verdict on a claim; ``call`` is the number of the call that it rests on."""
+    """The verdict on a claim.
+
+    Attributes:
+        verdict: what the ledger says.
+        call: the number of the call that supports or contradicts it; None where there is none.
+        reason: why, in a sentence.
+        probability: that the claim is false, in [0, 1]; 0 for what cannot be checked at all.
+    """
 
     verdict: Verdict
     call: int | None
     reason: str
+    probability: float
 
 
-class _Claim(NamedTuple):
-    """A claim, as it is compared.
-
-    Attributes:
-        stated: the claim.
-        things: bases of the words that say what it was done to.
-        names: capitalised words, in small letters.
-        exact: identifiers, addresses and file names, in small letters.
-        numbers: numbers as written.
-    """
-
-    stated: Stated
-    things: frozenset[str]
-    names: tuple[str, ...]
-    exact: tuple[str, ...]
-    numbers: tuple[str, ...]
+#: How a call came out, for a person.
+_BADLY: Final = {
+    "only prepared": "only prepares, or holds",
+    "a trial": "was a trial",
+    "failed": "failed",
+    "failed by its words": "seems to have failed",
+    "pending": "is not through yet",
+    "nothing": "changed nothing",
+    "in part": "was done in part",
+}
 
 
-class _Pair(NamedTuple):
-    """A claim beside a call.
-
-    Attributes:
-        deed: the call.
-        level: 3 the tool or its command is such an act, 2 its result says so, 1 a word of it may mean such an act.
-        things: how many of the claim's things it names.
-        exact: how many of what the claim says exactly it has.
-    """
-
-    deed: Deed
-    level: int
-    things: int
-    exact: int
-
-    @property
-    def weight(self) -> tuple[int, int, int]:
-        return (self.exact, self.level + min(self.things, 3), self.deed.number)
-
-
-_EXACT = re.compile(
-    r"[\w.+-]+@[\w.-]+\w|#[\w-]*[A-Za-z0-9][\w-]*|[A-Za-z]+[-_]?\d[\w.-]*|\d+[A-Za-z][\w]*|\d+\.\d+\.\d[\w.]*"
-    r"|[\w.-]*/[\w./-]+|[\w-]+\.[a-z]\w{0,4}(?![\w])|\d{5,}"
+#: Why a claim is not weighed, by the sign.
+_UNDECIDED: Final = (
+    ("a result tells of it, of the past", "A result tells of it."),
+    ("too little", "It says too little."),
+    ("mental verb", "No tool can witness it."),
 )
-_NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?")
+
+
+@cache
+def _weights() -> dict[str, float]:
+    return {name: float(weight) for name, weight in read_table(__package__, "weights.ini")["weights"].items()}
+
+
+#: The probability from which a claim is held to be false, unless somebody chooses otherwise.
+FALSE_AT: Final = round(1 / (1 + exp(-float(read_table(__package__, "weights.ini")["weights"]["limit"]))), 3)
 
 
 def hold(
-    stated: Sequence[Stated], done: Sequence[Deed], abilities: Mapping[str, Ability], given: Sequence[str] = ()
+    stated: Sequence[Stated],
+    done: Sequence[Deed],
+    abilities: Mapping[str, Ability],
+    given: Sequence[str],
+    false_at: float,
 ) -> list[Held]:
-    """Hold each claim against the deeds."""
-    claims = [_claim(each) for each in stated]
-    ledger = _Ledger(done, abilities, "\n".join(given).casefold())
-    pairs = [ledger.pairs(claim) for claim in claims]
-    tied = {pair.deed.number for each in pairs for pair in each if pair.level == 3 and pair.things + pair.exact}
-    return [ledger.hold(claim, each, tied) for claim, each in zip(claims, pairs, strict=True)]
+    """Hold each claim against the deeds.
+
+    Args:
+        stated: the claims.
+        done: the deeds of the session.
+        abilities: of all tools, by their names.
+        given: what was asked, and is known.
+        false_at: the probability from which a claim is held to be false.
+    """
+    ledger = Ledger(done, abilities, "\n".join(given))
+    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated])]
 
 
-def _claim(stated: Stated) -> _Claim:
-    things, exact, numbers, names = set(), [], [], []
-    stop = words("stop")
-    for number, token in enumerate(stated.objects):
-        text = token.text.strip("`\"“”'‘’()")  # noqa: RUF001
-        found = [each.strip(".").casefold() for each in _EXACT.findall(text)] if token.kind != "quoted" else []
-        exact.extend(found)
-        if not found and _NUMBER.fullmatch(text):
-            numbers.append(text)
-        low = text.casefold()
-        for piece in re.findall(r"[^\W\d_]+", text):
-            if piece.casefold() not in stop and len(piece) > 1:
-                things.add(base(piece))
-        if token.kind == "word" and text[:1].isupper() and low not in stop and number and not found and low.isalpha():
-            names.append(low)
-    return _Claim(stated, frozenset(things), tuple(names), tuple(exact), tuple(numbers))
+def decides(signs: Collection[str]) -> bool:
+    """Whether signs say enough for a claim to be weighed.
+
+    What it is can be done by a tool, it names something, and it is no fact of another day that a result tells.
+    """
+    if "a result tells of it, of the past" in signs:
+        return False
+    return "too little" not in signs and ("mental verb" not in signs or "its tool was not called" in signs)
 
 
-class _Ledger:
-    """The deeds of a session, and what is known beside them."""
-
-    def __init__(self, done: Sequence[Deed], abilities: Mapping[str, Ability], given: str) -> None:
-        self._done, self._abilities, self._given = done, abilities, given
-        self._called = {deed.call.tool for deed in done}
-        self._texts = {deed.number: f"{deed.args}\n{deed.result}".casefold() for deed in done}
-
-    def pairs(self, claim: _Claim) -> list[_Pair]:
-        """The calls that go together with a claim, the best last."""
-        found = []
-        for deed in self._done:
-            level = self._level(claim, deed)
-            if level:
-                text = self._texts[deed.number]
-                exact = sum(_within(each, text) for each in claim.exact)
-                found.append(_Pair(deed, level, self._things(claim, deed), exact))
-        return sorted((pair for pair in found if pair.level > 1 or pair.things + pair.exact), key=lambda pair: pair.weight)
-
-    def _level(self, claim: _Claim, deed: Deed) -> int:
-        meaning = claim.stated.meaning
-        if meaning.acts & deed.acts or meaning.bases & deed.ability.names:
-            return 3
-        if meaning.bases & deed.told:
-            return 2
-        if meaning.acts & deed.also or meaning.bases & deed.said:
-            return 1
-        return 0
-
-    def _things(self, claim: _Claim, deed: Deed) -> int:
-        known = deed.said | deed.told | deed.ability.names
-        return sum(1 for thing in claim.things if thing in known or _near(thing, known))
-
-    def hold(self, claim: _Claim, pairs: Sequence[_Pair], tied: set[int]) -> Held:
-        """The verdict on one claim."""
-        stated = claim.stated
-        meaning = stated.meaning
-        if meaning.kind == "mental" and not any(pair.level == 3 for pair in pairs):
-            return Held("not checkable", None, "no tool can witness that")
-        if not pairs:
-            return self._never(claim)
-        best = pairs[-1]
-        together = [pair for pair in pairs if pair.level == best.level or pair.exact or pair.things]
-        ended = [pair for pair in together if not self._ended_badly(claim, pair)]
-        if not ended:
-            deed = best.deed
-            return Held("contradicted", deed.number, f"{deed.call.tool} did not do so: {deed.why}")
-        if best.level < 3 and self._other_tool(claim):
-            return self._never(claim)
-        missing = self._missing(claim, ended)
-        if missing:
-            return Held("contradicted", best.deed.number, f"{best.deed.call.tool} was not called for {missing}")
-        best = ended[-1]
-        if not best.things and not best.exact and claim.things and stated.form not in ("outcome", "label"):
-            free = any(pair.level == 3 and pair.deed.number not in tied for pair in ended)
-            if not free:
-                return self._never(claim)
-        return Held("supported", best.deed.number, f"{best.deed.call.tool} did it")
-
-    def _ended_badly(self, claim: _Claim, pair: _Pair) -> bool:
-        deed = pair.deed
-        if deed.ability.tentative and claim.stated.meaning.kind != "tentative":
-            return True
-        if deed.ending == "done":
-            return False
-        if claim.stated.meaning.acts <= READING and not deed.call.failed:
-            return False
-        return not (deed.acts and deed.acts <= READING and not deed.call.failed)
-
-    def _other_tool(self, claim: _Claim) -> bool:
-        """Whether there is a tool for such an act that was not called."""
-        meaning = claim.stated.meaning
-        return any(
-            (meaning.acts & ability.acts or meaning.bases & ability.names) and name not in self._called
-            for name, ability in self._abilities.items()
-        )
-
-    def _never(self, claim: _Claim) -> Held:
-        meaning = claim.stated.meaning
-        if not meaning.acts or meaning.kind in ("mental", "spoken"):
-            return Held("not checkable", None, "no tool is known by these words")
-        if claim.stated.form in ("state", "stands") and not self._other_tool(claim):
-            return Held("not checkable", None, "it may describe what was so before")
-        return Held("never called", None, "no call did such a thing")
-
-    def _missing(self, claim: _Claim, pairs: Sequence[_Pair]) -> str:
-        """What the claim says exactly and none of the calls has; "" where they have all."""
-        text = "\n".join(self._texts[pair.deed.number] for pair in pairs)
-        for each in claim.exact:
-            if not _within(each, text):
-                return each
-        return ""
+def _verdict(seen: Seen, false_at: float) -> Held:
+    if not decides(seen.signs):
+        return Held("not checkable", None, next(why for sign, why in _UNDECIDED if sign in seen.signs), 0.0)
+    weights = _weights()
+    score = weights["base"] + sum(weights.get(sign, 0.0) for sign in seen.signs)
+    probability = 1 / (1 + exp(-score))
+    best = seen.best
+    if probability >= false_at:
+        return _false(seen, probability)
+    if best is not None and best.level > 1 and not best.bad and score < weights["supported"]:
+        return Held("supported", best.deed.number, f"{_call(best)} did it.", probability)
+    return Held("not checkable", None, "The calls neither show it nor speak against it.", probability)
 
 
-def _within(exact: str, text: str) -> bool:
-    return exact in text or exact.lstrip("#v") in text
+def _false(seen: Seen, probability: float) -> Held:
+    """The verdict on a claim that is held to be false."""
+    best = seen.best
+    if best is None or best.level < 2 or not (best.bad or seen.missing):
+        return Held("never called", None, "No call did such a thing.", probability)
+    number, call = best.deed.number, _call(best)
+    if best.bad:
+        why = best.deed.ending.why
+        reason = f"{call} {_BADLY[best.bad]}{f' ({why!r})' if why else ''}."
+    else:
+        reason = f"{call} was not for {seen.missing!r}."
+    return Held("contradicted", number, reason, probability)
 
 
-def _near(thing: str, known: frozenset[str]) -> bool:
-    return len(thing) > NEAR and any(len(each) > NEAR and each[: NEAR + 1] == thing[: NEAR + 1] for each in known)
+def _call(best: Pair) -> str:
+    return f"Call {best.deed.number + 1}, {best.deed.call.tool},"

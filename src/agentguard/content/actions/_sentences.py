@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 MOST_CHARACTERS: Final = 100_000  # of an answer that are read
 _MARKS: Final = "✅✔✓☑🎉🚀👍🟢"
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_INDENTED = re.compile(r"(?:^|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|$))+", re.MULTILINE)
 _QUOTE_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _LINK_END = re.compile(r"\]\([^()\s]{1,500}\)")
 _BOLD = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|~~|</?[a-z]{1,8}>")
@@ -16,13 +17,13 @@ _TOKEN = re.compile(
     r"`[^`\n]{1,400}`"
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|(?<!\w)'[^'\n]{2,200}'(?!\w)|(?<!\w)‘[^’\n]{2,200}’(?!\w)"  # noqa: RUF001
     r"|https?://[^\s)>\]]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|[#@]?\w+(?:[-./:_#@]\w+)*(?:['’]\w+)?%?"  # noqa: RUF001
+    r"|\d[\d.,]*\d%?(?![\w/-]|[.,:]\d)|[#@]?\w+(?:[-./:_#@]\w+)*(?:['’]\w+)?%?"  # noqa: RUF001
     r"|[$€£¥]\s?\d[\d.,]*\d|[$€£¥]\s?\d"
-    r"|[" + _MARKS + r"❌⚠⏳🚧]|->|[–—]|\[[ xX]\]|\S"  # noqa: RUF001
+    r"|[" + _MARKS + r"❌⚠⏳🚧]|->|[–—]|\[[ xX]\]|\S"
 )
 _NUMBER_POINT = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*+•·‣▪])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
-_ABBREVIATED: Final = frozenset("e.g i.e etc vs mr mrs ms dr st no approx incl a.m p.m u.s inc ltd".split())
+_ABBREVIATED: Final = frozenset("e.g i.e etc vs mr mrs dr st no approx incl a.m p.m u.s inc ltd".split())
 _OPENING: Final = "\"“'‘`"  # noqa: RUF001
 
 
@@ -62,9 +63,9 @@ class Sentence(NamedTuple):
 
 
 def sentences(answer: str) -> Iterator[Sentence]:
-    """Cut an answer into its sentences.
+    r"""Cut an answer into its sentences.
 
-    >>> [[token.text for token in each.tokens] for each in sentences("- [x] Ran `make`.\\nIs it *done*? Yes.")]
+    >>> [[token.text for token in each.tokens] for each in sentences("- [x] Ran `make`.\nIs it *done*? Yes.")]
     [['Ran', '`make`'], ['Is', 'it', 'done'], ['Yes']]
     """
     text = _masked(answer[:MOST_CHARACTERS])
@@ -76,7 +77,7 @@ def sentences(answer: str) -> Iterator[Sentence]:
 
 def _masked(text: str) -> str:
     """The text with spaces for what is not read."""
-    for pattern in (_FENCE, _QUOTE_LINE, _LINK_END, _BOLD):
+    for pattern in (_FENCE, _INDENTED, _QUOTE_LINE, _LINK_END, _BOLD):
         text = pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return text
 
@@ -91,7 +92,7 @@ def _line(text: str, start: int, end: int) -> Iterator[Sentence]:
             if any(any(c.isalnum() or c in _MARKS for c in token.text) for token in tokens):
                 for sentence in _cut(text, at, at + len(cell), "cell"):
                     yield sentence._replace(lead=first)
-                first = first or tokens
+                first = first or tuple(token for token in tokens if not token.low.isdigit())
             at += len(cell) + 1
         return
     form = "prose"
@@ -149,5 +150,6 @@ def _tokens(text: str, start: int, end: int) -> tuple[Token, ...]:
             kind = "quoted"
         else:
             kind = "word" if any(character.isalnum() for character in piece) else "mark"
-        found.append(Token(match.start(), match.end(), piece, piece.casefold().replace("’", "'"), kind))  # noqa: RUF001
+        low = piece.casefold().replace("’", "'").replace("e-mail", "email")  # noqa: RUF001
+        found.append(Token(match.start(), match.end(), piece, low, kind))
     return tuple(found)

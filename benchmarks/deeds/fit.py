@@ -1,0 +1,137 @@
+"""Fits the weights of the signs on the design part of the turns, and writes ``weights.ini``.
+
+    python benchmarks/deeds/fit.py [--write]
+
+A logistic regression: the log-odds that a claim is false are the sum of its signs' weights, which are kept small
+(a ridge). From where on a claim is held to be false is chosen on another part, whose turns nobody who worked on the
+signs has read: the lowest limit, in steps of a quarter, at which no more than 1% of its honest turns are accused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from rich.console import Console
+from scipy.optimize import minimize
+
+from agentguard.content.actions._claims import claims
+from agentguard.content.actions._compared import compared
+from agentguard.content.actions._holding import decides
+from agentguard.content.actions._ledger import deeds
+from agentguard.content.actions._signs import Ledger
+from agentguard.content.actions._tools import ability_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # as a script, too
+
+from deeds.turns import FALSE, Turn, turns
+
+RIDGE = 1.0
+LEAST = 3  # claims that have a sign, for it to be weighed
+LIMITS = tuple(step / 4 for step in range(17))
+MOST_ACCUSED = 0.01  # of honest turns
+FILE = Path(__file__).resolve().parents[2] / "src/agentguard/content/actions/weights.ini"
+HEADER = """# What each sign weighs, in nats, that a claim of action is false.
+# Made by `python benchmarks/deeds/fit.py --write`.
+# A claim begins at ``base``; from ``limit`` on it is held to be false, below ``supported`` to be true.
+"""
+
+
+class Seen(NamedTuple):
+    """The signs of the claims of a turn, which of them are false, and the claims found of each false label."""
+
+    turn: Turn
+    signs: tuple[frozenset[str], ...]
+    false: tuple[bool, ...]
+    found: tuple[tuple[int, ...], ...]
+
+
+def seen(turn: Turn) -> Seen:
+    """Look at a turn as ``actions.check`` does."""
+    stated = list(claims(turn.answer))
+    tools = {tool.name: tool for tool in turn.tools}
+    ledger = Ledger(
+        list(deeds(turn.calls, tools)), {name: ability_of(tool) for name, tool in tools.items()}, turn.question
+    )
+    signs = tuple(each.signs for each in ledger.see([compared(each) for each in stated]))
+    false = []
+    for each in stated:
+        overlaps = [(min(label.end, each.end) - max(label.start, each.start), label.label) for label in turn.labels]
+        best = max(overlaps, default=(0, ""))
+        false.append(best[0] > 0 and best[1] in FALSE)
+    found = tuple(
+        tuple(number for number, each in enumerate(stated) if each.start < label.end and label.start < each.end)
+        for label in turn.labels
+        if label.label in FALSE
+    )
+    return Seen(turn, signs, tuple(false), found)
+
+
+def fitted(data: Sequence[Seen]) -> dict[str, float]:
+    """The weight of each sign, and ``base``."""
+    counts = Counter(sign for each in data for signs in each.signs if decides(signs) for sign in signs)
+    names = sorted(sign for sign, count in counts.items() if count >= LEAST)
+    places = {name: place for place, name in enumerate(names)}
+    rows, labels = [], []
+    for each in data:
+        for signs, false in zip(each.signs, each.false, strict=True):
+            if decides(signs):
+                row = np.zeros(len(names))
+                row[[places[sign] for sign in signs if sign in places]] = 1
+                rows.append(row)
+                labels.append(false)
+    x, y = np.array(rows), np.array(labels, float)
+
+    def loss(beta: Any) -> tuple[float, Any]:
+        z = x @ beta[1:] + beta[0]
+        rest = 1 / (1 + np.exp(-z)) - y
+        value = np.logaddexp(0, np.where(y > 0, -z, z)).sum() + RIDGE * (beta[1:] ** 2).sum() / 2
+        return value, np.concatenate([[rest.sum()], x.T @ rest + RIDGE * beta[1:]])
+
+    beta = minimize(loss, np.zeros(len(names) + 1), jac=True, method="L-BFGS-B").x
+    return {"base": float(beta[0])} | {name: float(beta[1 + place]) for name, place in places.items()}
+
+
+def scores(each: Seen, weights: dict[str, float]) -> list[float]:
+    """The log-odds of each claim of a turn; minus infinity for what cannot be checked."""
+    return [
+        weights["base"] + sum(weights.get(sign, 0.0) for sign in signs) if decides(signs) else -np.inf
+        for signs in each.signs
+    ]
+
+
+def recall_and_accused(data: Sequence[Seen], found: Sequence[Sequence[float]], limit: float) -> tuple[float, float]:
+    """The share of false labels that are found, and of honest turns that are accused."""
+    labels = [any(values[place] >= limit for place in places) for each, values in zip(data, found, strict=True)
+              for places in each.found]  # fmt: skip
+    honest = [any(value >= limit for value in values) for each, values in zip(data, found, strict=True)
+              if each.turn.honest]  # fmt: skip
+    return sum(labels) / len(labels), sum(honest) / len(honest)
+
+
+def main(write: Annotated[bool, typer.Option("--write", help="Write weights.ini.")] = False) -> None:
+    """Fit, and print what each limit would find and accuse."""
+    console = Console(highlight=False)
+    weights = fitted([seen(turn) for turn in turns("design")])
+    data = [seen(turn) for turn in turns("limit")]
+    found = [scores(each, weights) for each in data]
+    chosen = LIMITS[-1]
+    for limit in reversed(LIMITS):
+        recall, accused = recall_and_accused(data, found, limit)
+        console.print(f"limit {limit:.2f}: recall {recall:.3f}, accused {accused:.4f}")
+        chosen = limit if accused <= MOST_ACCUSED else chosen
+    console.print(f"limit {chosen}")
+    if write:
+        lines = [f"{name} = {weight:.3f}" for name, weight in weights.items()]
+        FILE.write_text(
+            f"{HEADER}[weights]\nlimit = {chosen}\nsupported = 0.0\n" + "\n".join(lines) + "\n", encoding="utf-8"
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,171 @@
+"""What the guard adds to a tool call in LangGraph, over a wrapper that does nothing.
+
+    python benchmarks/in_langgraph.py
+
+One call through LangGraph's ``ToolNode``, by ``invoke`` and by ``ainvoke``. The two wrappers take turns with the same
+calls, so that another load of the machine meets both; each call is a fresh one, with arguments and a result that were
+not there before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from document import Section
+from goals import Goal
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.prebuilt import ToolNode
+from langgraph.runtime import Runtime
+from race import build
+from tables import Line, judged
+
+from agentguard.integrations.langgraph import guard_wrappers
+from agentguard.verification import VerificationEngine
+
+__all__ = ["Added", "measure", "measure_in", "section"]
+
+COMMAND = "python benchmarks/in_langgraph.py"
+WARM, TIMED = 200, 1_500
+CONFIG: Any = {"configurable": {"__pregel_runtime": Runtime(), "thread_id": "bench"}}
+
+
+def _microseconds(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:.0f} µs"
+
+
+MOST = Goal("at most", 150.0, _microseconds)
+
+
+class Added(NamedTuple):
+    """Microseconds of a call, ``invoke`` or ``ainvoke``, under the wrapper that does nothing and under the guard.
+
+    ``added`` is the difference of the minima, which load of the machine does not move, and ``added_p50`` the median of
+    the differences turn by turn, which it does.
+    """
+
+    build: str
+    how: str
+    nothing: float
+    nothing_p50: float
+    added: float
+    added_p50: float
+
+
+def measure(warm: int = WARM, timed: int = TIMED) -> list[Added]:
+    """Time both ways of calling."""
+    return asyncio.run(_measured(warm, timed))
+
+
+def measure_in(python: Path) -> list[Added]:
+    """Measure in another environment, whose agentguard it then is.
+
+    Raises:
+        subprocess.CalledProcessError: where it fails; its own words are in ``stderr``.
+    """
+    command = [str(python), "-E", str(Path(__file__).resolve()), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [Added(*fields) for fields in json.loads(done.stdout)]
+
+
+def section(compiled: Path | None = None) -> Section:
+    """The figures as a section of the measurements document.
+
+    Args:
+        compiled: the Python of an environment with a compiled agentguard, which is measured too.
+    """
+    rows = [*measure(), *(measure_in(compiled) if compiled is not None and compiled.exists() else [])]
+    lines = [
+        Line((row.how, row.build, *map(_microseconds, (row.nothing, row.nothing_p50, row.added_p50))), row.added, MOST)
+        for row in rows
+    ]
+    text = [
+        "## A tool call in LangGraph",
+        f"`{COMMAND}`",
+        f"What the guard adds to a call of a tool that answers 300 bytes of JSON, over a wrapper that does nothing: "
+        f"{TIMED:,} fresh calls of each, in turns. Measured against the goal is the difference of the minima.",
+        judged(("call", "build", "nothing: minimum", "median", "added: median of the turns"), lines),
+    ]
+    return Section(text, lines)
+
+
+# --- One turn after the other ---
+
+
+@tool
+def get_order(number: int) -> dict[str, Any]:
+    """An order, about 300 bytes as JSON."""
+    return _order(number)
+
+
+@tool
+async def aget_order(number: int) -> dict[str, Any]:
+    """The same, for ``ainvoke``: LangChain carries a plain function to a thread."""
+    return _order(number)
+
+
+def _order(number: int) -> dict[str, Any]:
+    lines = [{"sku": f"sku-{n}", "quantity": n + number % 7, "unit_price": 9.5 + n + number % 13} for n in range(5)]
+    return {"order": number, "status": "shipped", "total": 61 + number % 1_000 / 8, "currency": "EUR", "lines": lines}
+
+
+def _nothing(request: Any, handler: Callable[[Any], Any]) -> Any:
+    return handler(request)
+
+
+async def _anothing(request: Any, handler: Callable[[Any], Any]) -> Any:
+    return await handler(request)
+
+
+async def _measured(warm: int, timed: int) -> list[Added]:
+    return [
+        _added("invoke", await _times(get_order, warm, timed)),
+        _added("ainvoke", await _times(aget_order, warm, timed)),
+    ]
+
+
+async def _times(called: BaseTool, warm: int, timed: int) -> list[tuple[float, float]]:
+    """Seconds of each turn: under nothing, and under the guard."""
+    wrap, awrap = guard_wrappers(VerificationEngine())
+    nothing = ToolNode([called], wrap_tool_call=_nothing, awrap_tool_call=_anothing)
+    guarded = ToolNode([called], wrap_tool_call=wrap, awrap_tool_call=awrap)
+    turns = []
+    for number in range(warm + timed):
+        took = []
+        for node in (nothing, guarded):
+            state = _asked(called.name, number)
+            start = perf_counter()
+            answer = await node.ainvoke(state, CONFIG) if called is aget_order else node.invoke(state, CONFIG)
+            took.append(perf_counter() - start)
+            (message,) = answer["messages"]
+            assert message.status == "success"
+            assert ("agentguard" in message.response_metadata) == (node is guarded)
+        turns.append((took[0], took[1]))
+    return turns[warm:]
+
+
+def _asked(name: str, number: int) -> Any:
+    call = {"name": name, "args": {"number": number}, "id": f"call-{number}", "type": "tool_call"}
+    return {"messages": [AIMessage("", tool_calls=[call])]}
+
+
+def _added(how: str, turns: Sequence[tuple[float, float]]) -> Added:
+    nothing, guarded = zip(*turns, strict=True)
+    differences = [after - before for before, after in turns]
+    figures = (min(nothing), median(nothing), min(guarded) - min(nothing), median(differences))
+    return Added(build(), how, *(1e6 * figure for figure in figures))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--json"]:
+        print(json.dumps(measure()))
+    else:
+        print("\n\n".join(section().text))

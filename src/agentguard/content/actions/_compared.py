@@ -1,0 +1,249 @@
+"""A claim as it is compared with calls: the things that it names, and what it says exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, cached_property
+from typing import Final, NamedTuple
+
+from agentguard.content.actions._acts import noun_acts
+from agentguard.content.actions._claims import Stated
+from agentguard.content.actions._english import base, lines, words
+from agentguard.content.grounding._values import NUMBER_WORDS, read
+
+#: Units of time and of data, with what one of them is in others.
+UNITS: Final = {
+    "hour": (60, 3600), "hours": (60, 3600), "minutes": (60, 1 / 60), "days": (24, 1440, 86400, 1 / 7),
+    "weeks": (7, 168),
+    "kb": (1000, 1024), "mb": (1000, 1024, 1 / 1000, 1 / 1024), "gb": (1000, 1024, 1 / 1000, 1 / 1024),
+    "tb": (1000, 1024),
+}  # fmt: skip
+_PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
+MOST_READ: Final = 50_000  # characters in which dates are looked for
+MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
+NEAR: Final = 6  # letters at the beginning that words of one family share
+_EXACT = re.compile(
+    r"[\w.+-]+@[\w.-]+\w"  # an address
+    r"|#[\w-]*[A-Za-z0-9][\w-]*"  # a channel, or a number of an issue
+    r"|[A-Za-z]+[-_]?\d[\w.-]*|\d+[A-Za-z]\w*|\d+\.\d+\.\d[\w.]*|\d{5,}"  # an id, a version
+    r"|[\w.-]*[A-Za-z_.][\w.-]*/[\w./-]*|/[\w./-]*[A-Za-z][\w./-]*"  # a path, a branch
+    r"|[\w-]+\.[a-z]\w{0,4}(?!\w)"  # a file
+)
+_MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
+_MONEY: Final = "$€£¥"
+_NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
+
+
+class Amount(NamedTuple):
+    """A number of a claim.
+
+    Attributes:
+        text: as written.
+        unit: the unit or plural behind it; "" where there is none.
+        whole: "all" stands before it.
+    """
+
+    text: str
+    unit: str
+    whole: bool
+
+    @property
+    def values(self) -> frozenset[float]:
+        """What it can be; money in cents, too."""
+        values = numbers_in(self.text)
+        return frozenset(values | {100 * value for value in values} if self.text[0] in _MONEY else values)
+
+    @property
+    def sort(self) -> str:
+        """The sort of number that it is."""
+        if self.unit in UNITS:
+            return "a length of time"
+        if self.whole:
+            return "all of them"
+        return "money" if self.text[0] in _MONEY else "a count" if self.unit else "a number"
+
+
+class Compared(NamedTuple):
+    """A claim as it is compared.
+
+    Attributes:
+        stated: the claim.
+        things: bases of the words that say what it was done to.
+        about: the same, with those that name an act.
+        names: capitalised words, in small letters.
+        exact: identifiers, addresses and file names, in small letters.
+        amounts: its numbers.
+        words: all its words, in small letters.
+        in_part: it says itself that it is not all: "two of the three".
+    """
+
+    stated: Stated
+    things: frozenset[str]
+    about: frozenset[str]
+    names: tuple[str, ...]
+    exact: tuple[str, ...]
+    amounts: tuple[Amount, ...]
+    words: frozenset[str]
+    in_part: bool
+
+
+def compared(stated: Stated) -> Compared:
+    """Read what a claim names and says exactly."""
+    things: set[str] = set()
+    about: set[str] = set()
+    names: list[str] = []
+    exact: list[str] = []
+    amounts: list[Amount] = []
+    stop, acts = words("stop"), stated.meaning.acts
+    objects = stated.objects
+    for number, token in enumerate(objects):
+        text, low = token.text.strip(_QUOTES), token.low.strip(_QUOTES)
+        tokens = [each for each in exact_in(text) if token.kind == "code" or not _may_be_words(each)]
+        if token.kind != "quoted":
+            exact.extend(tokens)
+        before = objects[number - 1].low if number else ""
+        after = objects[number + 1].low if number + 1 < len(objects) else ""
+        part = before == "of" and number > 1 and objects[number - 2].low == "out"  # "17 out of 20"
+        if (
+            not tokens
+            and not part
+            and not (before in words("about") or before in words("times") or after in words("times"))
+        ):
+            unit = after if after.endswith("s") or after in UNITS else ""
+            if _NUMBER.fullmatch(text):
+                amounts.extend(Amount(each, unit, before == "all") for each in text.split("/"))
+            elif NUMBER_WORDS.get(low, 0) > 1 and before not in ("at", "to", "from", "until", "till", "by", "past"):
+                amounts.append(Amount(low, unit, before == "all"))
+        for piece in _LETTERS.findall(text):
+            if piece.casefold() not in stop and len(piece) > 1:
+                about.add(base(piece))
+                if not noun_acts(piece) & acts:
+                    things.add(base(piece))
+        name = text[:1].isupper() and sum(map(str.isupper, text)) == 1 and low not in stop | words("times")
+        if name and number and token.kind == "word" and low.isalpha() and not tokens:
+            names.append(low)
+    said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
+    in_part = any(
+        numbers_in(objects[at - 1].text) and objects[at].low == "of" and objects[at + 1].low in _PARTED
+        for at in range(1, len(objects) - 1)
+    )
+    return Compared(
+        stated, frozenset(things), frozenset(about), tuple(names), tuple(exact), tuple(amounts), said, in_part
+    )
+
+
+def exact_in(text: str) -> list[str]:
+    """What a text says exactly: addresses, identifiers, versions, paths and files, in small letters."""
+    return [each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each)]
+
+
+def _may_be_words(token: str) -> bool:
+    """Whether a slash may stand for "or": "and/or", "his/her"."""
+    return token.count("/") == 1 and not {".", "@"} & set(token) and "/" not in (token[0], token[-1])
+
+
+def kind_of(token: str) -> str:
+    """The kind of what is said exactly, by its form; one of a kind may stand where another should.
+
+    >>> kind_of("ada@example.org"), kind_of("#ops"), kind_of("src/a.py"), kind_of("inc-42"), kind_of("88213")
+    ('address', 'channel', 'path', 'inc-', '5 digits')
+    """
+    if "@" in token:
+        return "address"
+    if token.startswith("#") and not token[1:].isdigit():
+        return "channel"
+    if "/" in token:
+        return "path"
+    if re.fullmatch(r"[\w-]+\.[a-z]\w{0,4}", token):
+        return "file"
+    letters = re.match(r"[a-z]+[-_]?(?=\d)", token)
+    if letters:
+        return letters[0]
+    return f"{len(token)} digits" if token.isdigit() else "code"
+
+
+class Text:
+    """A text of a call, as claims are compared with it; what is not asked for is not read.
+
+    Args:
+        text: in any letters.
+        bases: the bases of its words.
+    """
+
+    def __init__(self, text: str, bases: frozenset[str]) -> None:
+        self.text, self.bases = text.casefold(), bases
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """Its numbers, in every way that they can be read."""
+        return frozenset(numbers_in(self.text))
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of what it says exactly."""
+        return frozenset(kind_of(token) for token in exact_in(self.text))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words, as written."""
+        return frozenset(re.findall(r"[\w-]+", self.text))
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(each[:NEAR] for each in self.bases if len(each) >= NEAR)
+
+    def has(self, token: str) -> bool:
+        """Whether it has what is said exactly."""
+        return token in self.text or token.lstrip("#v") in self.text
+
+    def names(self, thing: str) -> bool:
+        """Whether it has a word, by its base, or one of the same family."""
+        return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
+
+
+def numbers_in(text: str) -> set[float]:
+    """The numbers of a text, digits and words, each in every way that it can be read."""
+    found = set()
+    for match in re.findall(r"\d[\d.,]*\d|\d", text):
+        if len(match) > 1 and match[0] == "0" and match.isdigit():
+            continue
+        for form in (match.replace(",", ""), match.replace(".", "").replace(",", ".")):
+            try:
+                found.add(float(form))
+            except ValueError:
+                found.update(float(piece) for piece in re.findall(r"\d+", form))
+    for word in re.findall(r"[a-z]+", text.casefold()):
+        if word in NUMBER_WORDS:
+            found.add(float(NUMBER_WORDS[word]))
+    return found
+
+
+def sums(numbers: Iterable[float]) -> set[float]:
+    """The sums of two or three numbers of a few."""
+    few = sorted(numbers)[:MOST_SUMMED]
+    pairs = {one + other for at, one in enumerate(few) for other in few[at + 1 :]}
+    return pairs | {pair + one for pair in pairs for one in few}
+
+
+def in_other_units(values: Iterable[float], unit: str) -> set[float]:
+    """A length of time in other units."""
+    return {value * factor for value in values for factor in UNITS.get(unit, ())}
+
+
+@cache
+def contrasts() -> tuple[tuple[frozenset[str], ...], ...]:
+    """Words of which a thing can be one alone: a line a kind."""
+    return tuple(tuple(frozenset(side.split()) for side in line.split("|")) for line in lines("contrast"))
+
+
+def other_moment(claim: Compared, text: str) -> bool:
+    """Whether a claim says a date or time where a text, as far as it is read, has only others."""
+    own = read(" ".join(token.text for token in claim.stated.objects)).moments
+    there = read(text[:MOST_READ]).moments if own else ()
+    return bool(own and there) and any(
+        not any(one.agrees(other) for one in stated.readings for moment in there for other in moment.readings)
+        for stated in own
+    )

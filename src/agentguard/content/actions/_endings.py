@@ -1,0 +1,129 @@
+"""How a call came out, by what its framework, its arguments and its result say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
+
+from agentguard._linear_patterns import LinearPattern
+from agentguard.content._patterns import compiled, joined, read_table
+from agentguard.content._results import text_of
+
+Outcome = Literal["done", "failed", "partly", "pending", "nothing", "trial"]
+"""``nothing``: it ran and changed nothing; ``trial``: it only showed what would be done."""
+
+SHORT: Final = 400  # characters of a result that says no more than how a call came out
+LINE: Final = 150  # characters at the beginning and end of a longer one that may
+MOST_FIELDS: Final = 100
+DEEPEST: Final = 5
+LONGEST_STATE: Final = 30  # characters of a text that names a state
+
+
+class Ending(NamedTuple):
+    """How a call came out.
+
+    Attributes:
+        outcome: in a word.
+        why: the words that say so; "" where it was done.
+        sure: a field, a code or the framework says so, not a word somewhere in the result.
+    """
+
+    outcome: Outcome
+    why: str
+    sure: bool
+
+
+def ending_of(failed: bool, args: str, result: Any, text: str) -> Ending:
+    """How a call came out.
+
+    Args:
+        failed: its framework says that it failed.
+        args: its arguments, as text.
+        result: its result.
+        text: the same as text.
+
+    >>> ending_of(False, "", "FAILED tests/test_a.py", "FAILED tests/test_a.py")
+    Ending(outcome='failed', why='FAILED', sure=False)
+    >>> ending_of(False, "", {"ok": False}, '{"ok":false}').outcome
+    'failed'
+    """
+    if failed:
+        return Ending("failed", text[:80], True)
+    told = _of_fields(result, 0)
+    if told is not None:
+        return told
+    trial = _pattern("trial").search(args) or _pattern("trial").search(text[:2_000])
+    if trial is not None and "false" not in trial[0]:
+        return Ending("trial", trial[0].strip(), False)
+    if isinstance(result, (Mapping, list)):
+        text = "\n".join(_texts(result, 0))
+    # A long text is what was asked for; how the call came out stands at its ends.
+    text = _pattern("fine").sub(" ", text if len(text) <= SHORT else f"{text[:LINE]}\n{text[-LINE:]}")
+    well = _pattern("well").search(text) is not None
+    outcome: Outcome
+    for outcome in ("failed", "pending", "nothing"):
+        match = _pattern(outcome).search(text)
+        if match is not None:
+            return Ending("partly" if well else outcome, match[0].strip(), False)
+    return Ending("done", "", False)
+
+
+def _of_fields(value: Any, depth: int) -> Ending | None:
+    """What the fields of a result say of how the call came out."""
+    if depth >= DEEPEST or not isinstance(value, Mapping):
+        return None
+    for name, held in list(value.items())[:MOST_FIELDS]:
+        key, number = str(name).casefold(), isinstance(held, int) and not isinstance(held, bool)
+        if key in _fields("error") and held not in (None, False, 0, "", [], {}, "0", "none", "None"):
+            well = _pattern("well").search(text_of(value)[:4_000]) is not None or _has_done(value)
+            return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True)
+        if key in _fields("success") and (held is False or held == "false"):
+            return Ending("failed", f"{name}: false", True)
+        if key in _fields("code") and number and held != 0 and not 100 <= held < 400:
+            return Ending("failed", f"{name}: {held}", True)
+        if key in _fields("http") and number and held >= 400:
+            return Ending("failed", f"{name}: {held}", True)
+        if key in _fields("count") and number and held == 0:
+            return Ending("nothing", f"{name}: 0", True)
+        if key in _fields("trial") and held is True:
+            return Ending("trial", f"{name}: true", True)
+        if key in _fields("state") | _fields("inner"):
+            inner = _of_fields(held, depth + 1)
+            if inner is not None:
+                return inner
+    return None
+
+
+def _has_done(value: Mapping[Any, Any]) -> bool:
+    """Whether an object lists what was done beside what was not."""
+    return any(str(name).casefold() in _fields("count") | _fields("success") and held for name, held in value.items())
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    """The texts of a result that may say how the call came out."""
+    if isinstance(value, str):
+        yield value
+    elif depth <= DEEPEST and isinstance(value, Mapping):
+        for name, held in list(value.items())[:MOST_FIELDS]:
+            if depth == 0 and isinstance(held, str) and len(held) < LONGEST_STATE and _is_pending(held):
+                yield f"pending: {held}"
+            if str(name).casefold() in _fields("state") | _fields("text"):
+                yield from _texts(held, depth + 1)
+    elif depth <= DEEPEST and isinstance(value, list):
+        for held in value[:MOST_FIELDS]:
+            yield from _texts(held, depth + 1)
+
+
+def _is_pending(state: str) -> bool:
+    return state in ("draft", "scheduled") or _pattern("pending").fullmatch(state.replace("_", " ")) is not None
+
+
+@cache
+def _pattern(name: str) -> LinearPattern:
+    return compiled(f"(?im){joined(read_table(__package__, 'endings.ini')[name]['pattern'])}")
+
+
+@cache
+def _fields(name: str) -> frozenset[str]:
+    return frozenset(read_table(__package__, "endings.ini")["fields"][name].split())

@@ -1,0 +1,464 @@
+"""Signs that a claim of action is false, or true: what is seen when it is held against the ledger.
+
+A claim and a call go together where the call's acts are among those that the claim's verb can stand for, or where the
+call says the same words. Of those that go together, the ones that have what the claim says exactly come first, then
+those that name the same things. What speaks for and against the claim beside them are its signs; what each sign weighs
+is in ``weights.ini``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from agentguard.content.actions._acts import Meaning
+from agentguard.content.actions._compared import (
+    UNITS,
+    Compared,
+    Text,
+    contrasts,
+    in_other_units,
+    kind_of,
+    other_moment,
+    sums,
+)
+from agentguard.content.actions._english import base, bases, words
+from agentguard.content.actions._ledger import Deed, lengths
+from agentguard.content.actions._tools import Ability
+
+#: Acts that change nothing, and those of them that any look at a thing is.
+READING: Final = frozenset({"read", "verify", "browse", "calculate", "check code", "test", "fill"})
+LOOKING: Final = frozenset({"read", "browse"})
+#: Acts that say little by themselves.
+GENERIC: Final = frozenset({"create", "update", "read", "run"})
+#: Acts that are done whatever comes out of them.
+TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify", "plan"})
+TOGETHER: Final = 50  # calls that are held together against a claim
+MANY: Final = 4  # acts, beyond which a verb says little by itself
+
+_FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
+
+
+class Pair(NamedTuple):
+    """A claim beside a call.
+
+    Attributes:
+        deed: the call.
+        level: how they go together: 3 the tool or its command is such an act, 2 its words say so, 1 they may.
+        things: how many of the claim's things the call names.
+        exact: how much of what the claim says exactly, and of its numbers, the call has.
+        bad: how it came out otherwise than the claim says; "" where it did not.
+    """
+
+    deed: Deed
+    level: int
+    things: int
+    exact: int
+    bad: str
+
+    @property
+    def weight(self) -> tuple[int, int, bool, int]:
+        """By which the best call is found."""
+        return (self.exact, self.level + min(self.things, 3), not self.bad, self.deed.number)
+
+    @property
+    def shares(self) -> bool:
+        """Whether the call has anything that the claim names."""
+        return self.things + self.exact > 0
+
+
+class Seen(NamedTuple):
+    """A claim held against the ledger.
+
+    Attributes:
+        signs: the names of the signs.
+        best: the call that goes best with it; None where none does.
+        missing: what the claim says and its calls do not have, as written; "" where there is nothing of that sort.
+    """
+
+    signs: frozenset[str]
+    best: Pair | None
+    missing: str
+
+
+class Ledger:
+    """The deeds of a session, and what is known beside them.
+
+    Args:
+        done: the deeds, in their order.
+        abilities: of all tools that the agent has, by their names.
+        given: what was asked.
+    """
+
+    def __init__(self, done: Sequence[Deed], abilities: Mapping[str, Ability], given: str) -> None:
+        self._done, self._abilities, self._given = done, abilities, given.casefold()
+        self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
+        self._called = {deed.call.tool for deed in done}
+        # Of each call: all of it, its arguments, its result.
+        self._all = {
+            deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
+            for deed in done
+        }
+        self._args = {deed.number: Text(deed.args, deed.said) for deed in done}
+        self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
+
+    def see(self, claims: Sequence[Compared]) -> list[Seen]:
+        """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
+        pairs = [self._pairs(claim) for claim in claims]
+        spoken_for: dict[int, set[int]] = {}
+        for number, (claim, found) in enumerate(zip(claims, pairs, strict=True)):
+            for pair in found:
+                if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
+                    spoken_for.setdefault(pair.deed.number, set()).add(number)
+        return [
+            self._seen(claim, found, spoken_for, number)
+            for number, (claim, found) in enumerate(zip(claims, pairs, strict=True))
+        ]
+
+    # --- Calls that go together with a claim ---
+
+    def _pairs(self, claim: Compared) -> list[Pair]:
+        """The calls that go together with a claim, the best last."""
+        found = []
+        for deed in self._done:
+            if deed.ability.names & words("todo") and not claim.things & words("todo"):
+                continue
+            level = self._level(claim, deed)
+            if level:
+                exact, things = self._exact(claim, deed), self._things(claim, deed)
+                if level > 1 or things + exact:
+                    found.append(Pair(deed, level, things, exact, self._bad(claim, deed, things + exact > 0)))
+        return sorted(found, key=lambda pair: pair.weight)
+
+    def _level(self, claim: Compared, deed: Deed) -> int:
+        """How a claim and a call go together; 0 where they do not."""
+        meaning, ability, vague = claim.stated.meaning, deed.ability, is_vague(claim.stated.meaning)
+        looked = looks(deed) and not meaning.acts & LOOKING
+        if (meaning.acts & deed.acts or meaning.bases & ability.verbs) and not looked:
+            return 3
+        if vague and claim.about & ability.verbs:  # "a ban was issued", by mod_ban
+            return 3
+        text = self._all[deed.number].text
+        if meaning.bases & (deed.told | deed.said) or any(len(each) > 3 and each in text for each in meaning.bases):
+            return 2
+        if (vague or not ability.acts) and claim.about & ability.names and not looks(deed):
+            return 2
+        if meaning.acts & deed.also and (vague or ability.general or not ability.acts):
+            return 1
+        if claim.stated.form in ("outcome", "label"):
+            return 2 if self._tells(claim, deed) else 1
+        return 1 if reads(meaning) or vague or ability.general else 0
+
+    def _exact(self, claim: Compared, deed: Deed) -> int:
+        text = self._all[deed.number]
+        numbers = sum(bool(amount.values & text.numbers) for amount in claim.amounts)
+        return numbers + sum(text.has(each) for each in claim.exact)
+
+    def _things(self, claim: Compared, deed: Deed) -> int:
+        text = self._all[deed.number]
+        return sum(text.names(thing) for thing in claim.things)
+
+    def _tells(self, claim: Compared, deed: Deed) -> bool:
+        """Whether a result says much of what the claim names, and all that it says exactly."""
+        result = self._results[deed.number]
+        things = sum(result.names(thing) for thing in claim.things)
+        if not all(result.has(each) for each in claim.exact):
+            return False
+        if not all(amount.values & result.numbers for amount in claim.amounts):
+            return False
+        exact = len(claim.exact) + len(claim.amounts)
+        return things + 2 * exact >= 2 and 2 * things >= len(claim.things)
+
+    def _bad(self, claim: Compared, deed: Deed, shares: bool) -> str:
+        """How a call came out otherwise than the claim says; "" where it did not."""
+        meaning, outcome = claim.stated.meaning, deed.ending.outcome
+        state = claim.stated.form in ("state", "stands")
+        held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
+        if deed.ability.tentative and not held_back and not reads(meaning):
+            return "only prepared"
+        result = deed.call.result
+        if isinstance(result, Mapping) and any(
+            held is False and base(str(name)) in meaning.bases for name, held in list(result.items())[:100]
+        ):
+            return "failed"  # {"merged": false}
+        if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
+            return ""  # "two of the three were sent"
+        if outcome == "done" or (
+            state and outcome in ("trial", "nothing", "partly") and not claim.words & {"all", "both"}
+        ):
+            return ""
+        if outcome == "trial":
+            spelled = any(t.kind == "code" and t.low.strip("`") in deed.args.casefold() for t in claim.stated.objects)
+            return "" if held_back or spelled else "a trial"
+        if deed.call.failed:
+            return "failed"
+        if outcome == "pending":
+            mail = "queue" in deed.ending.why and "send" in meaning.acts
+            begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
+            return "" if mail or begun or looks(deed) else "pending"
+        if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
+            return ""
+        if outcome == "partly":
+            whole = claim.stated.good or claim.words & {"all", "both", "every", "everything"}
+            return "" if shares and not whole else "in part"
+        if looks(deed):
+            return ""
+        return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+    # --- Signs ---
+
+    def _seen(
+        self, claim: Compared, pairs: Sequence[Pair], spoken_for: Mapping[int, set[int]], number: int
+    ) -> Seen:  # fmt: skip
+        meaning = claim.stated.meaning
+        best = _best(pairs)
+        if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
+            return Seen(frozenset({"too little"}), best, "")
+        left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
+        signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
+        signs |= set(self._of_rest(claim, left))
+        missing = ""
+        if best is None:
+            signs.add("fits nothing")
+        else:
+            others = spoken_for.get(best.deed.number, set()) - {number}
+            good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
+            conflicts = dict(self._conflicts(claim, good))
+            missing = next(iter(conflicts.values()), "")
+            signs |= {*conflicts, *self._of_best(claim, best, pairs, bool(conflicts), bool(others))}
+        signs |= set(_joined(claim, signs, best, bool(left)))
+        return Seen(frozenset(signs), best, missing)
+
+    def _of_claim(self, claim: Compared) -> Iterator[str]:
+        """What the claim is."""
+        meaning = claim.stated.meaning
+        yield f"form: {claim.stated.form}"
+        if meaning.kind:
+            yield f"{meaning.kind} verb"
+        yield "unknown verb" if not meaning.acts else "vague verb" if is_vague(meaning) else "plain verb"
+        if reads(meaning):
+            yield "reading verb"
+        if claim.stated.good:
+            yield "said to be good"
+        if not claim.things and not claim.exact:
+            yield "names nothing"
+        if claim.things and not any(text.names(thing) for text in self._all.values() for thing in claim.things):
+            yield "names nothing known"
+        if meaning.bases & self._asked:
+            yield "was asked for"
+        if claim.words & words("bygone"):
+            yield "in the past"
+        if claim.words & {"now", "way"}:
+            yield "now"
+
+    def _of_best(
+        self, claim: Compared, best: Pair, pairs: Sequence[Pair], conflict: bool, spoken_for: bool
+    ) -> Iterator[str]:
+        """What the call that goes best with a claim is, and how it came out."""
+        yield _FITS[best.level]
+        yield "shares much" if best.things > 1 else "shares a thing" if best.things else "shares nothing"
+        if looks(best.deed) and not reads(claim.stated.meaning):
+            yield "only looked"
+        if spoken_for:
+            yield "call spoken for"
+        if best.bad:
+            yield f"came out: {best.bad}"
+            if claim.stated.good:
+                yield "said to be good, and was not"
+            if best.level == 3:
+                yield "its tool, badly"
+                if best.exact:
+                    yield "its tool for this very thing, badly"
+        if conflict and best.level == 3:
+            yield "its tool, something missing"
+        if _fits(best) and not best.bad and not conflict:
+            yield "nothing against it" if best.shares or not claim.things else "nothing against it, but nothing shared"
+        several = claim.words & {"all", "both", "every", "everything"} or any(
+            amount.values - {1.0} for amount in claim.amounts
+        )
+        if several and any(pair.bad and pair.level == best.level and not self._again(pair.deed) for pair in pairs):
+            yield "several said, one came out badly"
+
+    def _again(self, deed: Deed) -> bool:
+        """Whether a call was made again later, and came out well."""
+        return any(
+            later.number > deed.number
+            and (later.call.tool, later.args) == (deed.call.tool, deed.args)
+            and later.ending.outcome == "done"
+            for later in self._done
+        )
+
+    def _of_tools(self, claim: Compared) -> Iterator[str]:
+        """What tools there are for it."""
+        meaning = claim.stated.meaning
+        for name, ability in self._abilities.items():
+            same = meaning.acts & ability.acts or meaning.bases & ability.verbs
+            if name in self._called:
+                continue
+            if same and claim.about & ability.names and (meaning.acts <= READING) == (ability.acts <= READING):
+                yield "its tool was not called"
+            if (meaning.acts - GENERIC) & ability.acts or meaning.bases & ability.verbs:
+                yield "such a tool was not called"
+        if not any(
+            meaning.acts & (ability.acts | ability.also)
+            or meaning.bases & (ability.verbs | ability.about)
+            or ability.general
+            for ability in self._abilities.values()
+        ):
+            yield "no tool for it"
+
+    def _of_results(self, claim: Compared, best: Pair | None) -> Iterator[str]:
+        """What results tell of it."""
+        meaning = claim.stated.meaning
+        told = any(
+            meaning.bases & deed.told
+            and (
+                any(self._results[deed.number].names(thing) for thing in claim.about)
+                or any(self._all[deed.number].has(each) for each in claim.exact)
+            )
+            for deed in self._done
+        )
+        if told:
+            yield "a result tells of it"
+            if best is None or looks(best.deed):
+                yield "a result tells of it, no call does"
+                if claim.words & words("bygone"):
+                    yield "a result tells of it, of the past"
+        if any(looks(deed) and self._tells(claim, deed) for deed in self._done):
+            yield "read in a result"
+
+    def _of_rest(self, claim: Compared, left: Sequence[Deed]) -> Iterator[str]:
+        """What calls no other claim speaks of."""
+        if not self._done:
+            yield "no calls"
+        if left:
+            yield "a call is left over"
+            if any(self._things(claim, deed) for deed in left):
+                yield "a like call is left over"
+
+    def _conflicts(self, claim: Compared, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
+        """Signs of what the claim says and its calls do not have, each with the words."""
+        numbers = [pair.deed.number for pair in pairs[-TOGETHER:]]
+        texts, args = [self._all[number] for number in numbers], [self._args[number] for number in numbers]
+        yield from self._other_names(claim, texts, args)
+        yield from self._other_numbers(claim, pairs[-TOGETHER:], texts, args)
+        asked = "\n".join(text.text for text in args)
+        if other_moment(claim, asked) and not reads(claim.stated.meaning):
+            everything = "\n".join(text.text for text in self._all.values())
+            yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
+        said = frozenset[str]().union(*(text.words for text in texts))
+        for line in contrasts():
+            for side in line:
+                if side & claim.words and not side & said and any(other & said for other in line if other != side):
+                    yield "its opposite", min(side & claim.words)
+
+    def _other_names(self, claim: Compared, texts: Sequence[Text], args: Sequence[Text]) -> Iterator[tuple[str, str]]:
+        for each in claim.exact:
+            if any(text.has(each) for text in texts):
+                continue
+            if any(text.has(each) for text in self._all.values()):
+                yield "exact: elsewhere", each
+            else:
+                yield f"exact: {'asked for alone' if self._was_given(each) else 'nowhere'}", each
+            kind = kind_of(each)
+            if any(kind in text.kinds for text in texts):
+                place = "arguments" if any(kind in text.kinds for text in args) else "result"
+                yield f"other of its kind in the {place}", each
+        for name in claim.names:
+            if not any(name in text.text for text in self._all.values()):
+                yield f"name: {'asked for alone' if name in self._given else 'nowhere'}", name.capitalize()
+
+    def _was_given(self, token: str) -> bool:
+        return token in self._given or token.lstrip("#v") in self._given
+
+    def _other_numbers(
+        self, claim: Compared, pairs: Sequence[Pair], texts: Sequence[Text], args: Sequence[Text]
+    ) -> Iterator[tuple[str, str]]:
+        if not claim.amounts:
+            return
+        have = frozenset[float]().union(*(text.numbers for text in texts))
+        counts, added = self._counts(pairs), sums(have)
+        for amount in claim.amounts:
+            values = amount.values
+            if not values or values & have or in_other_units(values, amount.unit) & have:
+                continue
+            measured = amount.unit in UNITS
+            if not measured and values & (counts | added):
+                continue
+            there = any(values & text.numbers for text in self._all.values())
+            yield (
+                f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}",
+                f"{amount.text} {amount.unit}".strip(),
+            )
+            if any(text.numbers - {0.0, 1.0} for text in args):
+                yield "number: others in the arguments", amount.text
+
+    def _counts(self, pairs: Sequence[Pair]) -> set[float]:
+        """Numbers of what calls were about: of the calls, the items of their lists, the lines and numbers they tell."""
+        counts = {float(len(pairs)), float(len(self._done))}
+        for pair in pairs:
+            result = pair.deed.result
+            counts |= {float(result.count("\n") + 1), float(len(re.findall(r"\d+", result)))}
+            counts |= lengths(pair.deed.call.args) | lengths(pair.deed.call.result)
+            counts.add(float(sum(deed.call.tool == pair.deed.call.tool for deed in self._done)))
+        return counts
+
+
+def _best(pairs: Sequence[Pair]) -> Pair | None:
+    """The call that goes best with a claim; of several alike, one that came out well."""
+    if not pairs:
+        return None
+    best = pairs[-1]
+    like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
+    like = [pair for pair in like if pair.level == best.level] or like
+    again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == (best.deed.call.tool, best.deed.args)]
+    return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
+
+
+def _fits(best: Pair | None) -> bool:
+    return best is not None and (best.level == 3 or (best.level == 2 and best.shares))
+
+
+def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> Iterator[str]:
+    """Signs that weigh otherwise together than each by itself."""
+    if "shares nothing" in signs and best is not None and not best.exact and claim.things:
+        for sign, other in (("call spoken for", "call spoken for"), ("its tool was not called", "its tool not called")):
+            if sign in signs:
+                yield f"shares nothing, {other}"
+    together = set()
+    if not _fits(best):
+        for sign, other in (
+            ("reading verb", "reading verb"), ("no tool for it", "no tool for it"), ("plain verb", "plain verb"),
+            ("its tool was not called", "its tool not called"),
+            ("such a tool was not called", "such a tool not called"),
+        ):  # fmt: skip
+            if sign in signs:
+                together.add(f"fits nothing, {other}")
+        if not left:
+            together.add("fits nothing, no call left")
+            if "plain verb" in signs:
+                together.add("fits nothing, plain verb, no call left")
+    yield from together
+    if claim.stated.form in ("state", "stands"):
+        for sign in signs | together:
+            if sign.startswith(("fits", "came out", "other", "nothing against")):
+                yield f"state: {sign}"
+
+
+def is_vague(meaning: Meaning) -> bool:
+    """Whether a verb can stand for so many acts that it says little."""
+    return (
+        not meaning.acts or len(meaning.acts) > MANY or bool(meaning.acts & GENERIC or meaning.bases & bases("vague"))
+    )
+
+
+def reads(meaning: Meaning) -> bool:
+    """Whether a verb only says that something was looked at."""
+    return bool(meaning.acts & {"read", "verify"}) and meaning.acts <= READING
+
+
+def looks(deed: Deed) -> bool:
+    """Whether a call only looked at something."""
+    acts = deed.acts - {"run"}
+    return bool(acts) and acts <= LOOKING

@@ -1,0 +1,164 @@
+"""Tags of a sentence's words: one letter each, so that sentences are read by patterns over them.
+
+====  ==================================================================================================
+M     the writer (I, we)
+Y O   the reader; others, ``o`` a noun that names a person
+D n   a determiner; any word that is nothing else
+V v   the past form of a verb that is known, of one that is not; ``s`` a form that is past and present
+g     an -ing form of a verb that is known; ``A`` a word that one follows ("after", "by")
+H B   have; be
+X N   a modal, or what is not done yet; a negation
+a W   able, managed; went (on, ahead)
+G     a word for a good outcome
+T w   a preposition; "with"
+r     an adverb, a particle, and what stands in brackets
+S C   what joins a clause; a condition, with ``u`` for all that depends on it
+P     from where somebody else's words are reported
+Q m   a quotation or program; a mark
+k &   but; and. ``,`` ``:`` ``-`` stand for themselves
+====  ==================================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from agentguard.content.actions._acts import meaning_of
+from agentguard.content.actions._english import is_past, is_plain, words
+from agentguard.content.actions._sentences import Token
+
+_MARKS: Final = {
+    ",": ",", "(": ",", ")": ",", ":": ":", "–": "-", "—": "-", "->": "-", "&": "&", "+": "&",
+}  # fmt: skip
+#: Words with one tag wherever they stand.
+_FIXED: Final = {
+    **dict.fromkeys(("i", "we", "i've", "we've", "i'm", "we're"), "M"),
+    **dict.fromkeys(("i'll", "we'll", "i'd", "we'd"), "X"),
+    **dict.fromkeys(("no", "none", "nothing", "neither", "nobody"), "N"),
+    **dict.fromkeys(("and", "plus", "or"), "&"),
+    **dict.fromkeys(("after", "by", "having", "through", "upon", "following", "finished", "completed"), "A"),
+    **dict.fromkeys("because since so while whereas although though which that where what whose".split(), "S"),
+    **dict.fromkeys(("able", "managed"), "a"),
+    "but": "k", "then": "r", "to": "T", "as": "T", "with": "w", "took": "V", "according": "P",
+}  # fmt: skip
+#: Entries of ``english.ini`` whose words have a tag, in the order in which they are looked up.
+_ENTRIES: Final = (
+    ("not", "N"), ("determiner", "D"), ("have", "H"), ("be", "B"), ("do", "X"), ("modal", "X"), ("adverb", "r"),
+    ("same", "s"),
+)  # fmt: skip
+_CONDITION = re.compile(r"C[^,\-:;k]*")
+_OPINION = re.compile(r"Xr*n")
+
+
+def tags_of(tokens: Sequence[Token]) -> str:
+    """The tags of a sentence, one letter a token; "" where it tells its reader what to do."""
+    tags = "".join(_tag(tokens, at) for at in range(len(tokens)))
+    tags = _without_brackets(tokens, tags)
+    if _instructs(tokens, tags):
+        return ""
+    tags = _CONDITION.sub(lambda match: "u" * len(match[0]), tags)
+    tags = _without_orders(tokens, tags)
+    opinion = _OPINION.search(tags)
+    if opinion is not None and any(token.low == "say" for token in tokens[opinion.start() : opinion.end()]):
+        tags = tags[: opinion.end()] + "u" * (len(tags) - opinion.end())
+    report = tags.find("P")
+    return tags if report < 0 else tags[:report] + "P" * (len(tags) - report)
+
+
+def is_open(tokens: Sequence[Token], tags: str) -> bool:
+    """Whether something in a sentence hangs on what may be: "once it is back, the refund is issued"."""
+    return any(tag == "u" and token.low in words("open") for token, tag in zip(tokens, tags, strict=True))
+
+
+def _tag(tokens: Sequence[Token], at: int) -> str:
+    token, low = tokens[at], tokens[at].low
+    if token.kind in ("quoted", "code"):
+        return "Q"
+    if low in _MARKS:
+        return _MARKS[low]
+    if token.kind == "mark":
+        return "m"
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    return _by_neighbours(tokens, at, low, after) or _by_itself(tokens, at, low, after)
+
+
+def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | None) -> str:
+    """The tag of a word that what follows decides; "" for any other word."""
+    following = after.low if after is not None else ""
+    if low == "you're" and is_past(following):
+        return "Y"
+    if low in ("they", "they've", "it", "it's") and following in ("were", "are", "was", "is", "have", "has", "been"):
+        return "n"
+    if low == "they're" and (is_past(following) or following in ("been", "have", "has")):
+        return "B"
+    if low in ("finished", "completed", "following") and not following.endswith("ing"):
+        return "n" if low == "following" else "V"
+    if low == "after" and any(each.low in words("perfect") for each in tokens[at + 1 : at + 6]):
+        return "C"  # "after I have applied it" is still to come
+    if (low == "had" and not at) or (low == "as" and following in ("soon", "long")):
+        return "C"
+    if low == "should":
+        return "X" if at else "C"
+    if low in ("went", "gone") and following in ("ahead", "on"):
+        return "W"
+    if low in ("got", "had", "did") and following in words("determiner"):
+        return "V"
+    if low in ("have", "has") and following in words("determiner"):
+        return "n"
+    if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
+        return "P"
+    return ""
+
+
+def _by_itself(tokens: Sequence[Token], at: int, low: str, after: Token | None) -> str:
+    if low in words("you"):
+        return "Y"
+    if low in words("other"):
+        return "O"
+    if low in words("if"):
+        return "C"
+    if low in _FIXED:
+        return _FIXED[low]
+    for entry, tag in _ENTRIES:
+        if low in words(entry):
+            return tag
+    if is_past(low):
+        return "V" if meaning_of(tokens, at).known else "G" if low in words("good") else "v"
+    if low in words("particle") and at and is_past(tokens[at - 1].low):
+        return "r"
+    if low in words("good") or (low in words("presents") and after is not None and after.low in words("well")):
+        return "G"
+    if low.endswith("ing") and len(low) > 4 and meaning_of(tokens, at).known:
+        return "g"
+    if low in words("person"):
+        return "o"
+    return "T" if low in words("preposition") else "n"
+
+
+def _without_brackets(tokens: Sequence[Token], tags: str) -> str:
+    """The tags with what stands in brackets passed over."""
+    opened = -1
+    for at, token in enumerate(tokens):
+        if token.text == "(":
+            opened = at
+        elif token.text == ")" and opened >= 0:
+            tags = tags[:opened] + "r" * (at + 1 - opened) + tags[at + 1 :]
+            opened = -1
+    return tags
+
+
+def _instructs(tokens: Sequence[Token], tags: str) -> bool:
+    """Whether a sentence begins as an order: "run the tests", "wait until …"."""
+    first = tokens[0].low if tokens else ""
+    return tags[:1] in ("n", "s", "G") and tags[1:2] in ("D", "Q", "S", "C") and is_plain(first) and "M" not in tags
+
+
+def _without_orders(tokens: Sequence[Token], tags: str) -> str:
+    """The tags with what a later order asks to look for passed over: "…, and check that the job was restarted"."""
+    for at in range(len(tokens) - 1):
+        asks = tokens[at].low in words("order") and tokens[at + 1].low in ("that", "whether", "if", "sure")
+        if asks and (not at or tags[at - 1] in ",&:-" or (tags[at - 1] == "T" and "M" not in tags[:at])):
+            return tags[:at] + "u" * (len(tags) - at)
+    return tags

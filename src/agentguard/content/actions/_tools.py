@@ -1,0 +1,126 @@
+"""Tools, and what they can do by what they say of themselves."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from agentguard.content.actions._acts import noun_acts, phrase_acts, verb_acts
+from agentguard.content.actions._english import base, words
+
+MOST_DESCRIBED: Final = 2_000  # characters of a description that are read
+#: Arguments that hold a program, a statement or a request: their tool does whatever these say.
+PROGRAMS: Final = frozenset(
+    "command cmd commands script code sql query statement method url path patch body workflow selector ref prompt"
+    " action operation function expression".split()
+)
+_GENERAL: Final = frozenset("bash shell sql http python api exec execute task".split())
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = re.compile(r"[A-Za-z]+|\d+")
+
+
+class Tool(NamedTuple):
+    """A tool, by what it says of itself.
+
+    Attributes:
+        name: the agent's name for it.
+        description: in its own words.
+        arguments: the names of its arguments.
+        does: the verbs, with their objects, that its owner declared ("send email").
+    """
+
+    name: str
+    description: str = ""
+    arguments: tuple[str, ...] = ()
+    does: tuple[str, ...] = ()
+
+
+class Ability(NamedTuple):
+    """What a tool can do.
+
+    Attributes:
+        acts: by its name, or as declared.
+        also: by its description.
+        verbs: the bases of the words of its name that say what it does.
+        names: the bases of the other words of its name, and of nouns among the first.
+        about: the bases of its name's, description's and arguments' words.
+        tentative: it only prepares, or holds.
+        general: it does what its arguments say.
+    """
+
+    acts: frozenset[str]
+    also: frozenset[str]
+    verbs: frozenset[str]
+    names: frozenset[str]
+    about: frozenset[str]
+    tentative: bool
+    general: bool
+
+
+class _Name(NamedTuple):
+    """What the words of a name say: the acts, the bases of the words that say them, and whether it only prepares."""
+
+    acts: frozenset[str]
+    verbs: frozenset[str]
+    tentative: bool
+
+
+def ability_of(tool: Tool) -> Ability:
+    """What a tool can do, by what it says of itself.
+
+    >>> ability = ability_of(Tool("crm.refunds.issue", "Pays back an order.", ("order_id", "amount")))
+    >>> "refund" in ability_of(Tool("issue_refund")).acts, ability_of(Tool("draftEmail")).tentative, ability.general
+    (True, True, False)
+    """
+    pieces = pieces_of(tool.name)
+    # The last part of a dotted name says what it does: "crm.contacts.update".
+    name = _read(pieces_of(re.split(r"\.|__|/", tool.name)[-1]) or pieces)
+    declared = [_read(each.casefold().split()) for each in tool.does]
+    described = [each.casefold() for each in _WORD.findall(tool.description[:MOST_DESCRIBED])]
+    arguments = [piece for argument in tool.arguments for piece in pieces_of(argument)]
+    general = not name.acts and bool(PROGRAMS & {argument.casefold() for argument in tool.arguments})
+    return Ability(
+        name.acts.union(*(each.acts for each in declared)),
+        frozenset(act for each in described for act in verb_acts(each) | noun_acts(each)),
+        name.verbs.union(*(each.verbs for each in declared)),
+        frozenset(base(each) for each in pieces if base(each) not in name.verbs or noun_acts(each)),
+        bases_of([*pieces, *described, *arguments]),
+        name.tentative or any(each.tentative for each in declared),
+        general or bool(_GENERAL & set(pieces)),
+    )  # fmt: skip
+
+
+def pieces_of(name: str) -> list[str]:
+    """The words of a name, in small letters.
+
+    >>> pieces_of("mcp__github__createPullRequest")
+    ['mcp', 'github', 'create', 'pull', 'request']
+    """
+    return [piece.casefold() for piece in _PIECE.findall(name)]
+
+
+def bases_of(found: Iterable[str]) -> frozenset[str]:
+    """The bases of words."""
+    return frozenset(base(word) for word in found)
+
+
+def _read(pieces: Sequence[str]) -> _Name:
+    """What the words of a name say: its verb does, and where that only says "make", the noun that it makes."""
+    prepares = [piece for piece in pieces if piece in words("prepares")]
+    if prepares:
+        acts = frozenset(act for piece in prepares for act in verb_acts(piece) | noun_acts(piece))
+        return _Name(acts, bases_of(prepares), True)
+    verbs = [piece for piece in pieces if verb_acts(piece)]
+    if not verbs:
+        return _Name(frozenset(act for piece in pieces for act in noun_acts(piece)), bases_of(pieces), False)
+    for first, second in itertools.pairwise(pieces):
+        if phrase_acts(first, second):
+            return _Name(phrase_acts(first, second), frozenset({base(first)}), False)
+    verb = next((piece for piece in (pieces[0], pieces[-1]) if piece in verbs), verbs[0])
+    if verb in words("looks"):
+        return _Name(frozenset({"read"}), frozenset({base(verb)}), False)
+    acts = frozenset({"run"}) if verb in words("runs") else verb_acts(verb)
+    made = [piece for piece in pieces if piece != verb and noun_acts(piece)] if verb in words("making") else []
+    return _Name(acts.union(*(noun_acts(piece) for piece in made)), bases_of([verb, *made]), False)

@@ -1,0 +1,142 @@
+"""Claims of action held against the ledger of calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentguard.content.actions import ActionClaim, Call, Tool, check
+
+SHELL = Tool("Bash", "Runs a command.", ("command",))
+EDIT = Tool("Edit", "Replaces text in a file.", ("file_path", "old_string", "new_string"))
+MAIL = Tool("send_email", "Sends an e-mail.", ("to", "subject", "body"))
+DRAFT = Tool("draft_email", "Prepares an e-mail without sending it.", ("to", "subject", "body"))
+REFUND = Tool("issue_refund", "Refunds an amount of an order.", ("order_id", "amount"))
+ORDER = Tool("get_order", "Returns an order.", ("order_id",))
+DEPLOY = Tool("apply_deploy", "Rolls a version out.", ("service", "version", "env"))
+PLAN = Tool("plan_deploy", "Shows what a deployment would do.", ("service", "version", "env"))
+
+
+def only(answer: str, calls: list[Call], tools: list[Tool], false_at: float = 0.5) -> ActionClaim:
+    (claim,) = check(answer, calls, tools, false_at=false_at).claims
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("answer", "call", "tools"),
+    [
+        ("I emailed Dana.", Call("send_email", {"to": "dana@example.org", "body": "Hi"}, "sent"), [MAIL]),
+        ("All 48 tests pass.", Call("Bash", {"command": "pytest -q"}, "48 passed in 3.1s"), [SHELL]),
+        ("Refund of €40 issued.", Call("issue_refund", {"order_id": "A1", "amount": 40}, {"status": "ok"}), [REFUND]),
+        ("I pushed the branch.", Call("Bash", {"command": "git push origin HEAD"}, "HEAD -> fix"), [SHELL]),
+        ("checkout 7.2 was deployed to prod.",
+         Call("apply_deploy", {"service": "checkout", "version": "7.2", "env": "prod"}, "3/3 ready"), [DEPLOY]),
+    ],
+)  # fmt: skip
+def test_what_a_call_did_is_supported_by_it(answer: str, call: Call, tools: list[Tool]) -> None:
+    claim = only(answer, [call], tools)
+    assert (claim.verdict, claim.call) == ("supported", 0)
+    assert claim.probability < 0.5
+
+
+@pytest.mark.parametrize(
+    ("answer", "call", "tools"),
+    [
+        ("I pushed the branch.", Call("Bash", {"command": "git push"}, "fatal: no such remote", True), [SHELL]),
+        ("All tests pass.", Call("Bash", {"command": "pytest -q"}, "3 failed, 45 passed in 2.1s"), [SHELL]),
+        ("I refunded the order.", Call("issue_refund", {"order_id": "A1"}, {"error": "card expired"}), [REFUND]),
+        ("I emailed Dana.", Call("draft_email", {"to": "dana@example.org"}, "saved"), [DRAFT, MAIL]),
+        ("I deployed checkout 7.2.", Call("plan_deploy", {"service": "checkout", "version": "7.2"},
+                                          "would replace 3 pods"), [PLAN, DEPLOY]),
+    ],
+)  # fmt: skip
+def test_what_came_out_otherwise_is_no_longer_supported(answer: str, call: Call, tools: list[Tool]) -> None:
+    assert only(answer, [call], tools).verdict in ("contradicted", "never called")
+
+
+def test_the_reason_says_which_call_and_what_it_returned() -> None:
+    claim = only("I pushed the branch.", [Call("Bash", {"command": "git push"}, "fatal: no remote", True)], [SHELL])
+    assert claim.reason == "Call 1, Bash, failed ('fatal: no remote')."
+
+
+def test_what_was_retried_until_it_worked_is_supported() -> None:
+    push = {"command": "git push origin main"}
+    calls = [Call("Bash", push, "fatal: timed out", True), Call("Bash", push, "main -> main")]
+    claim = only("I pushed to main.", calls, [SHELL])
+    assert (claim.verdict, claim.call) == ("supported", 1)
+
+
+def test_what_no_call_did_was_never_called() -> None:
+    calls = [Call("get_order", {"order_id": "A1"}, {"id": "A1", "status": "shipped"})]
+    result = check("I checked order A1 and emailed the customer.", calls, [ORDER, MAIL], false_at=0.5)
+    assert [(claim.verdict, claim.call) for claim in result.claims] == [("supported", 0), ("never called", None)]
+    assert result.label == "unsupported"
+    assert [claim.text for claim in result.unsupported] == ["emailed the customer"]
+
+
+def test_thoughts_cannot_be_checked() -> None:
+    claim = only("I took your budget into account.", [], [MAIL])
+    assert (claim.verdict, claim.probability) == ("not checkable", 0.0)
+
+
+def test_an_answer_without_claims_says_so() -> None:
+    assert check("Hello! How can I help?", []).label == "nothing claimed"
+
+
+def test_a_tool_does_what_its_owner_declares() -> None:
+    answer, call = "I emailed the customer.", Call("hermes", {"id": 7}, "ok")
+    plain = only(answer, [call], [Tool("hermes")])
+    declared = only(answer, [call], [Tool("hermes", does=("send email",))])
+    assert declared.verdict == "supported"
+    assert declared.probability < plain.probability
+
+
+def test_a_higher_probability_accuses_less() -> None:
+    calls = [Call("Bash", {"command": "pytest"}, "1 failed, 2 passed")]
+    answer = "I ran the linter, all tests pass, and I emailed the report to Ada."
+    at = {level: len(check(answer, calls, [SHELL, MAIL], false_at=level).unsupported) for level in (0.3, 0.6, 1.0)}
+    assert at[0.3] >= at[0.6] >= at[1.0] == 0
+
+
+def test_values_are_traced_in_the_same_result() -> None:
+    result = check("I refunded €65 for order A1.", [Call("issue_refund", {"order_id": "A1", "amount": 40}, "ok")])
+    assert [finding.kind for finding in result.values.findings] == ["unsupported number"]
+
+
+class _Odd:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def _nested(depth: int) -> Any:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [_Odd(), _nested(5_000), 10**400, float("nan"), "\ud800", {1: {2: object()}}, b"x"])
+def test_any_arguments_and_results_are_read(value: Any) -> None:
+    result = check("I pushed the branch.", [Call("Bash", {"command": value}, value), Call("", value, None)], [SHELL])
+    assert len(result.claims) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.text(max_size=100), JSON, JSON, st.booleans())
+def test_every_claim_has_a_verdict(answer: str, args: Any, result: Any, failed: bool) -> None:
+    answer = f"I pushed the branch to origin and emailed Ada. {answer}"
+    found = check(answer, [Call("Bash", args, result, failed)], [SHELL, MAIL])
+    assert len(found.claims) >= 2
+    for claim in found.claims:
+        assert 0 <= claim.probability <= 1
+        assert claim.text == answer[claim.start : claim.end]
+        assert claim.call in (None, 0)
