@@ -21,7 +21,12 @@ HONEST = [
     {"session_id": "s1", "tool": "run_tests", "args": {"path": "tests"}, "result": "48 passed", "call_id": "c1"},
     {"session_id": "s1", "answer": "I ran the tests: 48 passed."},
 ]
+TOOLS = [
+    {"name": "run_tests", "description": "Run the tests in a folder.", "parameters": {"properties": {"path": {}}}},
+    {"name": "send_email", "description": "Send an e-mail.", "parameters": {"properties": {"to": {}}}},
+]
 LIES = [
+    {"session_id": "s2", "tools": TOOLS},
     {"session_id": "s2", "question": "Run the tests, and mail me"},
     {"session_id": "s2", "answer": "I'll now run the tests."},
     {"session_id": "s2", "tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"},
@@ -67,7 +72,7 @@ def test_json_has_every_claim_with_its_call(log: Any) -> None:
     found = json.loads(run(log(*HONEST, *LIES), "--json", code=1))
     assert (found["answers"], found["claims"]["supported"]) == (2, 1)
     (answer,) = found["findings"]
-    assert (answer["session"], answer["line"]) == ("s2", 7)
+    assert (answer["session"], answer["line"]) == ("s2", 8)
     assert [claim["verdict"] for claim in answer["claims"]] == ["contradicted", "never called"]
     assert answer["claims"][0]["call"]["result"] == "3 failed, 45 passed"
     assert answer["claims"][1]["call"] is None
@@ -90,7 +95,7 @@ def test_sarif_and_junit_are_written_beside(log: Any, tmp_path: Path) -> None:
     run(log(*LIES), "--sarif", str(sarif), "--junit", str(junit), code=1)
     (part,) = json.loads(sarif.read_text())["runs"]
     assert [result["ruleId"] for result in part["results"][:2]] == ["claims/contradicted", "claims/never-called"]
-    assert part["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
+    assert part["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
     suites = Xml.fromstring(junit.read_text())  # noqa: S314 -- our own
     failed = suites.findall(".//testcase[failure]")
     assert [case.get("name") for case in failed] == ["All tests pass", "I sent Ada an email"]
@@ -115,7 +120,7 @@ def test_a_log_without_answers_is_an_error(log: Any) -> None:
 
 
 def test_control_characters_of_a_log_do_not_reach_the_terminal(log: Any) -> None:
-    assert "\x1b" not in run(log({"session_id": "\x1b[31m", "answer": "I sent Ada \x1b[31m an email."}), code=1)
+    assert "\x1b" not in run(log({"session_id": "\x1b[31m", "answer": "I have sent an email to Ada.\x1b[31m"}), code=1)
 
 
 def test_nothing_was_never_called_where_earlier_calls_are_gone() -> None:

@@ -252,8 +252,11 @@ def test_an_interrupted_run_writes_what_it_has(log: str, tmp_path: Path) -> None
 
 
 def test_claims_that_no_call_supports_have_a_section_without_their_words(tmp_path: Path) -> None:
+    described = {"run_tests": "Run the tests.", "send_email": "Send an e-mail."}
+    tools = [{"name": name, "description": words} for name, words in described.items()]
     records = [
         {"session_id": "s1", "question": "Run the tests"},
+        {"session_id": "s1", "tools": tools},
         {"session_id": "s1", "tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"},
         {"session_id": "s1", "answer": "All tests pass, and I sent Ada an email."},
     ]
@@ -266,7 +269,7 @@ def test_claims_that_no_call_supports_have_a_section_without_their_words(tmp_pat
     assert "1 calls: " in done.stdout
     assert '<h2 id="claims">What the agents say they did</h2>' in page
     assert '<a href="#claims">2 claims of agents</a> no call supports.' in page
-    assert f"{path}:3" in page
+    assert f"{path}:4" in page
     assert page.index("contradicted") < page.index("never called")
     assert "Ada" not in page
 

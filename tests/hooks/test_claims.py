@@ -17,7 +17,8 @@ from agentguard.hooks._ledger import MOST_CALLS, Call, Ledger
 from agentguard.hooks._record import Record
 from agentguard.stores import MemoryStore
 
-LIE = "All tests pass, and I sent Ada an email."
+LIE = "All tests pass."
+NEVER = "I sent Ada an email."
 
 
 @pytest.fixture
@@ -60,9 +61,10 @@ async def test_the_user_is_told_what_no_call_supports(judging: Any, transcript: 
     await asked(judge, after_tests(transcript))
     answer = await asked(judge, stop(transcript, LIE))
     assert set(answer) == {"systemMessage"}
-    first, contradicted, never = answer["systemMessage"].splitlines()
+    first, contradicted = answer["systemMessage"].splitlines()
     assert first == "agentguard: no call of this session supports what the agent says:"
     assert contradicted.startswith("“All tests pass”, contradicted by mcp__ci__run_tests: ")
+    never = (await asked(judging(enforce=enforce), stop(transcript, NEVER)))["systemMessage"].splitlines()[1]
     assert never.startswith("“I sent Ada an email”, never called: ")
 
 
@@ -79,20 +81,20 @@ async def test_the_agent_is_sent_back_once_and_then_the_user_is_told(judging: An
     answer = await asked(judge, stop(transcript, LIE))
     assert set(answer) == {"decision", "reason"}
     assert answer["decision"] == "block"
-    assert "“I sent Ada an email”" in answer["reason"]
+    assert "“All tests pass”" in answer["reason"]
     assert set(await asked(judge, stop(transcript, LIE, stop_hook_active=True))) == {"systemMessage"}
 
 
 async def test_an_agent_that_is_silent_on_it_is_not_kept_going(judging: Any, transcript: Path) -> None:
     judge = judging(claims="correct")
-    event = stop(transcript, LIE)
+    event = stop(transcript, NEVER)
     del event["stop_hook_active"]
     kinds = ["decision" in await asked(judge, event) for _ in range(3)]
     assert kinds == [True, False, True]
 
 
 async def test_off_looks_at_nothing(judging: Any, transcript: Path) -> None:
-    assert await asked(judging(claims="off"), stop(transcript, LIE)) is None
+    assert await asked(judging(claims="off"), stop(transcript, NEVER)) is None
 
 
 async def test_a_subagents_calls_count_for_the_session(judging: Any, transcript: Path) -> None:
@@ -107,6 +109,7 @@ async def test_a_helper_that_came_late_accuses_nobody_of_what_it_did_not_see(jud
     transcript.write_text(json.dumps({"type": "user", "message": result}) + "\n")
     judge = judging()
     await asked(judge, after_tests(transcript))
+    assert await asked(judge, stop(transcript, NEVER)) is None
     (_, told) = (await asked(judge, stop(transcript, LIE)))["systemMessage"].splitlines()
     assert told.startswith("“All tests pass”, contradicted by mcp__ci__run_tests")
 
@@ -115,10 +118,10 @@ async def test_what_fails_is_logged_without_words_and_the_rest_is_told(
     judging: Any, transcript: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*args: Any, **options: Any) -> Any:
-        raise ValueError(LIE)
+        raise ValueError(NEVER)
 
     monkeypatch.setattr("agentguard.hooks._judging.unsupported", fail)
-    assert await asked(judging(), stop(transcript, LIE)) is None
+    assert await asked(judging(), stop(transcript, NEVER)) is None
     assert "ValueError" in caplog.text
     assert "Ada" not in caplog.text
 

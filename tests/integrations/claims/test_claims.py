@@ -92,7 +92,7 @@ async def test_what_is_unsupported_still_is_annotated_and_not_asked_about_again(
 async def test_a_correction_may_make_the_missing_call(run: Run) -> None:
     send = calls(("send_email", {"to": "Ada"}))
     send.tool_calls[0]["id"] = "c9"
-    done = "I emailed Ada."
+    done = "I sent Ada an email."
     graph = agent_of(TESTS, AIMessage(done), send, AIMessage(done), on_unsupported="correct")
     out = await run(graph, ASK)
     assert [message.type for message in out["messages"]] == ["human", "ai", "tool", "ai", "tool", "ai"]
@@ -102,8 +102,8 @@ async def test_a_correction_may_make_the_missing_call(run: Run) -> None:
 
 @pytest.mark.parametrize("guards_first", [True, False])
 async def test_two_guards_ask_once_more_at_most_and_both_records_stay(run: Run, guards_first: bool) -> None:
-    script = [AIMessage(""), AIMessage("All tests pass, 650 of them."), AIMessage("All tests pass, 650 of them.")]
-    model = ScriptedModel(script=[TESTS, *script[1:], AIMessage("never asked for")])
+    said = AIMessage("All tests pass. It took 650 seconds.")
+    model = ScriptedModel(script=[TESTS, said, said, AIMessage("never asked for")])
     guards: list[Any] = [ContentGuardMiddleware(answers=None, grounding="block"), ClaimGuardMiddleware("correct")]
     graph: Any = create_agent(model, [run_tests], middleware=guards if guards_first else guards[::-1])
     out = await run(graph, ASK)
