@@ -103,7 +103,7 @@ class Audit:
 
     >>> from agentguard.traces._formats import Said
     >>> audit = Audit()
-    >>> audit.push(Said("log", 1, "agent", "I have sent the report to Ada.", "s1"))
+    >>> audit.push(Said("log", 1, "agent", "I sent Ada an email.", "s1"))
     >>> [answer.result.label for answer in audit.end()], audit.unsupported
     (['unsupported'], 1)
     """
