@@ -23,6 +23,8 @@ except ImportError as error:
 
 from agentguard.content._findings import KINDS, Finding, Kind
 from agentguard.content._results import redacted
+from agentguard.content.actions import ActionsResult, Call, Tool
+from agentguard.content.actions import check as check_actions
 from agentguard.content.grounding import check, check_arguments
 from agentguard.guard._guard import apart
 from agentguard.integrations._messages import (
@@ -40,7 +42,7 @@ from agentguard.integrations._messages import (
     withheld,
     without,
 )
-from agentguard.integrations.receipts import as_text
+from agentguard.integrations.receipts import as_text, stamp_of, tool_answers
 from agentguard.verification._canonical import args_key, made_plain
 
 __all__ = ["ContentGuardMiddleware"]
@@ -52,6 +54,9 @@ __all__ = ["ContentGuardMiddleware"]
 STAMP: Final = "agentguard_content"
 #: The ``type`` of the custom stream event that each record is.
 EVENT: Final = "agentguard.content"
+
+#: The beginning of the line by which a ``ClaimGuardMiddleware`` names claims after an answer; it is none of the answer.
+UNSUPPORTED_CLAIMS: Final = "[agentguard: no call supports "
 
 OnFinding = Callable[[dict[str, Any]], object]
 Message = TypeVar("Message", bound=BaseMessage)
@@ -143,6 +148,12 @@ class Conversation:
         questions = [message.text for message in self._messages if isinstance(message, HumanMessage)]
         return check(answer, _values(results), question="\n".join([*self._given, *questions])).findings
 
+    def claims(self, message: AIMessage, tools: Iterable[Tool]) -> ActionsResult:
+        """The claims of action of an answer, held against the calls of the conversation up to it."""
+        made = calls_made([*self._messages, message])
+        questions = [each.text for each in self._messages if isinstance(each, HumanMessage)]
+        return check_actions(message.text, made, tools, question="\n".join(questions) or None, given=self._given)
+
     def invented(self, tool: str, args: Mapping[str, Any], now: datetime | None) -> tuple[Finding, ...]:
         """The arguments of a call that name what nobody said.
 
@@ -157,6 +168,35 @@ class Conversation:
         ]
         choices = [*self._given, *_choices(self._tools.get(tool))]
         return check_arguments(args, spoken_texts, _values(results), now=now, known=choices).findings
+
+
+def calls_made(messages: Sequence[Any]) -> list[Call]:
+    """The calls of a conversation with what they returned, those that a provider made itself among them.
+
+    A result that was withheld is not known; a call that was refused has failed.
+    """
+    answers = {answer.position: answer for answer in tool_answers(messages)}
+    made: list[Call] = []
+    for position, message in enumerate(messages):
+        if isinstance(message, AIMessage) and isinstance(message.content, list):
+            made += _provider_calls(message)
+        elif isinstance(message, ToolMessage) and position in answers:
+            answer, failed = answers[position], message.status == "error"
+            if failed and (record_of(message).get("found") or (stamp_of(message) or {}).get("action") == "replace"):
+                made.append(Call(answer.tool, answer.args))
+            else:
+                made.append(Call(answer.tool, answer.args, readable(content_value(message.content)), failed))
+    return made
+
+
+def _provider_calls(message: AIMessage) -> Iterator[Call]:
+    blocks: list[Mapping[str, Any]] = [block for block in message.content_blocks if isinstance(block, Mapping)]
+    results = {block.get("tool_call_id"): block for block in blocks if block.get("type") == "server_tool_result"}
+    for block in blocks:
+        if block.get("type") == "server_tool_call":
+            result = results.get(block.get("id"), {})
+            failed = result.get("status") == "error"
+            yield Call(as_text(block.get("name")), block.get("args"), readable(result.get("output")), failed)
 
 
 def _values(messages: Sequence[ToolMessage]) -> list[Any]:
@@ -303,7 +343,8 @@ class Replies:
             ResultBlocked: for a structured response that nothing can stand in the place of.
         """
         conversation = Conversation.before(request, self.known)
-        may_ask = self.grounding == "block" and not (second or self.shadow or conversation.asked_again)
+        asked_again = second or conversation.asked_again or any("asked_again" in record_of(m) for m in response.result)
+        may_ask = self.grounding == "block" and not (self.shadow or asked_again)
         structured = self._structured(response.structured_response, request)
         answered = {message.tool_call_id for message in response.result if isinstance(message, ToolMessage)}
         shown: list[BaseMessage] = []
@@ -324,7 +365,8 @@ class Replies:
                 record = {"action": self.arguments, **record, "arguments": doubts}
             if second:
                 record = {"action": "pass", **record, "asked_again": True}
-            shown.append(recorded(made, record) if record else made)
+            # What a middleware further in has recorded of the answer stays.
+            shown.append(recorded(made, {**record_of(message), **record}) if record else made)
         if self.shadow:
             return Reply(response)
         if structured is not response.structured_response:
@@ -346,7 +388,7 @@ class Replies:
             if act == "block":
                 content = text_in_place(content, f"This answer was withheld: it {looked.reason}.", whole=final)
             if self.grounding and final and act != "block":
-                unsupported = conversation.unsupported(message.text)
+                unsupported = conversation.unsupported(message.text.partition(UNSUPPORTED_CLAIMS)[0])
         except Exception as error:
             _log.error("looking through an answer failed: %s", type(error).__name__)
             if not self.closed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from reprlib import repr as short
 from time import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentguard.errors import ConfigurationError
 from agentguard.guard import artifact_of
@@ -75,13 +75,8 @@ class ReviewNode:
         ]
         if not flagged:
             return None
-        _require_checkpointer()
-        # On resumption the node runs from its beginning, and each interrupt gives what it was answered: first the
-        # earlier slips, in their order, then the latest answer.
-        answered = interrupt(_request(flagged))
-        while (fault := _fault_in(answered, flagged)) is not None:
-            answered = interrupt(_request(flagged, fault))
-        changed = [self._decided(*pair) for pair in zip(flagged, answered["decisions"], strict=True)]
+        questions = [Question(answer.tool, answer.args, _description(answer)) for answer in flagged]
+        changed = [self._decided(*pair) for pair in zip(flagged, decisions_on(questions, "result"), strict=True)]
         return {self.messages_key: changed}
 
     def _decided(self, answer: ToolAnswer, decision: Mapping[str, Any]) -> ToolMessage:
@@ -124,6 +119,34 @@ class ReviewNode:
         return stamped(message, sealed)
 
 
+class Question(NamedTuple):
+    """Something that a person is asked about: its name, what came in, and the question in words."""
+
+    name: str
+    args: Any
+    description: str
+
+
+def decisions_on(questions: Sequence[Question], noun: str) -> Sequence[Mapping[str, Any]]:
+    """Interrupt the run, and go on with a person's decisions, one a question in their order.
+
+    Args:
+        questions: what is asked.
+        noun: what is flagged: a result, an answer.
+
+    Raises:
+        ConfigurationError: where the graph has no checkpointer.
+    """
+    _require_checkpointer()
+    # On resumption the node runs from its beginning, and each interrupt gives what it was answered: first the
+    # earlier slips, in their order, then the latest answer.
+    answered = interrupt(_request(questions))
+    while (fault := _fault_in(answered, questions, noun)) is not None:
+        answered = interrupt(_request(questions, fault))
+    decisions: Sequence[Mapping[str, Any]] = answered["decisions"]
+    return decisions
+
+
 def _require_checkpointer() -> None:
     # LangGraph's own name; where another version has another one nothing is known, and nothing is refused.
     if get_config().get("configurable", {}).get("__pregel_checkpointer", True) in (None, False):
@@ -133,17 +156,17 @@ def _require_checkpointer() -> None:
         )
 
 
-def _request(flagged: Sequence[ToolAnswer], fault: str | None = None) -> dict[str, Any]:
+def _request(questions: Sequence[Question], fault: str | None = None) -> dict[str, Any]:
     """The request, again with what was wrong with the last answer: clients may show the descriptions alone."""
     before = "" if fault is None else f"Nothing was decided, {fault}.\n\n"
     return {
         "action_requests": [
-            {"name": answer.tool, "args": answer.args, "description": f"{before}{_description(answer)}"}
-            for answer in flagged
+            {"name": asked.name, "args": asked.args, "description": f"{before}{asked.description}"}
+            for asked in questions
         ],
         "review_configs": [
-            {"action_name": tool, "allowed_decisions": list(DECISIONS)}
-            for tool in dict.fromkeys(answer.tool for answer in flagged)
+            {"action_name": name, "allowed_decisions": list(DECISIONS)}
+            for name in dict.fromkeys(asked.name for asked in questions)
         ],
         **({} if fault is None else {"error": fault}),
     }
@@ -162,23 +185,23 @@ def _description(answer: ToolAnswer) -> str:
     )
 
 
-def _fault_in(answered: Any, flagged: Sequence[ToolAnswer]) -> str | None:
+def _fault_in(answered: Any, questions: Sequence[Question], noun: str) -> str | None:
     """The fault in a reviewer's answer, in words for the reviewer; None where it can be carried out."""
     decisions = answered.get("decisions") if isinstance(answered, Mapping) else None
-    wanted = "resume with {'decisions': [...]}, one decision for each flagged result in their order"
+    wanted = f"resume with {{'decisions': [...]}}, one decision for each flagged {noun} in their order"
     if not isinstance(decisions, (list, tuple)):
         return f"there were no decisions: {wanted}"
-    if len(decisions) != len(flagged):
-        return f"there were {_count(decisions, 'decision')} for {_count(flagged, 'flagged result')}: {wanted}"
-    for number, (decision, answer) in enumerate(zip(decisions, flagged, strict=True), 1):
-        where = f"decision {number} of {len(flagged)} ({answer.tool!r})"
+    if len(decisions) != len(questions):
+        return f"there were {_count(decisions, 'decision')} for {_count(questions, f'flagged {noun}')}: {wanted}"
+    for number, (decision, asked) in enumerate(zip(decisions, questions, strict=True), 1):
+        where = f"decision {number} of {len(questions)} ({asked.name!r})"
         if not isinstance(decision, Mapping):
             return f"{where} must be like {{'type': 'approve'}}, not {short(decision)}"
         kind, comment = decision.get("type"), decision.get("message")
         if kind not in DECISIONS:
             return f"{where}: type must be one of {', '.join(map(repr, DECISIONS))}, not {short(kind)}"
         if kind == "respond" and not (isinstance(comment, str) and comment.strip()):
-            return f"{where}: respond needs a message, a text that takes the result's place"
+            return f"{where}: respond needs a message, a text that takes the {noun}'s place"
         if comment is not None and not isinstance(comment, str):
             return f"{where}: its message must be a text, not {short(comment)}"
     return None

@@ -9,8 +9,9 @@ from typing import Any
 
 from agentguard.errors import DataError
 from agentguard.traces import BrokenLine, TraceRow, read_traces
-from agentguard.traces._formats import FORMATS
-from agentguard.traces._read import line_of
+from agentguard.traces._formats import FORMATS, Call, Said
+from agentguard.traces._read import line_of, read_found, row_of
+from agentguard.traces._turns import Sessions
 from fuzz import grammar
 from fuzz.harness import Harness, written
 from fuzz.source import Source
@@ -84,11 +85,12 @@ NAMES = (
     "tool_call_id", "message", "payload", "run_type", "inputs", "outputs", "trace_id", "traceId", "spanId",
     "attributes", "key", "value", "stringValue", "resourceSpans", "scopeSpans", "spans", "data", "runs", "observations",
     "sessionId", "startTime", "endTime", "startTimeUnixNano", "context", "span_kind", "input", "metadata", "level",
-    "duration",
+    "duration", "answer", "question", "tools", "text", "parts", "generations", "session_id", "timestamp", "uuid",
 )  # fmt: skip
 WORDS = (
     "tool", "tool_use", "tool_result", "function_call", "function_call_output", "TOOL", "SPAN", "assistant", "user",
     "response_item", "gen_ai.operation.name", "execute_tool", "gen_ai.input.messages", "x", "{}", "[", "1" * 30,
+    "llm", "GENERATION", "message", "text", "output_text", "gen_ai.output.messages", "llm.output_messages", "ai",
 )  # fmt: skip
 
 
@@ -115,9 +117,23 @@ def _exports(trial: Trial) -> None:
     except (RecursionError, ValueError, TypeError):
         return
     data, format = made.encode(), source.choice(("auto", "agentguard", *FORMATS))
-    for row in trial.call(lambda: list(read_traces(io.BytesIO(data), format=format)), of=data):
+    rows = trial.call(lambda: list(read_traces(io.BytesIO(data), format=format)), of=data)
+    for row in rows:
         require(row.line >= 1, "a place before the first line")
         require(isinstance(row, TraceRow) or encodable(str(row)), "the reason cannot be printed")
+    found = trial.call(lambda: list(read_found(io.BytesIO(data), format=format)), of=data)
+    calls = [row_of(one) if isinstance(one, Call) else one for one in found if isinstance(one, Call | BrokenLine)]
+    require(len(calls) == len(rows), "what is said around calls changes which calls there are")
+    sessions = Sessions(most_held=source.integer(0, 2_000))
+    turns = [
+        turn
+        for one in found
+        if not isinstance(one, BrokenLine)
+        for turn in trial.call(list, sessions.push(one), again=False)
+    ]
+    said = {one.text for one in found if isinstance(one, Said) and one.by == "agent"}
+    for turn in [*turns, *trial.call(list, sessions.end(), again=False)]:
+        require(any(text in turn.answer for text in said), "an answer that nobody gave")
 
 
 def _parquet(trial: Trial) -> None:
@@ -134,6 +150,6 @@ def _parquet(trial: Trial) -> None:
 
 HARNESSES = (
     Harness("traces", "read_traces: lines of JSON, gzip, damaged and disguised files", _traces),
-    Harness("exports", "read_traces: records of other programs, in their format and in others", _exports),
+    Harness("exports", "read_traces, turns: records of other programs, in their format and in others", _exports),
     Harness("parquet", "rows of Parquet as lines of a trace", _parquet),
 )

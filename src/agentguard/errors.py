@@ -3,6 +3,7 @@
 ::
 
     AgentGuardError
+    ├── AnswerUnsupported       an answer says what no call supports, and the guard was asked to raise
     ├── ConfigurationError      what was declared is wrong: an argument, a setting
     │   └── FileProblems        files of declarations are wrong; lists every problem
     │       └── ProfileError    … which are tool profiles
@@ -23,6 +24,7 @@ from typing import ClassVar, NamedTuple
 
 __all__ = [
     "AgentGuardError",
+    "AnswerUnsupported",
     "ConfigurationError",
     "DataError",
     "FileProblems",
@@ -37,6 +39,19 @@ __all__ = [
 
 class AgentGuardError(Exception):
     """The root of the tree: ``except AgentGuardError`` catches all of it and nothing else."""
+
+
+class AnswerUnsupported(AgentGuardError):
+    """An answer of which a claim is contradicted by its call or was never called, where ``on_unsupported="raise"``.
+
+    Attributes:
+        claims: each in the answer's own words, with why it is not supported; the message quotes neither.
+    """
+
+    def __init__(self, claims: Sequence[tuple[str, str]]) -> None:
+        self.claims: tuple[tuple[str, str], ...] = tuple(claims)
+        number = len(self.claims)
+        super().__init__(f"the answer makes {number} claim{'' if number == 1 else 's'} that no call supports")
 
 
 class ConfigurationError(AgentGuardError, ValueError):

@@ -249,3 +249,34 @@ def test_an_interrupted_run_writes_what_it_has(log: str, tmp_path: Path) -> None
     assert json.loads(done.stdout)["interrupted"] is True
     assert json.loads(done.stdout)["calls"] == 25
     assert "Interrupted: later calls are not in it." in page_of(tmp_path / "r.html")
+
+
+def test_claims_that_no_call_supports_have_a_section_without_their_words(tmp_path: Path) -> None:
+    described = {"run_tests": "Run the tests.", "send_email": "Send an e-mail."}
+    tools = [{"name": name, "description": words} for name, words in described.items()]
+    records = [
+        {"session_id": "s1", "question": "Run the tests"},
+        {"session_id": "s1", "tools": tools},
+        {"session_id": "s1", "tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"},
+        {"session_id": "s1", "answer": "All tests pass, and I sent Ada an email."},
+    ]
+    path, out = tmp_path / "agent.jsonl", tmp_path / "r.html"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    done = run(str(path), "-o", str(out))
+    page = page_of(out)
+    assert done.exit_code == 0, done.output
+    assert "1 calls: " in done.stdout
+    assert '<h2 id="claims">What the agents say they did</h2>' in page
+    assert '<a href="#claims">2 claims of agents</a> no call supports.' in page
+    assert f"{path}:4" in page
+    assert page.index("contradicted") < page.index("never called")
+    assert "Ada" not in page
+
+    run(str(path), "-o", str(out), "--content")
+    assert "I sent Ada an email" in page_of(out)
+
+
+def test_a_log_without_answers_has_no_section_of_claims(log: str, tmp_path: Path) -> None:
+    run(log, "-o", str(tmp_path / "r.html"))
+    assert 'id="claims"' not in page_of(tmp_path / "r.html")

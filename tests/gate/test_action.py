@@ -75,7 +75,7 @@ def test_no_script_has_text_of_the_workflow_in_it() -> None:
     scripts = [step["run"] for step in ACTION["runs"]["steps"]]
     scripts += [step["run"] for job in WORKFLOW["jobs"].values() for step in job["steps"] if "run" in step]
 
-    assert len(scripts) == 3
+    assert len(scripts) == 4
     assert not [script for script in scripts if "${{" in script]
 
 
@@ -84,8 +84,12 @@ def test_the_action_is_whole() -> None:
 
     assert all(f"inputs.{name}" in used for name in ACTION["inputs"])
     assert {name: one["value"] for name, one in ACTION["outputs"].items()} == {
-        name: f"${{{{ steps.gate.outputs.{name} }}}}" for name in ("decision", "risk", "run_id")
+        "decision": "${{ steps.gate.outputs.decision || steps.log.outputs.decision }}",
+        **{name: f"${{{{ steps.gate.outputs.{name} }}}}" for name in ("risk", "run_id")},
     }
+    assert {name: step.get("if") for name, step in ACTION_STEPS.items()} == {
+        "Install": "inputs.install == 'true'", "gate": "inputs.command == 'gate'", "log": "inputs.command != 'gate'",
+    }  # fmt: skip
 
 
 def test_the_workflow_gives_the_action_what_it_takes() -> None:
@@ -108,7 +112,7 @@ def folder(tmp_path: Path) -> Path:
 
 def act(folder: Path, **inputs: str) -> Done:
     """The action's step, with inputs as a workflow gives them, and their defaults."""
-    step = ACTION_STEPS["gate"]
+    step = ACTION_STEPS["gate" if inputs.get("command", "gate") == "gate" else "log"]
     given = {name: inputs.get(name, one.get("default", "")) for name, one in ACTION["inputs"].items()}
     variables = {name: given[value.split("inputs.")[1].split(" ")[0]] for name, value in step["env"].items()}
     return run_step(step["run"], folder, **variables)
@@ -176,6 +180,69 @@ def test_documents_can_be_left_unread(folder: Path) -> None:
 
     assert done.code == Exit.ERROR
     assert "no documents are indexed" in done.log
+
+
+# --- Of a log ---
+
+
+RECORDS = [
+    {"session_id": "s1", "tool": "run_tests", "args": {}, "result": "3 failed, 45 passed"},
+    {"session_id": "s1", "answer": "All tests pass.\n::error::<b>"},
+]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A folder with a log in it, in which an agent says what is not so."""
+    (tmp_path / "agent.jsonl").write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    return tmp_path
+
+
+def test_an_audit_fails_the_job_and_shows_why(log: Path) -> None:
+    done = act(log, command="audit", log="agent.jsonl", junit="a.xml", sarif="a.sarif", markdown="a.md")
+
+    assert (done.code, done.outputs) == (Exit.FLAG, {"decision": "fail"})
+    assert done.summary.startswith("## agentguard audit\n\n    session s1\n")
+    assert "contradicted: “All tests pass”" in done.summary
+    assert (log / "a.md").read_text() == done.summary
+    assert "<failure" in (log / "a.xml").read_text()
+    assert "claims/contradicted" in (log / "a.sarif").read_text()
+    assert all(line.startswith("    ") for line in done.summary.splitlines()[1:] if line)
+    stopped, _, rest = done.log.partition("::stop-commands::")
+    token = rest.splitlines()[0]
+    assert "::" not in stopped
+    assert rest.index("contradicted") < rest.index(f"::{token}::") < rest.index("::error title=agentguard audit::")
+
+
+def test_what_fails_an_audit_is_asked_for(log: Path) -> None:
+    done = act(log, command="audit", log="agent.jsonl", **{"fail-on": "none"})
+
+    assert (done.code, done.outputs) == (Exit.ACCEPT, {"decision": "pass"})
+
+
+def test_a_replay_judges_the_calls(log: Path) -> None:
+    done = act(log, command="replay", log="agent.jsonl", profiles="shipped")
+
+    assert (done.code, done.outputs) == (Exit.ACCEPT, {"decision": "pass"})
+    assert "1 calls: 1 accepted" in done.summary
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"command": "audit"},
+        {"command": "audit", "log": "none.jsonl"},
+        {"command": "replay", "log": "agent.jsonl", "junit": "a.xml"},
+        {"command": "$(touch pwned)", "log": "agent.jsonl"},
+        {"command": "audit", "log": "$(touch pwned)", "profiles": "`touch pwned`", "fail-on": "'; touch pwned; '"},
+        {"command": "audit", "log": "--help"},
+    ],
+)
+def test_what_cannot_be_judged_is_an_error_and_no_command(log: Path, inputs: dict[str, str]) -> None:
+    done = act(log, **inputs)
+
+    assert (done.code, done.outputs) == (Exit.ERROR, {"decision": "error"})
+    assert not (log / "pwned").exists()
 
 
 # --- By a server ---

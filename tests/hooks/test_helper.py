@@ -142,6 +142,17 @@ def test_other_profiles_replace_the_helper_and_broken_ones_are_told(installed: I
     assert status_of(hooks.place).problems == ()
 
 
+def test_an_agent_that_says_what_it_did_not_do_is_sent_back_once(installed: Installing, tmp_path: Path) -> None:
+    hooks = installed(enforce=True, claims="correct")
+    session = {"session_id": "s1", "transcript_path": str(tmp_path / "s1.jsonl")}
+    hooks.run({**post("Read", {"file": {"content": "x = 1"}}), **session})
+    stop = {**session, "hook_event_name": "Stop", "last_assistant_message": "I sent Ada an email."}
+    answer = json.loads(hooks.run(stop).stdout)
+    assert answer["decision"] == "block"
+    assert "“I sent Ada an email”" in answer["reason"]
+    assert set(json.loads(hooks.run({**stop, "stop_hook_active": True}).stdout)) == {"systemMessage"}
+
+
 def test_where_no_helper_can_be_the_policy_holds_aloud(installed: Installing) -> None:
     hooks = installed()
     hooks.file("lock").mkdir()  # a helper dies of it

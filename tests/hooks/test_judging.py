@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sessions import post, session
 
+from agentguard.content._results import cut
 from agentguard.errors import ConfigurationError
 from agentguard.hooks import HookSettings
 from agentguard.hooks._answers import NOTHING, unverified
 from agentguard.hooks._judging import Judge, NoJudge
-from agentguard.hooks._ledger import MOST_CALLS, MOST_SESSIONS, Call, Ledger, cut
+from agentguard.hooks._ledger import LONGEST_TEXT, MOST_CALLS, MOST_SESSIONS, MOST_VALUES, Call, Ledger
 from agentguard.hooks._record import Record, read_record
 from agentguard.stores import MemoryStore
 
@@ -285,7 +286,7 @@ def test_the_ledger_forgets_what_is_old() -> None:
 @given(value=values)
 def test_what_is_kept_of_a_value_is_bounded(value: Any) -> None:
     big = [value] * 500
-    assert len(json.dumps(cut(big))) < 500_000
+    assert len(json.dumps(cut(big, LONGEST_TEXT, MOST_VALUES))) < 500_000
 
 
 def test_a_record_that_cannot_be_read_is_begun_anew(tmp_path: Path) -> None:

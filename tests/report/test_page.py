@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentguard._pages import style_sheet
-from agentguard.report import ReportBuilder, ReportData, html_of
+from agentguard.report import Claims, ReportBuilder, ReportData, UnsupportedClaim, html_of
 from agentguard.report._records import WorstCall
 from agentguard.verification import VerificationEngine
 from agentguard.verification.types import ToolCall, VerdictCounts
@@ -328,3 +328,16 @@ def test_changes_stand_before_verdicts_and_the_open_ones_among_what_is_worth_a_l
 
 def test_without_changes_there_is_no_section(shop: ReportData) -> None:
     assert 'id="changes"' not in html_of(shop)
+
+
+def test_hostile_words_of_claims_come_out_as_text(shop: ReportData, hostile: ReportData) -> None:
+    texts = [call.tool for call in hostile.worst]
+    claims = Claims(
+        3, (("never called", len(texts)),), 1, 2,
+        tuple(UnsupportedClaim(text, text, "never called", text, text, text) for text in texts), 7,
+    )  # fmt: skip
+    page = Page(html_of(replace(shop, claims=claims)))
+    assert_is_ours(page)
+    assert "and 7 more claims" in page.text("p")
+    assert any("window.ran=1" in text for text in texts)
+    assert "window.ran=1" in page.text("bdi")

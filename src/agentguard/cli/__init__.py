@@ -33,6 +33,7 @@ SUMMARIES: Mapping[str, str] = {
     "verify": "Judge one tool call and explain the verdict. Exit code: 0 accept, 1 flag, 2 block, 3 error.",
     "replay": "Judge every call of a log. Exit code: 0, or by --fail-on 1 or 2; 3 error, also where no line holds a "
     "call.",
+    "audit": "Hold what agents say they did against the calls that they made: which claims no call supports, and why.",
     "learn": "Infer a profile for each tool of a log, for review. Exit code: 0; 3 error, also where no line holds a "
     "call.",
     "report": "Write what was judged, learned and drifted as one file of HTML, to be opened anywhere: it asks for "

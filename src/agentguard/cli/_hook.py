@@ -42,6 +42,12 @@ class _Agent(str, Enum):
     codex = "codex"
 
 
+class _Claims(str, Enum):
+    off = "off"
+    tell = "tell"
+    correct = "correct"
+
+
 AgentOption = Annotated[_Agent, typer.Option("--agent", help="Whose hooks: Claude Code's (and its SDK's), or Codex's.")]
 UserOption = Annotated[
     bool, typer.Option("--user", help="In the user's settings, for all projects; else in this project's.")
@@ -72,6 +78,14 @@ def install_hooks(
         OnGuardError,
         typer.Option("--on-guard-error", help="A result that cannot be judged passes, or (with --enforce) does not."),
     ] = OnGuardError.open,
+    claims: Annotated[
+        _Claims,
+        typer.Option(
+            "--claims",
+            help="Where the agent, when it stops, says what no call supports: tell the user, or (with --enforce) send "
+            "the agent back once.",
+        ),
+    ] = _Claims.tell,
     idle: Annotated[
         float, typer.Option("--idle", metavar="SECONDS", help="How long the helper lives after the last event.")
     ] = 1_800.0,
@@ -86,6 +100,7 @@ def install_hooks(
         enforce=enforce,
         on_guard_error=on_guard_error.value,
         idle_seconds=idle,
+        claims=claims.value,
     )
     named_profiles(cast(str, settings.profiles))  # their faults are told now, not at the first event
     install(place, settings)
@@ -139,10 +154,15 @@ def _absolute(store: str) -> str:
 
 
 def _policy(settings: HookSettings) -> str:
+    claims = {
+        "off": "what the agent says it did is not looked at",
+        "tell": "you are told what it says and no call supports",
+        "correct": "for what it says and no call supports the agent is sent back once",
+    }[settings.claims]
     if not settings.enforce:
-        return "observing: verdicts are recorded, the model is told nothing; --enforce acts on them"
+        return f"observing: verdicts are recorded, the model is told nothing, {claims}; --enforce acts on verdicts"
     failing = "passes" if settings.on_guard_error == "open" else "is withheld"
-    return f"enforcing: flagged is annotated, blocked is replaced; what cannot be judged {failing}"
+    return f"enforcing: flagged is annotated, blocked is replaced; what cannot be judged {failing}; {claims}"
 
 
 def _as_dict(settings: HookSettings) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from enum import Enum
 from pathlib import Path
@@ -19,6 +19,7 @@ from agentguard.stores import Store, open_store
 from agentguard.traces._formats import FORMATS
 from agentguard.traces._read import AUTO, OWN
 from agentguard.verification import ToolProfile, VerificationEngine, load_profiles
+from agentguard.verification.profile import ProfileIndex
 
 SHIPPED = "shipped"
 STORE_VARIABLE = "AGENTGUARD_STORE"
@@ -100,6 +101,17 @@ def command_group(summary: str) -> typer.Typer:
 def named_profiles(name: str) -> list[ToolProfile]:
     """The profiles of a folder or file, or, by the word ``shipped``, those that come with agentguard."""
     return load_profiles() if name == SHIPPED else load_profiles(name)
+
+
+def declared(profiles: str | None) -> Callable[[str], tuple[str, ...]]:
+    """A function from the name of a tool to what the profiles of a folder, file or the word ``shipped`` say it does."""
+    index = ProfileIndex(() if profiles is None else named_profiles(profiles))
+
+    def does(tool: str) -> tuple[str, ...]:
+        profile = index.find(tool)
+        return () if profile is None else profile.does
+
+    return does
 
 
 def build_engine(

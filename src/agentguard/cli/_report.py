@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ from agentguard.cli._options import (
     ProfilesOption,
     StoreOption,
     build_engine,
+    declared,
     default_store,
     holds_store,
     opened,
@@ -39,12 +41,22 @@ from agentguard.cli._terminal import (
     write_json,
 )
 from agentguard.errors import ConfigurationError, DataError
-from agentguard.report import ReportBuilder, ReportData, ReviewedCall, html_of, report_of_store
+from agentguard.report import (
+    Claims,
+    ReportBuilder,
+    ReportData,
+    ReviewedCall,
+    UnsupportedClaim,
+    html_of,
+    report_of_store,
+)
 from agentguard.report._stored import kept_of
 from agentguard.stores import MemoryStore
-from agentguard.traces import Reading, ReplaySummary, Tally, TraceRow, read_traces
+from agentguard.traces import BrokenLine, Reading, ReplaySummary, Tally, TraceRow
 from agentguard.traces import replay as replay_rows
-from agentguard.traces._read import AUTO, check_format
+from agentguard.traces._audit import VERDICTS, Audit
+from agentguard.traces._formats import Call, Found
+from agentguard.traces._read import AUTO, check_format, read_found, row_of
 from agentguard.verification import VerificationResult
 from agentguard.verification._calibration import load_calibration
 from agentguard.verification.types import Settings
@@ -52,6 +64,7 @@ from agentguard.verification.types import Settings
 _ADDRESS = re.compile(r"(rediss?|unix)://|(disk|memory):", re.IGNORECASE)
 MAX_TOOLS = 200
 MAX_WORST = 100
+MAX_CLAIMS = 100
 
 
 def report(
@@ -80,7 +93,10 @@ def report(
         int, typer.Option("--worst", min=0, max=MAX_WORST, metavar="N", help="Open up the N worst calls.")
     ] = 10,
     content: Annotated[
-        bool, typer.Option("--content", help="Show arguments and results of the worst calls, cut. Logs only.")
+        bool,
+        typer.Option(
+            "--content", help="Show arguments and results of the worst calls, cut, and the words of claims. Logs only."
+        ),
     ] = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
@@ -116,14 +132,17 @@ def report(
         # What is learned is written here in the end, and looked at; of records of verdicts nobody has any use.
         learned = MemoryStore(max_events=1, max_names=2_000)
         engine, builder = build_engine(profiles, mode, learned, calibration), ReportBuilder(worst, content=content)
-        tally = Tally(worst=0, broken=1)
+        tally, audit = Tally(worst=0, broken=1), Audit(declared(profiles))
 
         def add(row: TraceRow, result: VerificationResult) -> None:
             builder.add(row.call, result, label=row.label, place=f"{printable(row.source)}:{row.line:,}")
 
         with reading_bar(address, lambda: builder.calls, hidden=as_json) as advance, interruption:
-            rows = read_traces(address, format=format, on_read=advance, reading=reading)
-            replay_rows(rows, engine, add, limit=limit, tally=tally)
+            found = read_found(address, format=format, on_read=advance, reading=reading)
+            replay_rows(_rows(found, audit), engine, add, limit=limit, tally=tally)
+        with Interruption():
+            for _ in audit.end():
+                pass
         summary = tally.summary()
         _refuse_empty(address, summary, reading)
         engine.flush()
@@ -133,6 +152,7 @@ def report(
             mode=mode.value,
             learned=lambda tool: kept_of(learned, tool).learned,
             notes=tuple(_notes(summary, reading, interrupted=interruption.happened)),
+            claims=_claims(audit, content=content) if audit.answers else None,
             **{"title": "What the guard made of these calls", **page},
         )
     interrupted = interruption.happened
@@ -145,6 +165,34 @@ def report(
         print_reading(console(stderr=output == STDIO), reading)
         print_line(console(stderr=output == STDIO), f"{verdicts_of(counts)}; written to {printable(output)}")
     raise typer.Exit(Exit.INTERRUPTED if interrupted else Exit.ACCEPT)
+
+
+def _rows(found: Iterable[Found | BrokenLine], audit: Audit) -> Iterator[TraceRow | BrokenLine]:
+    """The calls in what was found in a log; all that is found is told to an audit."""
+    for one in found:
+        if isinstance(one, BrokenLine):
+            yield one
+            continue
+        audit.push(one)
+        if isinstance(one, Call):
+            yield row_of(one)
+
+
+def _claims(audit: Audit, *, content: bool) -> Claims:
+    shown = tuple(
+        UnsupportedClaim(
+            printable(answer.turn.session),
+            f"{printable(answer.turn.source)}:{answer.turn.line:,}",
+            claim.verdict,
+            "" if (made := answer.made(claim)) is None else printable(made.tool),
+            printable(claim.text) if content else None,
+            printable(claim.reason) if content else None,
+        )
+        for answer in audit.kept
+        for claim in answer.result.unsupported
+    )[:MAX_CLAIMS]
+    verdicts = tuple((verdict, audit.claims[verdict]) for verdict in VERDICTS)
+    return Claims(audit.answers, verdicts, audit.values, audit.traced, shown, audit.unsupported - len(shown))
 
 
 def _is_store(address: str) -> bool:

@@ -201,7 +201,9 @@ def progress(
 
 
 @contextmanager
-def reading_bar(traces: str, calls: Callable[[], int], *, hidden: bool) -> Iterator[Callable[[int], None]]:
+def reading_bar(
+    traces: str, calls: Callable[[], int], *, hidden: bool, name: str = "replay", noun: str = "calls"
+) -> Iterator[Callable[[int], None]]:
     """A bar that moves by the bytes read of a log, and shows the calls counted so far, which ``calls`` returns.
 
     Yields a function to be told each number of bytes read. Raises ``DataError`` where there are no traces.
@@ -210,8 +212,8 @@ def reading_bar(traces: str, calls: Callable[[], int], *, hidden: bool) -> Itera
 
     files = [] if traces == "-" else find_traces(traces)
     size = sum(file.stat().st_size for file in files if file.is_file()) or None
-    columns = (DownloadColumn(), TextColumn("{task.fields[calls]:,} calls"), TimeRemainingColumn())
-    with progress("replay", *columns, hidden=hidden, total=size, calls=0) as (bar, task):
+    columns = (DownloadColumn(), TextColumn(f"{{task.fields[calls]:,}} {noun}"), TimeRemainingColumn())
+    with progress(name, *columns, hidden=hidden, total=size, calls=0) as (bar, task):
         yield lambda read: bar.update(task, advance=read, calls=calls())
 
 

@@ -215,3 +215,32 @@ def _refuse_others(value: Any) -> None:
             raise _CannotRedact(f"what holds more than {MAX_VALUES:,} values cannot be redacted")
         if characters > MOST_REDACTED:
             raise _CannotRedact(f"what holds more than {MOST_REDACTED:,} characters cannot be redacted")
+
+
+def cut(value: Any, longest: int, most: int) -> Any:
+    """A JSON value with its texts cut, and without what is beyond the first values of it.
+
+    Args:
+        value: the value.
+        longest: characters of a text.
+        most: values that are kept.
+
+    >>> cut({"command": "x" * 30}, 20, 10)["command"][-3:], len(cut(list(range(50)), 20, 10))
+    ('xx…', 9)
+    """
+    left = most
+
+    def part(item: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        if isinstance(item, str):
+            return item if len(item) <= longest else f"{item[: longest - 1]}…"
+        if depth == MAX_DEPTH:
+            return None
+        if isinstance(item, dict):
+            return {name: part(held, depth + 1) for name, held in item.items() if left > 0}
+        if isinstance(item, list):
+            return [part(held, depth + 1) for held in item if left > 0]
+        return item
+
+    return part(value, 0)

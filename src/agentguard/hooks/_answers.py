@@ -48,6 +48,11 @@ def told(message: str) -> Reply:
     return said({"systemMessage": message})
 
 
+def sent_back(reason: str, message: str = "") -> Reply:
+    """The reply that lets the agent go on instead of stopping, with the reason, and with a message for the user."""
+    return said({"decision": "block", "reason": reason} | ({"systemMessage": message} if message else {}))
+
+
 def noted(event: dict[str, Any], line: str) -> Reply:
     """The reply that leaves a result as it is and says something beside it."""
     return said({"hookSpecificOutput": {"hookEventName": event["hook_event_name"], "additionalContext": line}})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -19,18 +20,24 @@ from agentguard.hooks._answers import (
     judged,
     noted,
     restored,
+    sent_back,
     shapes,
     shown,
     told,
     unverified,
     withheld,
 )
+from agentguard.hooks._claims import correction_of, last_words, message_of, saw_results, unsupported
 from agentguard.hooks._ledger import Call, Ledger
 from agentguard.hooks._record import Record, Suspect
 from agentguard.hooks._settings import HookSettings
 from agentguard.stores import Store
 from agentguard.verification import VerificationEngine, load_profiles
 from agentguard.verification.evidence import DEFAULT_RATIOS
+from agentguard.verification.profile import ProfileIndex, profiles_in
+
+if TYPE_CHECKING:
+    from agentguard.content.actions import ActionClaim
 
 _log = logging.getLogger("agentguard")
 
@@ -61,7 +68,9 @@ class Judge:
     def __init__(self, settings: HookSettings, store: Store, record: Record) -> None:
         self._settings, self._record, self._ledger = settings, record, Ledger()
         self._warned: set[str] = set()
-        profiles = load_profiles() if settings.profiles == "shipped" else settings.profiles
+        self._sent_back: set[str] = set()
+        profiles = load_profiles() if settings.profiles == "shipped" else profiles_in(settings.profiles)
+        self._profiles = ProfileIndex(profiles)
         self.engine = VerificationEngine(profiles=profiles, store=store)
         learned = dict.fromkeys(DEFAULT_RATIOS.keys() - DECLARED, 1.0)
         for tool in shapes():
@@ -86,13 +95,19 @@ class Judge:
             self._record.count("unjudged")
             return NOTHING if self._settings.on_guard_error == "open" else self._unverified(payload)
         try:
+            self._begin(event)
             if event["hook_event_name"] in RESULTS:
                 return await self._judged(event)
-            return self._stopped(event) if event["hook_event_name"] == "Stop" else NOTHING
+            return await self._stopped(event) if event["hook_event_name"] == "Stop" else NOTHING
         except Exception as error:
             _log.error("an event could not be judged: %s", type(error).__name__)
             self._record.count("unjudged")
             return self._warned_of(event) if self._settings.on_guard_error == "open" else self._unverified(payload)
+
+    def _begin(self, event: dict[str, Any]) -> None:
+        session = _text(event, "session_id") or ""
+        if self._settings.claims != "off" and not self._ledger.knows(session):
+            self._ledger.begin(session, whole=not saw_results(event))
 
     async def _judged(self, event: dict[str, Any]) -> Reply:
         tool, failed = event["tool_name"], event["hook_event_name"] == "PostToolUseFailure"
@@ -153,17 +168,41 @@ class Judge:
         self._warned.add(session)
         return told("agentguard could not judge a result; it was let pass. Its log says why.")
 
-    def _stopped(self, event: dict[str, Any]) -> Reply:
-        """Keep what was learned, and name what was not accepted since the last stop; never keeps the agent going."""
+    async def _stopped(self, event: dict[str, Any]) -> Reply:
+        """Keep what was learned, and name what was not accepted since the last stop, and what no call supports.
+
+        The agent is sent back for what it says once at most: never by a stop after one that did so.
+        """
         try:
             self.engine.flush()
             self._record.save()
         except (AgentGuardError, OSError) as error:
             _log.error("what was learned could not be kept: %s", type(error).__name__)
-        message = closing(self._ledger.since_last_stop(_text(event, "session_id") or ""))
-        if not message or not self._settings.enforce or event.get("stop_hook_active") is True:
-            return NOTHING
-        return told(message)
+        session, is_active = _text(event, "session_id") or "", event.get("stop_hook_active") is True
+        message = closing(self._ledger.since_last_stop(session))
+        messages = [message] if message and self._settings.enforce and not is_active else []
+        claims = await self._unsupported(event, session)
+        may_send_back = self._settings.claims == "correct" and not is_active and session not in self._sent_back
+        self._sent_back.discard(session)
+        if claims and may_send_back:
+            self._sent_back.add(session)
+            return sent_back(correction_of(claims), "\n\n".join(messages))
+        messages += [message_of(claims)] if claims else []
+        return told("\n\n".join(messages)) if messages else NOTHING
+
+    async def _unsupported(self, event: dict[str, Any], session: str) -> Sequence[tuple[ActionClaim, Call | None]]:
+        """What the agent says that no call of its session supports; nothing where that cannot be told."""
+        if self._settings.claims == "off":
+            return ()
+        try:
+            words = last_words(event)
+            if not words.strip():
+                return ()
+            calls, whole = self._ledger.calls(session), self._ledger.is_whole(session)
+            return await asyncio.to_thread(unsupported, words, calls, self._profiles, whole=whole)
+        except Exception as error:  # to hold words against calls is no reason to lose what else is told
+            _log.error("the last message could not be held against the calls: %s", type(error).__name__)
+            return ()
 
 
 class NoJudge:
@@ -194,10 +233,7 @@ class NoJudge:
 
 
 def closing(calls: Sequence[Call]) -> str:
-    """Write the message to the user about calls that were not accepted, when the agent stops; "" where all were.
-
-    Whoever holds the agent's last message against its calls does it here.
-    """
+    """Write the message to the user about calls that were not accepted, when the agent stops; "" where all were."""
     suspects = [call for call in calls if call.verdict in ("flag", "block")]
     if not suspects:
         return ""

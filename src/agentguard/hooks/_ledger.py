@@ -10,6 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from agentguard.content._results import cut
 from agentguard.verification.types import Verdict
 
 MOST_SESSIONS: Final = 64
@@ -56,16 +57,36 @@ class Ledger:
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, deque[Call]] = OrderedDict()
         self._untold: dict[str, int] = {}
+        self._whole: dict[str, bool] = {}
+
+    def knows(self, session: str) -> bool:
+        """Tell whether the session was heard of before."""
+        return session in self._sessions
+
+    def begin(self, session: str, *, whole: bool) -> None:
+        """Begin to keep a session's calls; ``whole``: it has made none yet."""
+        self._sessions.setdefault(session, deque(maxlen=MOST_CALLS))
+        self._whole.setdefault(session, whole)
+        self._bound()
+
+    def is_whole(self, session: str) -> bool:
+        """Tell whether all calls of a session are here."""
+        return self._whole.get(session, False) and len(self._sessions.get(session, ())) < MOST_CALLS
 
     def add(self, session: str, call: Call) -> None:
         """Enter a call."""
         calls = self._sessions.setdefault(session, deque(maxlen=MOST_CALLS))
-        calls.append(call._replace(arguments=cut(call.arguments), result=cut(call.result)))
+        arguments, result = (cut(value, LONGEST_TEXT, MOST_VALUES) for value in (call.arguments, call.result))
+        calls.append(call._replace(arguments=arguments, result=result))
         self._untold[session] = min(self._untold.get(session, 0) + 1, MOST_CALLS)
         self._sessions.move_to_end(session)
+        self._bound()
+
+    def _bound(self) -> None:
         while len(self._sessions) > MOST_SESSIONS:
             oldest, _ = self._sessions.popitem(last=False)
-            del self._untold[oldest]
+            self._untold.pop(oldest, None)
+            self._whole.pop(oldest, None)
 
     def calls(self, session: str) -> Sequence[Call]:
         """The calls of a session, the oldest first."""
@@ -77,25 +98,3 @@ class Ledger:
         if number:
             self._untold[session] = 0
         return self.calls(session)[-number:] if number else ()
-
-
-def cut(value: Any) -> Any:
-    """A JSON value with its texts cut, and without what is beyond the first values of it.
-
-    >>> cut({"command": "x" * 3_000})["command"][-3:], len(cut(list(range(1_000))))
-    ('xx…', 199)
-    """
-    left = MOST_VALUES
-
-    def part(item: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if isinstance(item, str):
-            return item if len(item) <= LONGEST_TEXT else f"{item[: LONGEST_TEXT - 1]}…"
-        if isinstance(item, dict):
-            return {name: part(held) for name, held in item.items() if left > 0}
-        if isinstance(item, list):
-            return [part(held) for held in item if left > 0]
-        return item
-
-    return part(value)

@@ -19,6 +19,8 @@ from agentguard.errors import ConfigurationError
 
 Agent = Literal["claude", "codex"]
 AGENTS: Final = get_args(Agent)
+Claims = Literal["off", "tell", "correct"]
+CLAIMS: Final = get_args(Claims)
 
 SETTINGS: Final = "settings.json"
 IDLE_SECONDS: Final = 1_800.0  # a judgement: longer than a coffee, shorter than a night
@@ -35,9 +37,11 @@ class HookSettings:
         enforce: say to the model what was flagged, and replace what was blocked. Else only record.
         on_guard_error: ``open`` lets a result pass that could not be judged, ``closed`` withholds it.
         idle_seconds: how long the helper lives after its last event.
+        claims: what happens where the agent says, when it stops, what no call of its session supports: ``off`` nothing,
+            ``tell`` the user is told, ``correct`` the agent is sent back once, then the user is told.
 
     Raises:
-        ConfigurationError: for a value that is not one of these, or ``closed`` without ``enforce``.
+        ConfigurationError: for a value that is not one of these, or ``closed`` or ``correct`` without ``enforce``.
     """
 
     agent: Agent
@@ -46,6 +50,7 @@ class HookSettings:
     enforce: bool = False
     on_guard_error: Literal["open", "closed"] = "open"
     idle_seconds: float = IDLE_SECONDS
+    claims: Claims = "tell"
 
     def __post_init__(self) -> None:
         if self.agent not in AGENTS:
@@ -54,6 +59,10 @@ class HookSettings:
             raise ConfigurationError(f"on_guard_error must be open or closed, not {self.on_guard_error!r}")
         if self.on_guard_error == "closed" and not self.enforce:
             raise ConfigurationError("on_guard_error=closed withholds results, so it needs enforce (--enforce)")
+        if self.claims not in CLAIMS:
+            raise ConfigurationError(f"claims must be one of {', '.join(CLAIMS)}, not {self.claims!r}")
+        if self.claims == "correct" and not self.enforce:
+            raise ConfigurationError("claims=correct sends the agent back, so it needs enforce (--enforce)")
         if not isinstance(self.idle_seconds, (int, float)) or not 0.0 < self.idle_seconds <= 86_400.0:
             raise ConfigurationError(f"idle_seconds must be in (0, 86400], not {self.idle_seconds!r}")
         if "@" in self.store and "://" in self.store:

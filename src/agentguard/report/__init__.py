@@ -12,7 +12,15 @@
 
 from agentguard.report._builder import ReportBuilder
 from agentguard.report._page import html_of
-from agentguard.report._records import ReportData
+from agentguard.report._records import Claims, ReportData, UnsupportedClaim
 from agentguard.report._stored import ReviewedCall, report_of_store
 
-__all__ = ["ReportBuilder", "ReportData", "ReviewedCall", "html_of", "report_of_store"]
+__all__ = [
+    "Claims",
+    "ReportBuilder",
+    "ReportData",
+    "ReviewedCall",
+    "UnsupportedClaim",
+    "html_of",
+    "report_of_store",
+]

@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import Any, Final
 
 from agentguard.admin._portrait import Portrait
-from agentguard.report._records import Chart, Content, ReportData, ToolReport, WorstCall
+from agentguard.report._records import Chart, Claims, Content, ReportData, ToolReport, WorstCall
 from agentguard.report._series import LEAST, Series, drift_alarms, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Timing, Worst, steps_of
 from agentguard.verification._canonical import plain
@@ -152,6 +152,7 @@ class ReportBuilder:
         most_tools: int = 30,
         learned: Learned | None = None,
         notes: tuple[str, ...] = (),
+        claims: Claims | None = None,
     ) -> ReportData:
         """The report of the calls so far.
 
@@ -166,6 +167,7 @@ class ReportBuilder:
             most_tools: number of tools to show, those with most blocked and flagged calls first.
             learned: looks up what was learned of a tool, by mode.
             notes: further sentences for the page.
+            claims: what the agents of the log say that they did.
         """
         ranked = sorted(self._tools.items(), key=lambda item: tool_rank(item[0], VerdictCounts(*item[1].verdicts)))
         if len(self._tools) > MAX_SERIES:
@@ -177,7 +179,7 @@ class ReportBuilder:
             tuple((name[:MAX_NAME], VerdictCounts(*counts)) for name, counts in by_label), self._timing.timeline(),
             self._posteriors.histogram(), self._labels.reliability(), self._worst.calls(),
             tuple(_report_of(name, tool, learned) for name, tool in ranked[:most_tools]),
-            max(len(ranked) - most_tools, 0), notes,
+            max(len(ranked) - most_tools, 0), notes, claims=claims,
         )  # fmt: skip
 
 

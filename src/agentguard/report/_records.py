@@ -194,6 +194,28 @@ class ToolReport(NamedTuple):
     notes: tuple[str, ...]  # sentences for this section
 
 
+class UnsupportedClaim(NamedTuple):
+    """A claim of an agent that its session's calls do not support."""
+
+    session: str
+    place: str  # of the answer: file and line
+    verdict: str  # "contradicted" or "never called"
+    tool: str  # of the call that contradicts it; empty without one
+    words: str | None  # of the claim; None unless content was asked for
+    reason: str | None  # the same
+
+
+class Claims(NamedTuple):
+    """What the agents of a log say that they did, held against the calls of their sessions."""
+
+    answers: int  # that were held against calls
+    verdicts: tuple[tuple[str, int], ...]  # numbers of claims
+    values: int  # numbers, dates, identifiers and names that no result has
+    traced: int  # those that one has
+    unsupported: tuple[UnsupportedClaim, ...]
+    more: int  # number of unsupported claims left out
+
+
 @dataclass(frozen=True, slots=True)
 class ReportData:
     """The content of a report.
@@ -215,6 +237,7 @@ class ReportData:
         notes: sentences about the whole.
         changes: lasting changes, open ones first; empty for a log.
         more_changes: number of changes left out.
+        claims: what agents say that they did; None where the log has no answers, and for a store.
     """
 
     title: str
@@ -236,3 +259,4 @@ class ReportData:
     notes: tuple[str, ...]
     changes: tuple[Change, ...] = ()
     more_changes: int = 0
+    claims: Claims | None = None

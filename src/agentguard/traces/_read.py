@@ -10,6 +10,13 @@ unknown), and ``call_id`` names the call. ``is_error`` is the framework's own fl
 Other keys are ignored: a log may carry more than a guard reads. The engine judges the ``ToolCall`` alone; ``label`` is
 kept apart from it, and ``source``, ``call_index`` and ``meta`` are not read.
 
+Lines without a ``tool`` may say what was asked and answered around the calls, and which tools there were; whoever reads
+calls passes over them::
+
+    {"session_id": "s1", "question": "Send Ada the prices."}
+    {"session_id": "s1", "answer": "I have sent them to Ada."}
+    {"session_id": "s1", "tools": [{"name": "send_email", "description": "Sends an e-mail.", "parameters": {…}}]}
+
 Files of other formats (``_formats/``) are recognised by their first records, and their calls become lines of this one:
 whatever reads lines reads them. What they hold beside calls is counted in a ``Reading``.
 
@@ -38,7 +45,20 @@ from agentguard._limits import LIMITS
 from agentguard._line_files import DAMAGED, DAMAGED_SAID, PIECE, Damaged, lines_of, unpacked
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.traces._documents import Fault, elements, is_document
-from agentguard.traces._formats import FORMATS, Call, Found, Reader, Record, Skip, recognised
+from agentguard.traces._formats import (
+    FORMATS,
+    Call,
+    Found,
+    Offered,
+    Reader,
+    Record,
+    Said,
+    Skip,
+    Skipped,
+    recognised,
+    tools_in,
+)
+from agentguard.traces._formats._calls import Speaker
 from agentguard.verification._canonical import plain
 from agentguard.verification.types import ToolCall
 
@@ -351,9 +371,9 @@ class Reading:
 
     def push(self, found: Found) -> None:
         """Count what was found in a foreign format."""
-        if not isinstance(found, Call):
+        if isinstance(found, Skipped):
             self.skipped[found.reason] += 1
-        elif found.begun is not None:
+        elif isinstance(found, Call) and found.begun is not None:
             self._timed += 1
             self._backwards += self._begun is not None and found.begun < self._begun
             self._begun = found.begun
@@ -471,12 +491,28 @@ def read_lines(
     Rows of Parquet, and calls of other formats, become lines of JSON in the common format.
     """
     log = _Log(check_format(format), max_line_bytes, Reading() if reading is None else reading)
-    if not isinstance(source, (str, os.PathLike)):
-        return log.lines([log.of_stream(source, "stream", on_read)])
-    if source == STDIN:
-        return log.lines([log.of_stream(sys.stdin.buffer, "stdin", on_read)])
-    files = find_traces(source)
-    return log.lines(log.of_file(file, on_read) for file in files)
+    return log.lines(log.files(source, on_read))
+
+
+def read_found(
+    source: str | PathLike[str] | BinaryIO,
+    *,
+    format: str = AUTO,
+    on_read: Callable[[int], None] | None = None,
+    reading: Reading | None = None,
+) -> Iterator[Found | BrokenLine]:
+    """Read a log as ``read_traces`` does: its calls, not yet parsed, and what was said around them."""
+    log = _Log(check_format(format), MAX_LINE_BYTES, Reading() if reading is None else reading)
+    return log.found(log.files(source, on_read))
+
+
+def row_of(call: Call) -> TraceRow | BrokenLine:
+    """Parse a call that ``read_found`` has found."""
+    try:
+        parsed, label = parse_call(call.fields)
+    except DataError as error:
+        return BrokenLine(call.source, call.line, str(error))
+    return TraceRow(call.source, call.line, parsed, label)
 
 
 def format_of(file: Path) -> str:
@@ -506,18 +542,49 @@ class _Log:
         self._format, self._limit, self._reading = format, limit, reading
         self._readers: dict[str, Reader] = {}
 
+    def files(
+        self, source: str | PathLike[str] | BinaryIO, on_read: Callable[[int], None] | None
+    ) -> Iterable[Iterator[_Raw | BrokenLine]]:
+        """The lines or records of each file of a log."""
+        if not isinstance(source, (str, os.PathLike)):
+            return [self.of_stream(source, "stream", on_read)]
+        if source == STDIN:
+            return [self.of_stream(sys.stdin.buffer, "stdin", on_read)]
+        files = find_traces(source)
+        return (self.of_file(file, on_read) for file in files)
+
     def lines(self, files: Iterable[Iterator[_Raw | BrokenLine]]) -> Iterator[Line]:
-        """The lines of all files in the common format."""
+        """The lines of all files that hold calls, in the common format."""
+        for one in self._each(files):
+            if isinstance(one, BrokenLine):
+                yield one
+            elif isinstance(one, _Raw):
+                if not is_said(one.raw):
+                    yield one.source, one.line, one.raw
+            elif isinstance(one, Call):
+                raw = line_of(one.fields)
+                too_long = len(raw) > self._limit
+                yield too_long_line(one.source, one.line, self._limit) if too_long else (one.source, one.line, raw)
+
+    def found(self, files: Iterable[Iterator[_Raw | BrokenLine]]) -> Iterator[Found | BrokenLine]:
+        """The calls of all files, and what was said around them."""
+        for one in self._each(files):
+            if isinstance(one, _Raw):
+                yield from _own(one)
+            else:
+                yield one
+
+    def _each(self, files: Iterable[Iterator[_Raw | BrokenLine]]) -> Iterator[_Raw | Found | BrokenLine]:
+        """What all files hold: lines of the common format, and what is found in others."""
         for raws in files:
             format, raws = self.recognise(raws)
             self._reading.formats[format] += 1
             if format == OWN:
-                for raw in raws:
-                    yield raw if isinstance(raw, BrokenLine) else (raw.source, raw.line, raw.raw)
+                yield from raws
             else:
                 yield from self._foreign(self._readers.setdefault(format, FORMATS[format].reader()), raws)
         for reader in self._readers.values():
-            yield from self._made(reader.end())
+            yield from self._counted(reader.end())
 
     def recognise(self, raws: Iterator[_Raw | BrokenLine]) -> tuple[str, Iterator[_Raw | BrokenLine]]:
         """The format of a file, and all that it holds: no more is read than what tells."""
@@ -584,7 +651,7 @@ class _Log:
             is_long = len(raw) > self._limit
             yield too_long_line(source, number, self._limit) if is_long else _Raw(source, number, None, raw)
 
-    def _foreign(self, reader: Reader, raws: Iterable[_Raw | BrokenLine]) -> Iterator[Line]:
+    def _foreign(self, reader: Reader, raws: Iterable[_Raw | BrokenLine]) -> Iterator[Found | BrokenLine]:
         for raw in raws:
             if isinstance(raw, BrokenLine):
                 yield raw
@@ -596,17 +663,61 @@ class _Log:
                 continue
             if isinstance(value, list) and raw.document is None:
                 for element in value:
-                    yield from self._made(reader.push(Record(raw.source, raw.line, raw.line, element)))
+                    yield from self._counted(reader.push(Record(raw.source, raw.line, raw.line, element)))
             else:
-                yield from self._made(reader.push(Record(raw.source, raw.line, raw.document or 0, value)))
+                yield from self._counted(reader.push(Record(raw.source, raw.line, raw.document or 0, value)))
 
-    def _made(self, found: Iterable[Found]) -> Iterator[Line]:
+    def _counted(self, found: Iterable[Found]) -> Iterator[Found]:
         for one in found:
             self._reading.push(one)
-            if isinstance(one, Call):
-                raw = line_of(one.fields)
-                too_long = len(raw) > self._limit
-                yield too_long_line(one.source, one.line, self._limit) if too_long else (one.source, one.line, raw)
+            yield one
+
+
+# --- Words in the common format ---
+
+
+_SAID: Mapping[str, Speaker] = {"question": "user", "answer": "agent"}
+
+
+def is_said(raw: bytes) -> bool:
+    """Whether a line of the common format holds words or tools, and no call."""
+    if not any(name in raw for name in (b'"answer"', b'"question"', b'"tools"')):
+        return False
+    try:
+        value = parse_json(raw)
+    except DataError:
+        return False
+    return isinstance(value, dict) and _says(value)
+
+
+def _says(value: Mapping[str, Any]) -> bool:
+    if "tool" in value or "result" in value:
+        return False
+    try:
+        _name(value, "session_id")
+    except DataError:
+        return False
+    return any(isinstance(value.get(name), str) for name in _SAID) or isinstance(value.get("tools"), list)
+
+
+def _own(raw: _Raw) -> Iterator[Found | BrokenLine]:
+    """The call in a line of the common format, or what was said."""
+    try:
+        value = parse_json(raw.raw)
+        if not isinstance(value, dict) or not _says(value):
+            parse_call(value)
+            yield Call(raw.source, raw.line, value)
+            return
+        session = _name(value, "session_id")
+    except DataError as error:
+        yield BrokenLine(raw.source, raw.line, str(error))
+        return
+    if tools := tools_in(value.get("tools")):
+        yield Offered(raw.source, raw.line, session, tools)
+    for name, speaker in _SAID.items():
+        text = value.get(name)
+        if isinstance(text, str) and text:
+            yield Said(raw.source, raw.line, speaker, text, session)
 
 
 def _name_of_format(raw: bytes) -> str | None:

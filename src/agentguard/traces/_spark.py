@@ -56,6 +56,7 @@ from agentguard.traces._read import (
     find_traces,
     format_of,
     is_parquet,
+    is_said,
     line_of,
     parse,
     reason_of,
@@ -408,5 +409,7 @@ def _judging(files: tuple[str, ...], spec: EngineSpec) -> Callable[..., Any]:
 def _lines(files: tuple[str, ...], batch: pyarrow.RecordBatch) -> Iterator[Line]:
     """The rows as every engine takes them."""
     for file, number, raw in zip(*(batch[name].to_pylist() for name in ("file", "line", "raw")), strict=True):
-        too_long = len(raw) > MAX_LINE_BYTES
-        yield too_long_line(files[file], number) if too_long else (files[file], number, raw)
+        if len(raw) > MAX_LINE_BYTES:
+            yield too_long_line(files[file], number)
+        elif not is_said(raw):
+            yield files[file], number, raw

@@ -392,6 +392,10 @@ class ToolProfile(BaseModel):
     name: Annotated[str, Field(min_length=1, description="The tool's name; `*` makes it a pattern.")]
     aliases: Aliases = Field(default=(), description="Other names of the same tool; `*` makes one a pattern.")
     description: str = Field(default="", description="For people; the engine does not read it.")
+    does: Names = Field(
+        default=(),
+        description="Verbs, each with its object, for what a call does: `send email`. Claims are held to it.",
+    )
     expected_latency_ms: tuple[Milliseconds, Milliseconds] = Field(
         default=(50.0, 30000.0), description="Shortest and longest plausible execution time, in milliseconds."
     )

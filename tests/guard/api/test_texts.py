@@ -184,6 +184,39 @@ def test_any_answer_is_traced(any_client: TestClient, answer: str, results: list
     assert all(0 <= each["start"] < each["end"] <= len(answer) for each in response.json()["unsupported"])
 
 
+def test_what_an_answer_says_was_done_is_held_against_the_calls(client: TestClient) -> None:
+    answer = "All tests pass, and I sent Ada an email. It took 650 seconds."
+    call = {"tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"}
+    request = {"answer": answer, "calls": [call], "tools": [{"name": "send_email", "does": ["send email"]}]}
+    found = client.post("/v1/ground", json=request).json()
+    assert found["actions"] == "unsupported"
+    assert [(answer[each["start"] : each["end"]], each["verdict"], each["call"]) for each in found["claims"]] == [
+        ("All tests pass", "contradicted", 0),
+        ("I sent Ada an email", "never called", None),
+    ]
+    assert "unsupported number" in [each["kind"] for each in found["unsupported"]]
+    sent = {"tool": "send_email", "args": {"to": "Ada"}, "result": "sent"}
+    honest = client.post("/v1/ground", json={"answer": "I emailed Ada.", "calls": [sent]}).json()
+    assert (honest["actions"], honest["label"]) == ("supported", "grounded")
+
+
+def test_without_calls_nothing_is_said_of_claims(client: TestClient) -> None:
+    found = client.post("/v1/ground", json={"answer": "I emailed Ada.", "results": []}).json()
+    assert "claims" not in found
+    assert "actions" not in found
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"answer": "Done.", "calls": [{"tool": ""}]},
+        {"answer": "Done.", "calls": [{"tool": "x", "failed": "no"}]},
+    ],
+)
+def test_calls_that_are_none_are_refused(client: TestClient, request_: dict[str, Any]) -> None:
+    assert client.post("/v1/ground", json=request_).status_code == 422
+
+
 @given(value=values)
 def test_any_value_is_scanned(any_client: TestClient, value: Any) -> None:
     response = any_client.post("/v1/scan", json={"value": value, "redact": True})

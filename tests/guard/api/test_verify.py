@@ -274,8 +274,8 @@ def test_every_operation_has_an_example_that_it_takes(client: TestClient) -> Non
                     answer = client.post(path.replace("{id}", "0123456789ab"), json=example)
                     tried.append((path, answer.status_code))
     assert tried == [
-        ("/v1/verify", 200), ("/v1/scan", 200), ("/v1/ground", 200), ("/v1/check", 200), ("/v1/feedback", 200),
-        ("/v1/changes/{id}", 404), ("/beta/litellm_basic_guardrail_api", 200),
+        ("/v1/verify", 200), ("/v1/scan", 200), ("/v1/ground", 200), ("/v1/ground", 200), ("/v1/check", 200),
+        ("/v1/feedback", 200), ("/v1/changes/{id}", 404), ("/beta/litellm_basic_guardrail_api", 200),
     ]  # fmt: skip
 
 

@@ -10,17 +10,16 @@ from enum import Enum
 from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from agentguard._version import installed_version
 from agentguard.cli._exits import VERDICT_EXITS, Exit
 from agentguard.cli._files import STDIO, write_file, write_lines
 from agentguard.cli._options import JsonOption
+from agentguard.cli._sarif import location, note, rule_of, sarif_log
 from agentguard.cli._scan.looking import Looked, Looker, Sighting
 from agentguard.cli._scan.reading import find_scanned, read_pieces
 from agentguard.cli._terminal import (
@@ -46,7 +45,6 @@ KEPT = 10_000  # findings
 BROKEN_NAMED = 20
 SHOWN = 100
 
-SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SARIF_LEVELS: Mapping[str, str] = {"flag": "warning", "block": "error"}
 SARIF_RULES: Mapping[str, tuple[str, str]] = {  # title and level of the findings of each kind
     "injection": ("Prompt injection", "error"),
@@ -300,43 +298,33 @@ def _print_findings(out: Console, findings: Findings, *, interrupted: bool) -> N
     out.print(f"{looked}: {counted(findings.total, 'finding')}")
 
 
-# --- SARIF 2.1.0, the format in which code hosts and editors take the findings of scanners ---
+# --- SARIF ---
 
 
 def _sarif(findings: Findings, interrupted: bool) -> dict[str, Any]:
-    """A log of one run, with a rule for each name that occurs; unread lines are among its notifications.
+    """A log with a rule for each name that occurs; unread lines are among its notifications.
 
-    Columns count characters (``unicodeCodePoints``), and an end column is that of the character after, as the standard
-    has it. Findings that block are errors, others warnings.
+    Findings that block are errors, others warnings.
     """
     rules = sorted({(kind, name) for kind, name, _ in findings.counts})
     numbers = {rule: number for number, rule in enumerate(rules)}
     named = findings.first_broken
-    notes = [_note(line.reason, _location(line.source, {"startLine": line.line})) for line in named]
+    notes = [note(line.reason, location(line.source, {"startLine": line.line})) for line in named]
     if findings.broken > len(named):
-        notes.append(_note(f"{findings.broken - len(named):,} more lines are not what they should be"))
+        notes.append(note(f"{findings.broken - len(named):,} more lines are not what they should be"))
     if findings.total > len(findings.kept):
-        notes.append(_note(f"{findings.total - len(findings.kept):,} more findings are left out"))
-    successful = not interrupted and not findings.unread
-    driver = {"name": "agentguard", "version": installed_version(), "rules": [_rule(*rule) for rule in rules]}
-    run = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": successful, "toolExecutionNotifications": notes}],
-        "results": [_result(sighting, numbers[sighting.kind, sighting.name]) for sighting in findings.kept],
-    }
-    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+        notes.append(note(f"{findings.total - len(findings.kept):,} more findings are left out"))
+    return sarif_log(
+        [_rule(*rule) for rule in rules],
+        [_result(sighting, numbers[sighting.kind, sighting.name]) for sighting in findings.kept],
+        notes,
+        successful=not interrupted and not findings.unread,
+    )
 
 
 def _rule(kind: str, name: str) -> dict[str, Any]:
     title, level = SARIF_RULES[kind]
-    return {
-        "id": _rule_id(kind, name),
-        "name": "".join(word.capitalize() for word in re.findall(r"\w+", f"{kind} {name}".replace("_", " "))),
-        "shortDescription": {"text": f"{title}: {name.replace('_', ' ')}"},
-        "defaultConfiguration": {"level": level},
-        "properties": {"tags": ["security", kind]},
-    }
+    return rule_of(_rule_id(kind, name), f"{title}: {name.replace('_', ' ')}", level, ["security", kind])
 
 
 def _rule_id(kind: str, name: str) -> str:
@@ -350,24 +338,12 @@ def _result(sighting: Sighting, rule: int) -> dict[str, Any]:
         "endLine": sighting.end_line,
         "endColumn": sighting.end_column,
     }
-    location = _location(sighting.source, region)
-    if sighting.path:
-        location["logicalLocations"] = [{"fullyQualifiedName": sighting.path}]
+    place = location(sighting.source, region, sighting.path)
     decoded = f" (decoded: {sighting.decoded})" if sighting.decoded else ""
     return {
         "ruleId": _rule_id(sighting.kind, sighting.name),
         "ruleIndex": rule,
         "level": SARIF_LEVELS[sighting.verdict],
         "message": {"text": f"{sighting.name}: {sighting.detail}{decoded}"},
-        "locations": [location],
+        "locations": [place],
     }
-
-
-def _location(source: str, region: dict[str, int]) -> dict[str, Any]:
-    path = Path(source)
-    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
-    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
-
-
-def _note(text: str, location: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"level": "warning", "message": {"text": text}, **({"locations": [location]} if location else {})}

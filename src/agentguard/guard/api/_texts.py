@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field
 from agentguard import _forks as forks
 from agentguard._limits import LIMITS
 from agentguard.content._findings import KINDS, LABEL, Finding, Kind
-from agentguard.guard.api._calls import Asked, Share
+from agentguard.guard.api._calls import Asked, Name, Share
 from agentguard.serving._app import Model, ProblemError
 
 MAX_DEPTH: Final = 200  # levels of a value, as for redaction
@@ -269,8 +269,28 @@ def _written(value: str | int | float) -> str:
 # --- Grounding ---
 
 
+class MadeCall(Asked):
+    """A call that was made."""
+
+    tool: Name = Field(description="The tool's name.")
+    args: Any = Field(None, description="Its arguments, any JSON.")
+    result: Any = Field(None, description="What it returned, any JSON, or text; of a failed call the error.")
+    failed: bool = Field(False, description="The tool, or who ran it, says that it failed.")
+
+
+class KnownTool(Asked):
+    """A tool that the agent has."""
+
+    name: Name
+    description: str = Field("", description="In its own words.")
+    arguments: list[str] = Field([], max_length=MOST_RESULTS, description="The names of its arguments.")
+    does: list[str] = Field(
+        [], max_length=MOST_RESULTS, description="Verbs, each with its object, for what it does: send email."
+    )
+
+
 class GroundRequest(Asked):
-    """An answer, and what it rests on."""
+    """An answer, and what it rests on: results, or calls."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -280,17 +300,33 @@ class GroundRequest(Asked):
                     "results": [{"hotel": "Aurora", "price": 65.0}],
                     "args": [{"city": "Oslo"}],
                     "question": "What does the Aurora cost?",
-                }
+                },
+                {
+                    "answer": "All tests pass, and I emailed the report to Ada.",
+                    "calls": [{"tool": "run_tests", "args": {"path": "tests"}, "result": "3 failed, 45 passed"}],
+                    "tools": [{"name": "send_email", "description": "Sends an e-mail."}],
+                },
             ]
         }
     )
 
     answer: str = Field(description="The answer as its reader sees it.")
-    results: list[Any] = Field(max_length=MOST_RESULTS, description="The tools' results in the order of their calls.")
+    results: list[Any] = Field(
+        [], max_length=MOST_RESULTS, description="The tools' results in the order of their calls."
+    )
     args: list[Any] = Field(
         [], max_length=MOST_RESULTS, description="Arguments of the calls; their values count as given."
     )
     question: str | None = Field(None, description="What was asked; its values count as given.")
+    calls: list[MadeCall] | None = Field(
+        None,
+        max_length=MOST_RESULTS,
+        description="The calls that were made, in their order: what the answer says was done is held against them. "
+        "Their results and arguments are sources of its values; results and args given beside them count as given.",
+    )
+    tools: list[KnownTool] = Field(
+        [], max_length=MOST_RESULTS, description="The tools that the agent has, in their own words; only with calls."
+    )
 
 
 class Unsupported(Model):
@@ -313,6 +349,16 @@ class Supported(Model):
     )
     path: str = Field(description="Where in the result; empty in prose.")
     how: str = Field(description="as written, rounded, converted, …")
+
+
+class Claim(Model):
+    """What the answer says was done."""
+
+    start: Offset = Field(description="In characters of the answer.")
+    end: Offset
+    verdict: Literal["supported", "contradicted", "never called", "not checkable"]
+    call: int | None = Field(description="The position of the call that supports or contradicts it; null without one.")
+    reason: str = Field(description="Why, in a sentence.")
 
 
 class GroundResponse(Model):
@@ -346,19 +392,41 @@ class GroundResponse(Model):
     unsupported: list[Unsupported]
     supported: list[Supported]
     complete: bool = Field(description="All results and all claims were read.")
+    actions: Literal["supported", "unsupported", "nothing claimed"] | None = Field(
+        default=None, description="All claims of action together; only with calls."
+    )
+    claims: list[Claim] | None = Field(
+        default=None, description="What the answer says was done, in its order; only with calls."
+    )
 
 
 def ground(request: GroundRequest) -> GroundResponse:
-    """Trace the values of an answer.
-
-    Claims of another sort, such as that something was done, are more ``unsupported`` ones of a kind of their own.
-    """
-    from agentguard.content import grounding
+    """Trace the values of an answer, and hold what it says was done against the calls, where these are given."""
+    from agentguard.content import actions, grounding
     from agentguard.content._results import text_of
 
+    held: dict[str, Any] = {}
     given = [text_of(args) for args in request.args]
     with forks.undivided():
-        traced = grounding.check(request.answer, request.results, question=request.question, given=given)
+        if request.calls is None:
+            traced = grounding.check(request.answer, request.results, question=request.question, given=given)
+        else:
+            result = actions.check(
+                request.answer,
+                [actions.Call(call.tool, call.args, call.result, call.failed) for call in request.calls],
+                [
+                    actions.Tool(tool.name, tool.description, tuple(tool.arguments), tuple(tool.does))
+                    for tool in request.tools
+                ],
+                question=request.question,
+                given=[*given, *map(text_of, request.results)],
+            )
+            traced = result.values
+            claims = [
+                Claim(start=each.start, end=each.end, verdict=each.verdict, call=each.call, reason=each.reason)
+                for each in result.claims
+            ]
+            held = {"actions": result.label, "claims": claims}
     return GroundResponse(
         label=traced.label,
         score=traced.score,
@@ -370,6 +438,7 @@ def ground(request: GroundRequest) -> GroundResponse:
             for each in traced.supported
         ],
         complete=traced.complete,
+        **held,
     )
 
 

@@ -1,4 +1,4 @@
-"""Tool calls found in foreign records: what a format yields, and how a call is joined with its result.
+"""Tool calls found in foreign records, and what was said around them: what a format yields, and how a call is joined.
 
 In most formats a call and its result are two records, in either order, any number of others between them. ``Joining``
 keeps what waits for its other half, in bounded memory: what has waited longest is given up, and counted.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from datetime import datetime, timezone
 from enum import Enum
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -81,27 +81,78 @@ class Call(NamedTuple):
         line: where the call was complete.
         fields: named as in the common trace format.
         begun: seconds since the epoch at which it began; None where that is not known.
+        parent: the session for which the call's own works, that of the agent which set a subagent to work.
     """
 
     source: str
     line: int
     fields: Mapping[str, Any]
     begun: float | None = None
+    parent: str | None = None
 
 
 class Skipped(NamedTuple):
-    """A record, or a half of a call, that is not judged."""
+    """A record, or a half of a call, that is not judged.
+
+    Attributes:
+        source, line: as of a call.
+        reason: why it is not.
+        call: what is known of the call, where one was made all the same: it has no result or no content, or was
+            recorded before.
+    """
 
     source: str
     line: int
     reason: Skip
+    call: Call | None = None
 
 
-Found: TypeAlias = "Call | Skipped"
+Speaker = Literal["agent", "user", "system"]
+
+
+class Said(NamedTuple):
+    """Words of an agent, of its user, or of whoever set it up.
+
+    Attributes:
+        source, line: as of a call.
+        by: who said it.
+        text: the words; never empty.
+        session_id: as of a call.
+        at: seconds since the epoch; None where that is not known.
+        again: they were recorded before, in the same conversation up to them.
+    """
+
+    source: str
+    line: int
+    by: Speaker
+    text: str
+    session_id: str | None
+    at: float | None = None
+    again: bool = False
+
+
+class OfferedTool(NamedTuple):
+    """A tool that an agent may call, by what it says of itself."""
+
+    name: str
+    description: str
+    arguments: tuple[str, ...]
+
+
+class Offered(NamedTuple):
+    """The tools that an agent of a session may call."""
+
+    source: str
+    line: int
+    session_id: str | None
+    tools: tuple[OfferedTool, ...]
+
+
+Found: TypeAlias = "Call | Skipped | Said | Offered"
 
 
 class Reader(Protocol):
-    """Takes the records of one log, file after file, and finds the calls in them."""
+    """Takes the records of one log, file after file, and finds the calls in them, and what was said around them."""
 
     def push(self, record: Record) -> Iterable[Found]:
         """Find what is complete with this record."""
@@ -127,11 +178,15 @@ class Format(NamedTuple):
 
 
 class _Half(NamedTuple):
-    """What is known of a call that is not complete, and about how many bytes that takes."""
+    """What is known of a call that is not complete, and about how many bytes that takes.
+
+    ``again``: the call was complete before.
+    """
 
     record: Record
     fields: dict[str, Any]
     size: int
+    again: bool
 
 
 class Joining:
@@ -145,8 +200,9 @@ class Joining:
     >>> (call,) = joining.add("c1", Record("log", 2, 2, None), result="1")
     >>> call.line, call.fields
     (2, {'tool': 'add', 'args': {'a': 1}, 'result': '1'})
-    >>> joining.add("c1", Record("log", 3, 3, None), result="1")
-    [Skipped(source='log', line=3, reason=<Skip.repeated: 'repeated'>)]
+    >>> (repeated,) = joining.add("c1", Record("log", 3, 3, None), result="1")
+    >>> repeated.reason
+    <Skip.repeated: 'repeated'>
     """
 
     def __init__(self, most: int = MAX_WAITING, most_bytes: int = MAX_WAITING_BYTES) -> None:
@@ -158,17 +214,22 @@ class Joining:
     def add(self, key: Hashable, record: Record, **fields: Any) -> list[Found]:
         """Take parts of a call; the call where it is complete, and what was given up for want of room."""
         fields = {name: value for name, value in fields.items() if value is not None or name in _ALWAYS}
-        if self.done.has(key):
-            return [_skipped(record, Skip.repeated)] if "result" in fields else []
-        half = self._waiting.pop(key, None)
+        again = self.done.has(key)
+        place = ("again", key) if again else key
+        half = self._waiting.pop(place, None)
         if half is not None:
             self._bytes -= half.size
             fields = {**fields, **half.fields}
         if "args" in fields and "result" in fields:
+            call = call_of(record, **fields)
+            if again:
+                return [_skipped(record, Skip.repeated, call)]
             self.done.add(key)
-            return [call_of(record, **fields)]
-        half = _Half(record._replace(value=None), fields, sum(map(_size, fields.values())))
-        self._waiting[key] = half
+            return [call]
+        if again and "result" in fields:
+            return [_skipped(record, Skip.repeated)]
+        half = _Half(record._replace(value=None), fields, sum(map(_size, fields.values())), again)
+        self._waiting[place] = half
         self._bytes += half.size
         return list(self._given_up(self._most, self._most_bytes))
 
@@ -184,11 +245,13 @@ class Joining:
         while self._waiting and (len(self._waiting) > most or self._bytes > most_bytes):
             _, half = self._waiting.popitem(last=False)
             self._bytes -= half.size
-            if "args" in half.fields:
-                reason = Skip.no_result
+            if half.again:
+                continue
+            if "tool" not in half.fields and "args" not in half.fields:
+                yield _skipped(half.record, Skip.no_origin)
             else:
-                reason = Skip.no_content if "tool" in half.fields else Skip.no_origin
-            yield _skipped(half.record, reason)
+                reason = Skip.no_result if "args" in half.fields else Skip.no_content
+                yield _skipped(half.record, reason, call_of(half.record, **half.fields))
 
 
 class Remembered:
@@ -221,8 +284,8 @@ def _digest(key: Hashable) -> bytes:
     return blake2b(repr(key).encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 
-def _skipped(record: Record, reason: Skip) -> Skipped:
-    return Skipped(record.source, record.line, reason)
+def _skipped(record: Record, reason: Skip, call: Call | None = None) -> Skipped:
+    return Skipped(record.source, record.line, reason, call)
 
 
 def no_call(record: Record) -> list[Found]:
@@ -235,10 +298,10 @@ _OTHER_SIZE: Final = 2_000  # bytes, of what is too deep or too odd to be measur
 _ALWAYS: Final = ("tool", "args", "result")
 
 
-def call_of(record: Record, *, begun: float | None = None, **fields: Any) -> Call:
+def call_of(record: Record, *, begun: float | None = None, parent: str | None = None, **fields: Any) -> Call:
     """A call that is complete with this record; fields that are None are left out, but for tool, args and result."""
     known = {name: fields.get(name) for name in _ORDER if name in _ALWAYS or fields.get(name) is not None}
-    return Call(record.source, record.line, known, begun)
+    return Call(record.source, record.line, known, begun, parent)
 
 
 def content_key(call: Call) -> bytes:

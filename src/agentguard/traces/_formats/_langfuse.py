@@ -8,6 +8,9 @@ with the same fields in snake case (https://langfuse.com/docs/api-and-data-platf
 A ``SPAN`` is a tool call where its metadata keeps attributes of OpenTelemetry that say so (``gen_ai.operation.name``
 ``execute_tool``, ``openinference.span.kind`` ``TOOL``): of others nobody can tell. ``input`` and ``output`` may be JSON
 text. ``is_error`` is level ``ERROR``. ``session_id`` is the observation's, that of the trace around it, or the trace.
+
+Words are read of observations of type ``GENERATION``: of ``input`` the last that the user said, and the ``tools``
+beside it; of ``output`` all.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from agentguard.traces._formats._calls import (
     text_at,
     tool_message,
 )
+from agentguard.traces._formats._words import Asked, ModelCalls, messages_within
 
 _TYPES: Final = frozenset(
     {"AGENT", "CHAIN", "EMBEDDING", "EVALUATOR", "EVENT", "GENERATION", "GUARDRAIL", "RETRIEVER", "SPAN", "TOOL"}
@@ -73,6 +77,7 @@ def _is_export_trace(value: Any) -> bool:
 class _Observations:
     def __init__(self) -> None:
         self._met = Remembered()
+        self._models = ModelCalls()
 
     def push(self, record: Record) -> Iterator[Found]:
         yield from self._of(record.value, record, None, 0)
@@ -88,10 +93,26 @@ class _Observations:
                 yield from self._of(one, record, around, depth + 1)
         elif not _is_observation(value) or not _is_tool(value):
             yield from no_call(record)
+            if _is_observation(value) and value["type"].upper() == "GENERATION":
+                yield from self._words(value, record, trace)
         elif (identity := text_at(value, "id")) is not None and not self._met.add(identity):
             yield Skipped(record.source, record.line, Skip.repeated)
         else:
-            yield from _call_in(value, record, trace)
+            yield _call_in(value, record, trace)
+
+    def _words(self, value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] | None) -> Iterator[Found]:
+        identity = text_at(value, "id")
+        if identity is not None and not self._met.add(identity):
+            return
+        asked = Asked(
+            _session(value, trace),
+            at(decoded(value.get("input")), "tools"),
+            messages_within(value.get("input"), "user"),
+            messages_within(value.get("output"), "assistant"),
+            seconds(_either(value, "startTime", "start_time")),
+            seconds(_either(value, "endTime", "end_time")),
+        )
+        yield from self._models.found(asked, record)
 
 
 def _is_tool(observation: Mapping[str, Any]) -> bool:
@@ -104,21 +125,26 @@ def _is_tool(observation: Mapping[str, Any]) -> bool:
     )
 
 
-def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] | None) -> Iterator[Found]:
-    def either(camel: str, snake: str) -> Any:
-        return value.get(camel, value.get(snake))
+def _either(value: Mapping[str, Any], camel: str, snake: str) -> Any:
+    return value.get(camel, value.get(snake))
 
+
+def _session(value: Mapping[str, Any], trace: Mapping[str, Any] | None) -> str | None:
+    return first_text(
+        text_at(value, "sessionId"), text_at(value, "session_id"), text_at(trace, "sessionId"),
+        text_at(trace, "session_id"), text_at(value, "traceId"), text_at(value, "trace_id"),
+    )  # fmt: skip
+
+
+def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] | None) -> Found:
     failed = (text_at(value, "level") or "").upper() == "ERROR"
     output = value.get("output")
     if output is None and failed:
-        output = either("statusMessage", "status_message") or "error"
-    if output is None:
-        ended = either("endTime", "end_time") is not None
-        yield Skipped(record.source, record.line, Skip.no_content if ended else Skip.no_result)
-        return
+        output = _either(value, "statusMessage", "status_message") or "error"
     message = tool_message(output)
     attributes = at(decoded(value.get("metadata")), "attributes")
-    yield call_of(
+    began, ended = _either(value, "startTime", "start_time"), _either(value, "endTime", "end_time")
+    call = call_of(
         record,
         tool=first_text(
             text_at(attributes, "gen_ai.tool.name"), text_at(attributes, "tool.name"), text_at(value, "name")
@@ -126,14 +152,15 @@ def _call_in(value: Mapping[str, Any], record: Record, trace: Mapping[str, Any] 
         args=decoded(value.get("input")),
         result=content_of(message["content"]) if message else output,
         is_error=failed or text_at(message, "status") == "error" or None,
-        latency_ms=milliseconds(either("startTime", "start_time"), either("endTime", "end_time")),
-        begun=seconds(either("startTime", "start_time")),
-        session_id=first_text(
-            text_at(value, "sessionId"), text_at(value, "session_id"), text_at(trace, "sessionId"),
-            text_at(trace, "session_id"), text_at(value, "traceId"), text_at(value, "trace_id"),
-        ),
+        latency_ms=milliseconds(began, ended),
+        begun=seconds(began),
+        session_id=_session(value, trace),
         call_id=first_text(text_at(message, "tool_call_id"), text_at(value, "id")),
-    )  # fmt: skip
+    )
+    if output is None:
+        reason = Skip.no_result if ended is None else Skip.no_content
+        return Skipped(record.source, record.line, reason, call)
+    return call
 
 
 LANGFUSE: Final = Format("langfuse", "observations and traces of Langfuse", _is_export, _Observations)

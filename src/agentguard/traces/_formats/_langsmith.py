@@ -9,6 +9,9 @@ that is a tool's message its content, or all ``outputs``; of a run that failed, 
 ``session_id`` is the thread (metadata ``session_id``, ``thread_id`` or ``conversation_id``,
 https://docs.langchain.com/langsmith/threads), or the trace; the run's own ``session_id`` is its project. ``latency_ms``
 is ``end_time`` minus ``start_time``.
+
+Words are read of runs with ``run_type`` ``llm``: of ``inputs`` the last that the user said, of ``outputs`` all; tools
+of ``extra.invocation_params.tools``.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from agentguard.traces._formats._calls import (
     tool_message,
     values_of,
 )
+from agentguard.traces._formats._words import Asked, ModelCalls, messages_within
 
 _THREADS: Final = ("session_id", "thread_id", "conversation_id")
 _TRACEBACK: Final = "Traceback (most recent call last)"  # what LangChain puts behind the error that it records
@@ -58,6 +62,7 @@ def _is_export(value: Any) -> bool:
 class _Runs:
     def __init__(self) -> None:
         self._met = Remembered()
+        self._models = ModelCalls()
 
     def push(self, record: Record) -> Iterator[Found]:
         runs = record.value.get("runs") if isinstance(record.value, dict) else None
@@ -70,23 +75,36 @@ class _Runs:
     def _of_run(self, run: Any, record: Record, depth: int) -> Iterator[Found]:
         if not _is_run(run) or run["run_type"] != "tool":
             yield from no_call(record)
+            if _is_run(run) and run["run_type"] == "llm":
+                yield from self._words(run, record)
         elif (identity := text_at(run, "id")) is not None and not self._met.add(identity):
             yield Skipped(record.source, record.line, Skip.repeated)
         else:
-            yield from _call_in(run, record)
+            yield _call_in(run, record)
         for child in values_of(at(run, "child_runs")) if depth < MAX_DEPTH else ():
             yield from self._of_run(child, record, depth + 1)
 
+    def _words(self, run: Mapping[str, Any], record: Record) -> Iterator[Found]:
+        identity = text_at(run, "id")
+        if identity is not None and not self._met.add(identity):
+            return
+        asked = Asked(
+            _session(run),
+            at(decoded(run.get("extra")), "invocation_params", "tools"),
+            messages_within(run.get("inputs"), "user"),
+            messages_within(run.get("outputs"), "assistant"),
+            seconds(run.get("start_time")),
+            seconds(run.get("end_time")),
+        )
+        yield from self._models.found(asked, record)
 
-def _call_in(run: Mapping[str, Any], record: Record) -> Iterator[Found]:
+
+def _call_in(run: Mapping[str, Any], record: Record) -> Found:
     outputs, error = decoded(run.get("outputs")), text_at(run, "error")
     message = tool_message(_only(outputs, "output"))
     result = content_of(message["content"]) if message else _only(outputs, "output")
-    if not outputs and error is None:
-        ended = run.get("end_time") is not None
-        yield Skipped(record.source, record.line, Skip.no_content if ended else Skip.no_result)
-        return
-    yield call_of(
+    is_unfinished = not outputs and error is None
+    call = call_of(
         record,
         tool=text_at(run, "name"),
         args=_arguments(decoded(run.get("inputs"))),
@@ -99,6 +117,10 @@ def _call_in(run: Mapping[str, Any], record: Record) -> Iterator[Found]:
             text_at(message, "tool_call_id"), text_at(decoded(run.get("extra")), "tool_call_id"), text_at(run, "id")
         ),
     )
+    if is_unfinished:
+        reason = Skip.no_result if run.get("end_time") is None else Skip.no_content
+        return Skipped(record.source, record.line, reason, call)
+    return call
 
 
 def _arguments(inputs: Any) -> Any:

@@ -18,12 +18,14 @@ object that has one as ``messages``, ``input`` and ``output``), or one message o
 Message lists have neither times nor the tool's own durations. OpenAI's have no flag of errors either. A conversation
 is a session of its own where it does not name one. Calls without an id are joined with their results in order, by name.
 What is in two conversations with the same id, arguments and result is one call: logs of requests repeat what was said.
+Words are told apart by all that was said before them. A request's ``tools``, ``system`` and ``instructions`` are read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,8 +34,10 @@ from agentguard.traces._formats._calls import (
     Format,
     Found,
     Joining,
+    Offered,
     Record,
     Remembered,
+    Said,
     Skip,
     Skipped,
     at,
@@ -46,6 +50,7 @@ from agentguard.traces._formats._calls import (
     text_at,
     values_of,
 )
+from agentguard.traces._formats._words import tools_in, words_in
 
 _ROLES: Final = ("assistant", "developer", "function", "system", "tool", "user")
 _CALLS: Final = ("custom_tool_call", "function_call", "local_shell_call")
@@ -94,7 +99,7 @@ def _is_openai(value: Any) -> bool:
 
 
 class Messages:
-    """Finds the calls in messages. Both vendors' are understood, whichever was recognised: routers mix them."""
+    """Finds calls and words in messages. Both vendors' are understood, whichever was recognised: routers mix them."""
 
     def __init__(self) -> None:
         self._joining = Joining()
@@ -102,15 +107,23 @@ class Messages:
         self._conversation: tuple[str, int, int] | None = None  # file, array, and number where it is a record
         self._lists = 0
         self._numbers: Counter[tuple[str, str]] = Counter()  # calls and results of this conversation by id or name
+        self._so_far = b""  # a digest of this conversation's calls and words
+        self._said = Remembered()
 
     def push(self, record: Record) -> Iterator[Found]:
-        """The calls that are complete with a conversation, or with a message."""
+        """The calls that are complete with a conversation, or with a message, and the words in it."""
         messages = messages_in(record.value)
         self._lists += messages is not None
         self._begin((record.source, record.root, 0 if messages is None else self._lists))
         session = _session_of(record.value) or self._own_session(record)
+        tools = tools_in(at(record.value, "tools"))
+        if tools:
+            yield Offered(record.source, record.line, session, tools)
+        for field in ("system", "instructions") if messages is not None else ():
+            yield from self._words({"role": "system", "content": at(record.value, field)}, record, session)
         count = 0
         for message in (record.value,) if messages is None else messages:
+            yield from self._words(message, record, session)
             for kind, name, key, fields in parts_of(message):
                 count += 1
                 yield from self._take(kind, name, key, fields, record, session)
@@ -125,6 +138,17 @@ class Messages:
         if conversation != self._conversation:
             self._conversation = conversation
             self._numbers.clear()
+            self._so_far = b""
+
+    def _words(self, message: Any, record: Record, session: str) -> Iterator[Found]:
+        for speaker, text in words_in(message):
+            self._go_on(speaker, text)
+            yield Said(record.source, record.line, speaker, text, session, again=not self._said.add(self._so_far))
+
+    def _go_on(self, *parts: str) -> None:
+        """Take the next part of a conversation into its digest."""
+        text = repr(parts).encode("utf-8", "backslashreplace")
+        self._so_far = blake2b(self._so_far + text, digest_size=16).digest()
 
     def _own_session(self, record: Record) -> str:
         number = record.root if messages_in(record.value) is None else record.line
@@ -134,11 +158,12 @@ class Messages:
         self, kind: str, name: str | None, identity: str | None, fields: Mapping[str, Any], record: Record, session: str
     ) -> Iterator[Found]:
         handle = identity or f"name {name}"
+        self._go_on(kind, handle)
         self._numbers[kind, handle] += 1
         key = (self._conversation, handle, self._numbers[kind, handle])
         for one in self._joining.add(key, record, session_id=session, call_id=identity, **fields):
             if isinstance(one, Call) and identity and not self._met.add(content_key(one)):
-                yield Skipped(one.source, one.line, Skip.repeated)
+                yield Skipped(one.source, one.line, Skip.repeated, one)
             else:
                 yield one
 

@@ -27,6 +27,9 @@ Sources: ``gen-ai/execute-tool.md`` of https://github.com/open-telemetry/semanti
 ``openinference.semconv.trace.SpanAttributes``. Content is opt-in in OpenTelemetry: where a span of a tool carries none,
 it is looked for in the messages of the model's calls, ``gen_ai.input.messages`` and ``gen_ai.output.messages`` (on the
 span or on its events), whose parts ``tool_call`` and ``tool_call_response`` have the id of the call.
+
+Words are read of the same messages, of ``llm.input_messages`` and ``llm.output_messages`` of OpenInference, and of
+``gen_ai.prompt.N`` and ``gen_ai.completion.N`` of OpenLLMetry; tools of ``gen_ai.tool.definitions`` and ``llm.tools``.
 """
 
 from __future__ import annotations
@@ -53,10 +56,15 @@ from agentguard.traces._formats._calls import (
     tool_message,
     values_of,
 )
+from agentguard.traces._formats._words import Asked, ModelCalls, numbered
 
 _ERROR: Final = (2, "STATUS_CODE_ERROR", "ERROR")
 _SCALARS: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
-_MESSAGES: Final = ("gen_ai.input.messages", "gen_ai.output.messages")
+_INPUTS: Final = ("gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt")
+_OUTPUTS: Final = ("gen_ai.output.messages", "llm.output_messages", "gen_ai.completion")
+_TOOLS: Final = ("gen_ai.tool.definitions", "llm.tools")
+_INSTRUCTIONS: Final = "gen_ai.system_instructions"
+_MESSAGES: Final = (_INPUTS[0], _OUTPUTS[0])
 _MARK: Final = "openinference.span.kind"
 _NAMES: Final = ("gen_ai.tool.name", "tool.name")
 _IDS: Final = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
@@ -240,6 +248,8 @@ class _Spans:
         self._spans_in, self._read = spans_in, read
         self._joining = Joining()
         self._met = Remembered()  # calls by what is in them
+        self._models = ModelCalls()
+        self._heard = Remembered()  # spans of models
         self._spans = 0  # of tools
 
     def push(self, record: Record) -> Iterator[Found]:
@@ -256,6 +266,8 @@ class _Spans:
         if is_openinference or attributes.get("gen_ai.operation.name") == "execute_tool":
             yield from self._of_tool(span, record)
             return
+        if span.identity is None or self._heard.add((span.trace, span.identity)):
+            yield from self._models.found(_asked(span), record)
         parts = list(_parts_of(span))
         if not parts:
             yield from no_call(record)
@@ -330,6 +342,20 @@ def _parts_of(span: Span) -> Iterator[Mapping[str, Any]]:
                 for part in values_of(at(message, "parts")):
                     if at(part, "type") in ("tool_call", "tool_call_response") and text_at(part, "id"):
                         yield part
+
+
+def _asked(span: Span) -> Asked:
+    """What a span says of a call of a model; of one that is of no model, nothing."""
+    instructions, inputs, outputs, tools = [], [], [], None
+    for attributes in (span.attributes, *span.events):
+        parts = values_of(decoded(attributes.get(_INSTRUCTIONS)))
+        instructions += [{"role": "system", "parts": parts}] if parts else []
+        inputs += [message for name in _INPUTS for message in numbered(attributes, name)]
+        outputs += [message for name in _OUTPUTS for message in numbered(attributes, name)]
+        tools = tools or next((held for name in _TOOLS if (held := numbered(attributes, name))), None)
+    ended = None if span.begun is None or span.latency_ms is None else span.begun + span.latency_ms / 1e3
+    session = _first_text(span.attributes, _SESSIONS) or span.trace
+    return Asked(session, tools, [*instructions, *inputs], outputs, span.begun, ended)
 
 
 def _is_page(value: Any) -> bool:

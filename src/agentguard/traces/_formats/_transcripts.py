@@ -13,7 +13,8 @@ kept at all. Sources: ``codex-rs/protocol/src/models.rs`` and ``protocol.rs`` (`
 ``codex-rs/core/src/rollout/policy.rs`` of https://github.com/openai/codex.
 
 The time between two lines is not read as latency: in it a user is asked for permission, and a model may think. A
-session that is resumed or forked begins with lines of the one before; calls are told apart by their ids.
+session that is resumed or forked begins with lines of the one before; calls are told apart by their ids, words by their
+lines' own. A subagent's words are for the agent that set it to work, and are not read.
 """
 
 from __future__ import annotations
@@ -22,13 +23,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from agentguard.traces._formats._calls import Format, Found, Joining, Record, at, first_text, no_call, text_at
+from agentguard.traces._formats._calls import (
+    Format,
+    Found,
+    Joining,
+    Record,
+    Remembered,
+    Said,
+    at,
+    first_text,
+    no_call,
+    seconds,
+    text_at,
+)
 from agentguard.traces._formats._messages import parts_of
+from agentguard.traces._formats._words import words_in
 
 _CLAUDE_TYPES: Final = ("assistant", "file-history-snapshot", "queue-operation", "summary", "system", "user")
 _CODEX_TYPES: Final = ("compacted", "event_msg", "response_item", "session_meta", "turn_context")
 _TIMED: Final = ("exec_command_end", "mcp_tool_call_end")
 _MOST: Final = 2**40  # of seconds or milliseconds; a longer time is none
+#: Beginnings of what Codex puts before the user's first words, as if the user had said it.
+_SET_UP: Final = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md")
 
 
 def _is_claude_code(value: Any) -> bool:
@@ -42,6 +58,7 @@ def _is_claude_code(value: Any) -> bool:
 class _ClaudeCode:
     def __init__(self) -> None:
         self._joining = Joining()
+        self._said = Remembered()
 
     def push(self, record: Record) -> Iterator[Found]:
         value = record.value
@@ -52,12 +69,27 @@ class _ClaudeCode:
         aside = at(value, "isSidechain") is True
         agent = (text_at(value, "agentId") or "sidechain") if aside else None
         took = at(value, "toolUseResult", "durationMs") if len(parts) == 1 else None
+        begun = seconds(at(value, "timestamp"))
+        if not aside:
+            yield from self._words(record, session, begun)
         for number, (kind, _, identity, fields) in enumerate(parts):
             if kind == "result" and isinstance(took, (int, float)) and not isinstance(took, bool) and 0 <= took < _MOST:
                 fields["latency_ms"] = took
             fields["session_id"] = f"{session}/{agent}" if agent else session
+            if kind == "call":
+                fields |= {"begun": begun, "parent": session if agent else None}
             key = identity or (record.source, record.line, number)
             yield from self._joining.add(key, record, call_id=identity, **fields)
+
+    def _words(self, record: Record, session: str, spoken: float | None) -> Iterator[Found]:
+        value = record.value
+        uuid = text_at(value, "uuid")
+        again = uuid is not None and not self._said.add(uuid)
+        # What the program itself says in the user's place: a note, a summary of what was left out.
+        is_note = at(value, "isMeta") is True or at(value, "isCompactSummary") is True
+        for speaker, text in words_in(at(value, "message")):
+            by = "system" if is_note else speaker
+            yield Said(record.source, record.line, by, text, session, spoken, again)
 
     def end(self) -> Iterator[Found]:
         yield from self._joining.end()
@@ -70,6 +102,7 @@ def _is_codex(value: Any) -> bool:
 class _Codex:
     def __init__(self) -> None:
         self._joining = Joining()
+        self._said = Remembered()
         self._session: tuple[str, str | None] = ("", None)  # the file, and the session that it names
 
     def push(self, record: Record) -> Iterator[Found]:
@@ -83,10 +116,18 @@ class _Codex:
         if at(payload, "type") in _TIMED and text_at(payload, "call_id"):
             yield from self._timed(payload, record)
             return
-        parts = list(parts_of(payload)) if at(record.value, "type") == "response_item" else []
+        is_item = at(record.value, "type") == "response_item"
+        parts = list(parts_of(payload)) if is_item else []
+        begun = seconds(at(record.value, "timestamp"))
+        for speaker, text in words_in(payload) if is_item else ():
+            by = "system" if text.startswith(_SET_UP) else speaker
+            again = not self._said.add((begun, record.line if begun is None else None, by, text))
+            yield Said(record.source, record.line, by, text, session, begun, again)
         if not parts:
             yield from no_call(record)
-        for _, _, identity, fields in parts:
+        for kind, _, identity, fields in parts:
+            if kind == "call":
+                fields["begun"] = begun
             key = identity or (record.source, record.line)
             yield from self._joining.add(key, record, session_id=session, call_id=identity, **fields)
 
