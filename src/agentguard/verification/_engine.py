@@ -279,6 +279,7 @@ class VerificationEngine:
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             # Learn from it, and from what was held back until now.
             if learn:
+                self._method.meet()
                 state.count(case, self._method)
             if learn and not (failed and closed):
                 if not settled.asked and (settled.incident is None or settled.incident.state != "fault"):
