@@ -220,8 +220,8 @@ class CountingProcesses(Workers):
         return reduce(merge, map(State.from_dict, self.ask(_counted)), State())
 
 
-WINDOW_LINES = 2_048
-WINDOW_BYTES = 2**22
+WINDOW_LINES = 512
+WINDOW_BYTES = 2**20
 WINDOWS = 2
 """Windows that are under way at a time: one is read while the one before it is judged."""
 
