@@ -296,6 +296,7 @@ class JudgingProcesses(Workers):
             self._worker_of.update(dict.fromkeys(numbers, worker))
             worker.send(1, _open, self._opening.lines)
         self.all = workers
+        self._opening.lines = []  # they are with the workers
 
     def _send(self) -> None:
         window, self._window, self._bytes = self._window, [], 0
