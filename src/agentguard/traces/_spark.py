@@ -59,6 +59,7 @@ from agentguard.traces._read import (
     OWN,
     STDIN,
     SUFFIXES,
+    BrokenLine,
     Line,
     find_traces,
     format_of,
@@ -71,6 +72,7 @@ from agentguard.traces._read import (
 )
 from agentguard.traces._replay import ReplaySummary
 from agentguard.verification._division import Made, made
+from agentguard.verification._engine import reader
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -437,19 +439,20 @@ def _made(
 ) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
 
-    share = Share(spec, partitions, ())
+    read = reader(spec.build())
     names = [column.split()[0] for column in MADE.split(", ")]
     types = pyarrow.int32(), pyarrow.int32(), pyarrow.int64(), pyarrow.binary(), pyarrow.int64()
     schema = pyarrow.schema(list(zip((*names, "session"), types, strict=True)))
     for batch in batches:
         rows: list[tuple[int, int, int, bytes, int]] = []
         for file, number, line in _placed_lines(files, batch):
-            read = share.read(line)
-            call = None if read is None else made(read.one)
-            if read is not None and call is not None:
+            row = next(parse((line,)))
+            call = None if isinstance(row, BrokenLine) else made(read(row.call))
+            if call is not None:
                 # A checksum tells sessions apart well enough: a call that is told without need does no harm.
                 session = crc32(call.session_id.encode("utf-8", "surrogatepass"))
-                rows.append((read.number, file, number, json.dumps(call).encode(), session))
+                part = partition_of(tool_of(line), partitions)
+                rows.append((part, file, number, json.dumps(call).encode(), session))
         columns = zip(*rows, strict=True) if rows else [()] * len(schema)
         yield pyarrow.RecordBatch.from_arrays(
             [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)], schema=schema
