@@ -42,6 +42,7 @@ INTERPRETED = {
     "_audit.py": "locks, a log and records; next to nothing of it on the path of an accepted call",
     "_calibration.py": "labels are rare, and its files are read once",
     "_changes.py": "a log, its lock and its readers; on the path of a call only where a change begins or ends",
+    "_division.py": "of a replay that is divided; calls the engine, and is next to nothing of it",
     "_engine.py": "users subclass it, and it answers for arguments of any type itself",
     "_method.py": "protocols and records that users may implement; nothing in them to compile",
     "_output_schema.py": "calls other people's validators",

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +32,7 @@ GROWTH = 4
 BILLION = 10**9
 CORES = 100
 PARTITIONS = 16
+OPENING = 10_000
 PURE = "pure Python"
 JUDGING = (
     Plan("local", (), 1),
@@ -84,7 +85,7 @@ def main(
                 timed.append((what, build, plan, runs[0], runs[1]))
             except RuntimeError as error:
                 missing.append(f"{what}, {build}, {error}")
-        differing = list(_differing([("generated", logs[0]), *_recorded(data)]))
+        differing = list(_differing([("generated", logs[1]), *_recorded(data)]))
     parts = [*_opening(calls, sizes), *_speed(timed, sizes[1] - sizes[0]), *_memory(timed), *_divided(timed, differing)]
     parts += [*_billion(timed, sizes[1] / (GROWTH * calls)), *_redis(missing)]
     if missing:
@@ -144,11 +145,11 @@ def _divided(timed: Sequence[Timed], differing: Sequence[tuple[str, int, int]]) 
     same = "the same" if len(parted) == 1 else "**not the same**"
     return [
         "## What dividing the tools changes",
-        f"Processes and Spark divide the tools into {PARTITIONS} parts (`--partitions`), each with an engine of its "
-        "own. What hangs on the order of one tool's calls is kept, and so is what the calls of a session say of each "
-        "other, for an engine compares them tool by tool. What tools have in common is learned within a part "
-        "only: which arguments results repeat, from which other tool a result is known, how often genuine results are "
-        "odd. Neither the number of workers nor the engine changes a verdict: those of "
+        f"Processes and Spark divide the tools into {PARTITIONS} parts (`--partitions`). The opening of a log, its "
+        f"first {OPENING:,} calls, is judged by everybody as a whole: by then the rates and surprises of all tools are "
+        "settled. After it each part is judged on its own, and the calls of a session are told to all parts that have "
+        "a tool of the session. What a part is not told of is which results, and which forms of results, tools of "
+        "other parts had after the opening. Neither the number of workers nor the engine changes a verdict: those of "
         f"all divided runs are {same}.",
         markdown(("engine", "accept", "flag", "block"), rows),
         f"Verdicts that differ between one engine and {PARTITIONS} parts:",
@@ -175,7 +176,8 @@ def _billion(timed: Sequence[Timed], bytes_a_call: float) -> list[str]:
         markdown(("what", "engine", "build", "calls/s a core", "core-hours", f"on {CORES} cores"), rows),
         "A part of the tools is judged by one core at a time: judging on more cores than the default of "
         f"{PARTITIONS} needs as many `--partitions`, and no more than there are tools are of use; counting has no such "
-        "limit. Spark reads JSON lines twice to number them, and Parquet once.",
+        "limit. To judge, Spark reads JSON lines four times: to number them, for the opening, for what other parts are "
+        "told of sessions, and for the verdicts. To count, it reads them once.",
     ]
 
 
@@ -213,23 +215,23 @@ def _recorded(data: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _differing(logs: Sequence[tuple[str, Path]]) -> Iterator[tuple[str, int, int]]:
-    """Of each log: its calls, and those with another verdict where tools are divided."""
+    """Of each log: its calls, and those with another verdict where tools are divided after the opening."""
     from agentguard.traces._partitions import EngineSpec, partition_of
     from agentguard.traces._read import TraceRow, read_traces
+    from agentguard.verification._division import Division
+    from agentguard.verification._engine import read_call, verify_read
 
     for name, path in logs:
-        whole, parts = EngineSpec().build(), {number: EngineSpec().build() for number in range(PARTITIONS)}
+        whole, engine = EngineSpec().build(), EngineSpec().build()
+        divided = Division(engine, partition_of)
         seen: Counter[bool] = Counter()
         for row in read_traces(path):
             if isinstance(row, TraceRow):
-                call = row.call
-                fields: Mapping[str, Any] = {
-                    "args": call.args, "result": call.result, "execution_time_ms": call.execution_time_ms,
-                    "session_id": call.session_id, "call_id": call.call_id,
-                }  # fmt: skip
-                one = whole.verify(call.tool, **fields).verdict
-                seen[one != parts[partition_of(call.tool)].verify(call.tool, **fields).verdict] += 1
-        yield name, sum(seen.values()), seen[True]
+                if seen.total() == OPENING:
+                    divided.divide()
+                one = verify_read(whole, read_call(whole, row.call)).verdict
+                seen[one != divided.verify(read_call(engine, row.call)).verdict] += 1
+        yield name, seen.total(), seen[True]
 
 
 def _rate(short: Run, long: Run) -> float:

@@ -235,11 +235,11 @@ def test_an_interrupted_run_writes_what_it_has(log: str, tmp_path: Path) -> None
     code = (
         "import agentguard.cli._report as command\n"
         "from agentguard.cli import app, main\n"
-        "add = command.ReportBuilder.add\n"
+        "add = command.ReportBuilder._add\n"
         "def counted(self, *args, **more):\n"
         "    if self.calls == 25: raise KeyboardInterrupt\n"
         "    add(self, *args, **more)\n"
-        "command.ReportBuilder.add = counted\n"
+        "command.ReportBuilder._add = counted\n"
         "main()\n"
     )
     words = ["report", log, "-o", str(tmp_path / "r.html"), "--json"]

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.report._series import BASELINE, HELD, LATELY, POINTS, Series, limits_of
+from agentguard.report._records import Limits
+from agentguard.report._series import BASELINE, HELD, LATELY, POINTS, Series, _Rules, limits_of
 from agentguard.verification.statistics import western_electric
 
 LEVELS = [10.0, 11.0, 10.0, 9.0]  # neighbours differ by 1, always
@@ -162,3 +163,13 @@ def test_alarms_are_those_of_the_rules_on_every_value(seed: int, count: int, bad
     for point in chart.points:
         part = rules[point.first - 1 : point.first - 1 + point.size]
         assert set(point.rules) == set().union(*part)
+
+
+@given(st.lists(st.floats(-60.0, 60.0) | st.sampled_from([0.0, 10.0, 20.0, 30.0]), min_size=8, max_size=60))
+def test_the_rules_of_a_long_series_are_those_of_its_latest_values(values: list[float]) -> None:
+    limits = Limits(0.0, 10.0, 100)
+    rules = _Rules(limits, values[:7])
+
+    for k in range(7, len(values)):
+        expected = western_electric(values[k - 7 : k + 1], limits.centre, limits.sigma)
+        assert rules.push(values[k]) == sum(1 << (rule.number - 1) for rule in expected)

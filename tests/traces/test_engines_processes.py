@@ -22,8 +22,10 @@ from agentguard.traces._counts import State, merge, partial
 from agentguard.traces._partitions import (
     PART_JSON,
     EngineSpec,
+    Opening,
     Part,
-    Partition,
+    Share,
+    Window,
     batches,
     first_calls,
     merged,
@@ -33,6 +35,7 @@ from agentguard.traces._partitions import (
 from agentguard.traces._processes import AHEAD, CountingProcesses, JudgingProcesses, Worker
 from agentguard.traces._read import Line, parse, read_lines
 from agentguard.verification import VerificationEngine
+from agentguard.verification._pool import SETTLED
 from agentguard.verification.profile import parse_profile
 
 TOOLS = [f"tool_{number}" for number in range(20)]
@@ -107,30 +110,81 @@ def test_counting_does_not_hang_on_where_batches_end_and_when_they_are_merged(
 def test_one_partition_judges_as_one_engine_does(log: Path) -> None:
     local = untimed(replay(read_traces(log), VerificationEngine()))
 
-    found = judged(log, 1, partitions=1)
+    found = judged(log, 1, partitions=1, opening=100)
 
     assert found == local
     assert found.counts.flag + found.counts.block > 20
     assert found.broken > 20
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_log_no_longer_than_its_opening_is_judged_as_by_one_engine(log: Path, workers: int) -> None:
+    assert judged(log, workers) == untimed(replay(read_traces(log), VerificationEngine()))
+
+
 def test_the_number_of_workers_changes_nothing(log: Path) -> None:
-    one = judged(log, 1)
+    one = judged(log, 1, opening=500)
 
-    assert judged(log, 2) == one
-    assert judged(log, 3) == one
+    assert judged(log, 2, opening=500) == one
+    assert judged(log, 3, opening=500) == one
 
 
-def test_each_partition_is_judged_by_an_engine_of_its_own(log: Path) -> None:
-    rows = [row for row in read_traces(log) if not isinstance(row, BrokenLine)]
+def settling(engine: VerificationEngine, calls: int) -> VerificationEngine:
+    """What tools share is settled after so many calls, and not after 10,000 only."""
+    engine._method.pool.met = SETTLED - calls  # type: ignore[attr-defined]
+    return engine
 
-    found = judged(log, 2, partitions=4)
 
-    for number in range(4):
-        own = [row for row in rows if partition_of(row.call.tool, 4) == number]
-        tools = {tool.tool: tool for tool in replay(own, VerificationEngine()).tools}
-        assert tools
-        assert {tool.tool: tool for tool in found.tools if tool.tool in tools} == tools
+@pytest.mark.parametrize("partitions", [2, 16])
+def test_shares_judge_as_one_engine_once_what_tools_have_in_common_is_settled(log: Path, partitions: int) -> None:
+    lines = list(read_lines(log))
+    whole = untimed(replay(parse(lines), settling(VerificationEngine(), 500)))
+    opening = Opening(500)
+    rest = [line for line in lines if not opening.take(line)]
+    shares = [Share(EngineSpec(), partitions, range(k, partitions, 2)) for k in range(2)]
+    for share in shares:
+        settling(share._engine, 500)
+        share.open(opening.lines)
+
+    for begin in range(0, len(rest), 64):
+        placed = list(enumerate(rest[begin : begin + 64]))
+        own = [[one for one in placed if partition_of(tool_of(one[1]), partitions) % 2 == k] for k in range(2)]
+        windows = [Window(share, lines) for share, lines in zip(shares, own, strict=True)]
+        heard = [window.made() for window in windows]
+        for window, others in zip(windows, reversed(heard), strict=True):
+            window.judge(others)
+
+    found = untimed(merged(part for share in shares for part in share.parts()))
+    assert found.counts == whole.counts
+    assert [(one.line, one.verdict, one.posterior) for one in found.offenders] == [
+        (one.line, one.verdict, one.posterior) for one in whole.offenders
+    ]
+    assert found.counts.flag + found.counts.block > 20
+    assert (found.broken, found.labels) == (whole.broken, whole.labels)
+
+
+def test_calls_of_a_session_are_known_to_all_workers(tmp_path: Path) -> None:
+    """A tool's answer changes when another one was called in between; without the other it would be another answer."""
+    reading, writing = "tool_0", next(tool for tool in TOOLS if partition_of(tool, 2) != partition_of("tool_0", 2))
+    calls: list[dict[str, Any]] = []
+    for n in range(900):
+        account, session = f"acct-{n % 9}", f"s{n}"
+        before = {"account": account, "balance": 100 * n, "as_of": "today"}
+        calls.append({"tool": reading, "args": {"account": account}, "result": before, "session_id": session})
+        if n % 2:
+            paid = {"account": account, "paid": n}
+            calls.append({"tool": writing, "args": {"account": account}, "result": paid, "session_id": session})
+            before = {**before, "balance": 100 * n + 1}
+        calls.append({"tool": reading, "args": {"account": account}, "result": before, "session_id": session})
+    (tmp_path / "calls.jsonl").write_bytes(b"\n".join(json.dumps(call).encode() for call in calls))
+    whole = untimed(replay(read_traces(tmp_path), VerificationEngine()))
+
+    found = judged(tmp_path, 2, partitions=2, opening=600)
+
+    assert found.counts == whole.counts
+    assert {tool.tool: tool.max_posterior for tool in found.tools} == pytest.approx(
+        {tool.tool: tool.max_posterior for tool in whole.tools}, rel=0.02
+    )
 
 
 def test_profiles_and_mode_reach_the_workers(log: Path) -> None:
@@ -212,12 +266,14 @@ def test_labels_of_all_parts_are_counted_where_one_part_has_another_than_genuine
             for number, label in enumerate(labels, 1)
         ]
 
-    one, other = Partition(0, EngineSpec()), Partition(1, EngineSpec())
-    one.push(calls("a", "genuine", "genuine", None))
-    other.push(calls("b", "stale", "genuine"))
+    share = Share(EngineSpec(), 16, range(16))
+    assert partition_of("a") != partition_of("b")
+    share.open(calls("a", "genuine", "genuine", None))
+    assert merged(share.parts()).labels == {}
 
-    assert merged([one.part()]).labels == {}
-    found = merged([one.part(), other.part()]).labels
+    share.open(calls("b", "stale", "genuine"))
+
+    found = merged(share.parts()).labels
     assert {label: counts.calls for label, counts in found.items()} == {"(no label)": 1, "genuine": 3, "stale": 1}
 
 
@@ -240,6 +296,19 @@ def test_batches_are_bounded_in_lines_and_bytes() -> None:
     assert [item for batch in found for item in batch] == lines
     assert [len(batch) for batch in found][:2] == [5, 4]  # five lines; then 60 + 70 + 80 + 90 bytes
     assert all(len(batch) <= 5 and sum(len(item[2]) for item in batch[:-1]) < 300 for batch in found)
+
+
+def test_an_opening_ends_with_its_calls_or_their_bytes() -> None:
+    raws = [b'{"tool": "t", "result": %d}' % number if number != 2 else b"{" + b" " * 25 for number in range(1, 9)]
+    lines: list[Line] = [("f", number, raw) for number, raw in enumerate(raws, 1)]
+
+    by_calls, by_bytes, none = Opening(3), Opening(100, most_bytes=60), Opening(0)
+
+    assert [by_calls.take(line) for line in lines] == [True] * 4 + [False] * 4  # the second of them is no call
+    assert [by_bytes.take(line) for line in lines] == [True] * 2 + [False] * 6
+    assert not none.take(lines[0])
+    assert (by_calls.lines, by_bytes.lines, none.lines) == (lines[:4], lines[:2], [])
+    assert not Opening(3).take(BrokenLine("f", 1, "longer than 67,108,864 bytes"))
 
 
 def test_no_more_work_is_sent_ahead_than_is_held() -> None:

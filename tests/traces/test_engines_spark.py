@@ -18,7 +18,7 @@ import pytest
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError
 from agentguard.traces import ReplaySummary, read_traces
 from agentguard.traces._counts import partial
-from agentguard.traces._partitions import EngineSpec, merged
+from agentguard.traces._partitions import OPENING, EngineSpec, merged
 from agentguard.traces._processes import JudgingProcesses
 from agentguard.traces._read import parse, read_lines
 from agentguard.traces._spark import count_on_spark, judge_on_spark, log_of, spark_session
@@ -48,7 +48,8 @@ def line(rng: random.Random, number: int) -> bytes:
     wrong = rng.random() < 0.03
     result = {"oops": tool} if wrong else {"id": number, "price": round(rng.uniform(5, 9), 2), "tool": tool}
     row = {"tool": tool, "args": {"sku": f"A{rng.randrange(40)}"}, "result": result, "latency_ms": rng.uniform(50, 200)}
-    return json.dumps({**row, "label": "swapped" if wrong else "genuine"}).encode()
+    more = {"session_id": f"s{number // 12}", "label": "swapped" if wrong else "genuine"}
+    return json.dumps({**row, **more}).encode()
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +68,8 @@ def untimed(summary: ReplaySummary) -> ReplaySummary:
     return replace(summary, us_per_call=None)
 
 
-def by_processes(log: Path, partitions: int) -> ReplaySummary:
-    with JudgingProcesses(EngineSpec(), 2, partitions) as judging:
+def by_processes(log: Path, partitions: int, opening: int = OPENING) -> ReplaySummary:
+    with JudgingProcesses(EngineSpec(), 2, partitions, opening) as judging:
         judging.push(read_lines(log))
         return untimed(judging.summary())
 
@@ -94,11 +95,11 @@ def test_counting_is_exact(log: Path, session: Any) -> None:
     assert whole.broken > 50
 
 
-@pytest.mark.parametrize("partitions", [1, 16])
-def test_verdicts_are_those_of_processes(log: Path, session: Any, partitions: int) -> None:
-    found = judge_on_spark(log, session, EngineSpec(), partitions)
+@pytest.mark.parametrize(("partitions", "opening"), [(1, 500), (16, 500), (16, OPENING)])
+def test_verdicts_are_those_of_processes(log: Path, session: Any, partitions: int, opening: int) -> None:
+    found = judge_on_spark(log, session, EngineSpec(), partitions, opening)
 
-    assert untimed(found) == by_processes(log, partitions)
+    assert untimed(found) == by_processes(log, partitions, opening)
     assert found.counts.flag + found.counts.block > 20
     assert found.labels["swapped"].calls > 100
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from agentguard.verification import VerificationEngine
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._document import read
-from agentguard.verification._pool import Owner, Pool, outermost_form
+from agentguard.verification._pool import SETTLED, Owner, Pool, outermost_form
 
 ORDER = {"order_id": 7, "total": 12.5, "status": "paid"}
 USER = {"user_id": "u7", "name": "Ada", "email": "ada@example.com"}
@@ -85,3 +86,25 @@ class TestSwappedRatio:
         learned(pool, users(20))
         memory = learned(pool, orders(60) + users(40))
         assert memory.swapped_ratio(self.USERS) < 1.0
+
+
+def test_rates_of_all_tools_are_learned_from_the_first_calls_and_stand_from_then_on():
+    engine = VerificationEngine()
+    pool = engine._method.pool
+    pool.met = SETTLED - 40
+
+    def rates():
+        return [pool.scores.total, pool.errors.total, pool.broken.total, pool.changes.total, pool.foreign.total]
+
+    for n in range(40):
+        engine.verify("get_price", args={"sku": f"A{n % 7}"}, result={"sku": f"A{n % 7}", "price": 10.0 + n % 3})
+    settled, results = rates(), pool.results
+    assert all(total > 0.0 for total in settled)
+
+    for n in range(40):
+        engine.verify("get_price", args={"sku": f"A{n % 7}"}, result={"sku": f"A{n % 7}", "price": 10.0 + n % 3})
+
+    assert rates() == settled
+    assert pool.results > results  # whose results are whose is learned on
+    engine.verify("get_price", args={"sku": "A1"}, result={"sku": "A1", "price": 11.0}, learn=False)
+    assert pool.met == SETTLED + 40  # what is not learned from is not counted

@@ -36,7 +36,7 @@ from agentguard.traces._learn import HOLDOUT, Learner
 from agentguard.traces._profile_yaml import file_name, write_profiles
 from agentguard.traces._read import AUTO, STDIN, check_format, reason_of
 
-_STAGES = {"count": "counting", "learn": "learning", "judge": "judging", "done": ""}
+_STAGES = {"count": "counting", "learn": "learning", "done": ""}
 
 
 def learn(

@@ -48,7 +48,7 @@ from agentguard.traces import Reading, ReplaySummary, Tally
 from agentguard.traces import replay as replay_rows
 from agentguard.traces._compare import Comparing, Comparison, VerdictMatrix, compare
 from agentguard.traces._counts import State, ToolState
-from agentguard.traces._partitions import PARTITIONS, EngineSpec, first_calls
+from agentguard.traces._partitions import OPENING, PARTITIONS, EngineSpec, first_calls
 from agentguard.traces._processes import CountingProcesses, JudgingProcesses, usable_cpus
 from agentguard.traces._read import AUTO, OWN, Line, check_format, parse, read_lines
 from agentguard.traces._spark import MASTER_VARIABLE, count_on_spark, judge_on_spark, spark_session
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
 NONE = "none"
 DIVIDED = (
-    "judged in {} partitions by tool, each by an engine of its own: what tools have in common is learned within a "
-    "partition only, so a few verdicts may differ from those of --engine local"
+    "judged in {} partitions by tool, the first {:,} calls as a whole: after them verdicts differ from those of "
+    "--engine local only where tools of two partitions have the same results"
 )
 QUANTILES = (0.05, 0.5, 0.95)  # of times and sizes that --count reports
 
@@ -239,7 +239,7 @@ def _judge(plan: Plan) -> Exit:
         figures = {**summary.as_dict(), "read": plan.reading.as_dict()}
         write_json({**figures, "engine": plan.runner.value, **parts, "interrupted": interrupted})
     else:
-        note = DIVIDED.format(plan.partitions) if divided else ""
+        note = DIVIDED.format(plan.partitions, OPENING) if divided else ""
         _report(summary, plan.reading, interrupted=interrupted, note=note)
     code = _if_asked(VERDICT_EXITS[summary.counts.worst], plan.fail_on)
     return plan.ended(code, summary.counts.calls, summary.broken, interrupted=interrupted)

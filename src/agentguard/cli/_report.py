@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Annotated, Any
 
 import typer
@@ -50,15 +51,15 @@ from agentguard.report import (
     html_of,
     report_of_store,
 )
+from agentguard.report._builder import add_read
 from agentguard.report._stored import kept_of
 from agentguard.stores import MemoryStore
 from agentguard.traces import BrokenLine, Reading, ReplaySummary, Tally, TraceRow
-from agentguard.traces import replay as replay_rows
 from agentguard.traces._audit import VERDICTS, Audit
 from agentguard.traces._formats import Call, Found
 from agentguard.traces._read import AUTO, check_format, read_found, row_of
-from agentguard.verification import VerificationResult
 from agentguard.verification._calibration import load_calibration
+from agentguard.verification._engine import read_call, verify_read
 from agentguard.verification.types import Settings
 
 _ADDRESS = re.compile(r"(rediss?|unix)://|(disk|memory):", re.IGNORECASE)
@@ -133,18 +134,18 @@ def report(
         learned = MemoryStore(max_events=1, max_names=2_000)
         engine, builder = build_engine(profiles, mode, learned, calibration), ReportBuilder(worst, content=content)
         tally, audit = Tally(worst=0, broken=1), Audit(declared(profiles))
-
-        def add(row: TraceRow, result: VerificationResult) -> None:
-            builder.add(row.call, result, label=row.label, place=f"{printable(row.source)}:{row.line:,}")
-
+        shown_as = lru_cache(maxsize=64)(printable)  # of a file's name, which is the same line after line
         with reading_bar(address, lambda: builder.calls, hidden=as_json) as advance, interruption:
             found = read_found(address, format=format, on_read=advance, reading=reading)
-            replay_rows(_rows(found, audit), engine, add, limit=limit, tally=tally)
+            for row in tally.calls_of(_rows(found, audit), limit):
+                one = read_call(engine, row.call)
+                place = f"{shown_as(row.source)}:{row.line:,}"
+                add_read(builder, one, verify_read(engine, one), label=row.label, place=place)
         with Interruption():
             for _ in audit.end():
                 pass
         summary = tally.summary()
-        _refuse_empty(address, summary, reading)
+        _refuse_empty(address, builder.calls, summary, reading)
         engine.flush()
         read = {"broken": summary.broken, "read": reading.as_dict()}
         data = builder.data(
@@ -215,9 +216,9 @@ def _of_store(address: str, worst: int, page: dict[str, Any]) -> ReportData:
         return report_of_store(store, reviewed, source=shown(address), worst=worst, **page)
 
 
-def _refuse_empty(address: str, summary: ReplaySummary, reading: Reading) -> None:
+def _refuse_empty(address: str, calls: int, summary: ReplaySummary, reading: Reading) -> None:
     """Raise ``DataError`` where no line of a log held a call."""
-    if not summary.counts.calls:
+    if not calls:
         first = f" (the first line: {printable(str(summary.first_broken[0]))})" if summary.broken else ""
         skipped = f"; it has {reading.words()}" if reading.skipped else ""
         raise DataError(f"no line of {printable(address)} holds a call{first}{skipped}")

@@ -17,7 +17,8 @@ from agentguard.report._records import Chart, Claims, Content, ReportData, ToolR
 from agentguard.report._series import LEAST, Series, drift_alarms, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Timing, Worst, steps_of
 from agentguard.verification._canonical import plain
-from agentguard.verification._document import read
+from agentguard.verification._document import Document, read
+from agentguard.verification._engine import CallRead
 from agentguard.verification._keys import numbers_of
 from agentguard.verification.types import SEVERITY, ToolCall, VerdictCounts, VerificationResult
 
@@ -83,6 +84,11 @@ class ReportBuilder:
             label: ``"genuine"``, or any other word for the fault of the call; None if unknown.
             place: of the call's record: file and line.
         """
+        self._add(call, result, None, label, place)
+
+    def _add(
+        self, call: ToolCall, result: VerificationResult, document: Document | None, label: str | None, place: str
+    ) -> None:
         self.calls += 1
         tool = self._tool(result.tool)
         severity = SEVERITY[result.verdict]
@@ -99,7 +105,7 @@ class ReportBuilder:
             result.verdict, result.posterior, number, lambda: self._opened(call, result, number, place, label or "")
         )
         if tool.latency is not None:
-            self._follow(tool, call, result)
+            self._follow(tool, call, result, document)
 
     def _tool(self, name: str) -> _Tool:
         tool = self._tools.get(name)
@@ -109,14 +115,14 @@ class ReportBuilder:
         return tool
 
     @staticmethod
-    def _follow(tool: _Tool, call: ToolCall, result: VerificationResult) -> None:
+    def _follow(tool: _Tool, call: ToolCall, result: VerificationResult, document: Document | None) -> None:
         usable = result.verdict == "accept"
         signal = result.signals.get("spc_anomaly")
         alarms = drift_alarms(signal.detail) if signal is not None and signal.fired else frozenset()
         milliseconds = call.milliseconds
         if milliseconds is not None and tool.latency is not None:
             tool.latency.push(math.log(max(milliseconds, LEAST_MS)), usable=usable, alarm="latency" in alarms)
-        document = read(call.result)
+        document = read(call.result) if document is None else document
         if document.is_error or document.kind == "empty" or tool.size is None:
             return
         tool.size.push(math.log1p(document.size), usable=usable, alarm="size" in alarms)
@@ -126,7 +132,7 @@ class ReportBuilder:
                 if len(tool.fields) >= MAX_FIELDS:
                     continue
                 series = tool.fields[path] = Series()
-            series.push(x, usable=usable, alarm=f"field {path or 'result'!r}" in alarms)
+            series.push(x, usable=usable, alarm=bool(alarms) and f"field {path or 'result'!r}" in alarms)
 
     def _opened(self, call: ToolCall, result: VerificationResult, number: int, place: str, label: str) -> WorstCall:
         steps, remainder = steps_of(result.prior, result.posterior, result.contributions, result.signals)
@@ -181,6 +187,15 @@ class ReportBuilder:
             tuple(_report_of(name, tool, learned) for name, tool in ranked[:most_tools]),
             max(len(ranked) - most_tools, 0), notes, claims=claims,
         )  # fmt: skip
+
+
+def add_read(
+    builder: ReportBuilder, one: CallRead, result: VerificationResult, *, label: str | None, place: str
+) -> None:
+    """Add a call as ``add`` does, without reading its result again."""
+    # The framework's flag makes an error of any document; a profile may have bounded what is read of it.
+    is_whole = not one.call.is_error and one.document.complete
+    builder._add(one.call, result, one.document if is_whole else None, label, place)
 
 
 def tool_rank(name: str, counts: VerdictCounts) -> tuple[Any, ...]:

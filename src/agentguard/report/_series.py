@@ -58,14 +58,16 @@ class Series:
     """
 
     __slots__ = (
-        "_alarms", "_bins", "_filled", "_first_alarm", "_held", "_highs", "_lately", "_limits", "_lows", "_marks",
-        "_settled", "_sums", "_totals", "_width", "count",
+        "_bins", "_filled", "_first_alarm", "_fit", "_held", "_highs", "_lately", "_limits", "_lows", "_marks",
+        "_rules", "_settled", "_sums", "_totals", "_width", "count",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.count = 0
         self._held: list[tuple[float, bool]] = []  # until the limits are set
+        self._fit = 0  # values among them that limits may rest on
         self._limits: Limits | None = None
+        self._rules: _Rules | None = None  # at the latest value; None without limits
         self._settled = 0  # values there were when the limits were set
         self._lately: deque[float] = deque(maxlen=LATELY)
         self._width, self._filled = 1, 0
@@ -89,15 +91,17 @@ class Series:
         self._lately.append(x)
         self._add(x, alarm)
         if self._settled:
-            bits = 0 if self._limits is None else _bits(tuple(self._lately)[-8:], self._limits)
-            self._marks[-1] |= bits
+            bits = 0 if self._rules is None else self._rules.push(x)
             if bits:
+                self._marks[-1] |= bits
                 self._totals[0 if bits & 1 else 1] += 1
             return
         self._held.append((x, usable))
-        if len(self._held) >= HELD or sum(fit for _, fit in self._held) >= BASELINE:
+        self._fit += usable
+        if len(self._held) >= HELD or self._fit >= BASELINE:
             self._limits, marks, self._totals[:2] = self._first_marks()
             self._marks = array("B", marks)
+            self._rules = None if self._limits is None else _Rules(self._limits, self._lately)
             self._held, self._settled = [], self.count
 
     def _add(self, x: float, alarm: bool) -> None:
@@ -109,9 +113,13 @@ class Series:
             self._marks.append(0)
             self._bins.append(int(alarm))
         else:
-            self._lows[-1], self._highs[-1] = min(self._lows[-1], x), max(self._highs[-1], x)
+            if x < self._lows[-1]:
+                self._lows[-1] = x
+            elif x > self._highs[-1]:
+                self._highs[-1] = x
             self._sums[-1] += x
-            self._bins[-1] += alarm
+            if alarm:
+                self._bins[-1] += 1
         self._filled = (self._filled + 1) % self._width
 
     def _halve(self) -> None:
@@ -159,6 +167,44 @@ class Series:
 def _bits(latest: Sequence[float], limits: Limits) -> int:
     """The rules that hold at the last of these values: bit n - 1 for rule n."""
     return sum(1 << (rule.number - 1) for rule in western_electric(latest, limits.centre, limits.sigma))
+
+
+class _Rules:
+    """The rules at each value of a long series, from what is kept of the seven values before it; as ``_bits``.
+
+    Of the last three and the last five values a bit each says whether they lie beyond two sigma and beyond one, above
+    and below; and a count says how many in a row lie above the centre, or below.
+    """
+
+    __slots__ = ("_above", "_below", "_centre", "_high1", "_high2", "_low1", "_low2", "_sigma")
+
+    def __init__(self, limits: Limits, values: Iterable[float]) -> None:
+        self._centre, self._sigma = limits.centre, limits.sigma
+        self._high1 = self._high2 = self._low1 = self._low2 = self._above = self._below = 0
+        for x in values:
+            self.push(x)
+
+    def push(self, x: float) -> int:
+        """The rules that hold at the next value: bit n - 1 for rule n."""
+        away = (x - self._centre) / self._sigma
+        high1 = self._high1 = (self._high1 << 1 | (away > 1.0)) & 0b11111
+        low1 = self._low1 = (self._low1 << 1 | (away < -1.0)) & 0b11111
+        high2 = self._high2 = (self._high2 << 1 | (away > 2.0)) & 0b111
+        low2 = self._low2 = (self._low2 << 1 | (away < -2.0)) & 0b111
+        self._above = self._above + 1 if away > 0.0 else 0
+        self._below = self._below + 1 if away < 0.0 else 0
+        bits = 1 if away > 3.0 or away < -3.0 else 0
+        if high2 in _TWO_OF_THREE or low2 in _TWO_OF_THREE:
+            bits |= 2
+        if high1 in _FOUR_OF_FIVE or low1 in _FOUR_OF_FIVE:
+            bits |= 4
+        if self._above >= 8 or self._below >= 8:
+            bits |= 8
+        return bits
+
+
+_TWO_OF_THREE: Final = frozenset(bits for bits in range(8) if bits.bit_count() >= 2)
+_FOUR_OF_FIVE: Final = frozenset(bits for bits in range(32) if bits.bit_count() >= 4)
 
 
 # --- Drift: the latest values of a number against those that its limits rest on ---

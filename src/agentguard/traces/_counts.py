@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +23,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from heapq import heappush, heappushpop
 from itertools import repeat
+from json.encoder import encode_basestring
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
 
@@ -167,6 +169,7 @@ def is_label(text: str) -> bool:
     return 0 < len(words) <= _LABEL_WORDS and not _CALENDAR.intersection(words)
 
 
+@lru_cache(maxsize=4_096)
 def step_to(key: str) -> str:
     """The step to the value under a key."""
     if is_data(key):
@@ -179,15 +182,6 @@ def name_of(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
-def parent_of(place: str) -> str:
-    """The place above; of ``""`` there is none.
-
-    >>> parent_of("/rows/~2/id")
-    '/rows/~2'
-    """
-    return place[: place.rfind("/")]
-
-
 @dataclass(slots=True)
 class Place:
     """The values at one place of one result.
@@ -197,6 +191,7 @@ class Place:
             more than ``CHOICES``, or one of them is neither a label nor a number, a boolean or null.
     """
 
+    above: Place | None = None  # what these values stand in; None of the result itself
     nodes: int = 0  # how many values
     objects: int = 0  # how many of them are objects
     types: int = 0  # their types, a bit each in the order of ``TYPES``
@@ -205,16 +200,35 @@ class Place:
 
     def take(self, value: Any) -> None:
         """Note a scalar, as long as there are few."""
-        if self.values is None or (type(value) is str and not is_label(value)):
+        values = self.values
+        if values is None:
+            return
+        if type(value) is str and not is_label(value):
             self.values = None
             return
         try:
-            self.values[json.dumps(value, ensure_ascii=False, allow_nan=False)] = normal(value)
+            values[_written(value)] = normal(value)
         except (TypeError, ValueError):  # no scalar of JSON, NaN, or a number of thousands of digits
             self.values = None
             return
-        if len(self.values) > CHOICES:
+        if len(values) > CHOICES:
             self.values = None
+
+
+def _written(value: Any) -> str:
+    """A scalar as JSON; raises ``TypeError`` or ``ValueError`` where it is none. What ``json.dumps`` writes, sooner.
+
+    >>> [_written(value) for value in ("é", 7, 0.5, True, None)]
+    ['"é"', '7', '0.5', 'true', 'null']
+    """
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is int:
+        return int.__repr__(value)
+    if kind is float and math.isfinite(value):
+        return float.__repr__(value)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 class Anatomy:
@@ -230,16 +244,16 @@ class Anatomy:
         self.places: dict[str, Place] = {}  # what stands where; ``""`` is the result itself
         self.is_whole = True  # False where the result has more values, or is nested deeper, than is looked at
         self._left = MAX_NODES
-        self._visit(value, "", 0)
+        self._visit(value, "", None, 0)
 
-    def _visit(self, value: Any, where: str, depth: int) -> None:
+    def _visit(self, value: Any, where: str, above: Place | None, depth: int) -> None:
         self._left -= 1
         if self._left < 0:
             self.is_whole = False
             return
         place = self.places.get(where)
         if place is None:
-            place = self.places[where] = Place()
+            place = self.places[where] = Place(above)
         place.nodes += 1
         kind = type(value)
         if kind is str:
@@ -256,12 +270,15 @@ class Anatomy:
                 return
             items = ((step_to(key), item) for key, item in value.items()) if kind is dict else zip(repeat(EACH), value)
             for step, item in items:
-                self._visit(item, f"{where}/{step}", depth + 1)
+                self._visit(item, f"{where}/{step}", place, depth + 1)
                 if self._left < 0:
                     return
         else:
             place.types |= _SCALARS.get(kind, 0)
             place.take(value)
+
+
+_BITS: Final = tuple(tuple(bit for bit in range(len(TYPES)) if bits >> bit & 1) for bits in range(1 << len(TYPES)))
 
 
 def _format_of(text: str) -> int:
@@ -306,14 +323,16 @@ class PlaceCounts:
     formats: list[int] = dataclass_field(default_factory=lambda: [0] * len(FORMATS))
     values: dict[str, int] | None = dataclass_field(default_factory=dict)
 
-    def push(self, place: Place, above: Place | None, arguments: frozenset[str]) -> None:
+    def push(self, place: Place, arguments: frozenset[str]) -> None:
+        """Count what stands here in one more result, of a call with these arguments."""
+        above = place.above
         self.results += 1
         self.always += above is not None and place.nodes == above.objects
-        for bit in range(len(TYPES)):
-            self.types[bit] += place.types >> bit & 1
+        for bit in _BITS[place.types]:
+            self.types[bit] += 1
         if place.formats and place.types & _STRING:
-            for bit in range(len(FORMATS)):
-                self.formats[bit] += place.formats >> bit & 1
+            for bit in _BITS[place.formats]:
+                self.formats[bit] += 1
         if place.values is not None:
             self.given += not arguments.isdisjoint(place.values.values())
         self._count(None if place.values is None else dict.fromkeys(place.values, 1))
@@ -417,9 +436,9 @@ class ToolState:
         """The counts that are written as rows of numbers, by the names that they have there."""
         return {"places": self.places, "keys": self.keys, "echoes": self.echoes, "renamed": self.renamed}
 
-    def push(self, call: ToolCall) -> None:
-        """Count one call."""
-        document, arguments, counts = read(call.result), Arguments(call.args), self.counts
+    def push(self, call: ToolCall, document: Document, arguments: Arguments) -> None:
+        """Count one call, whose result and arguments were read."""
+        counts = self.counts
         counts["calls",] += 1
         milliseconds = call.milliseconds
         if milliseconds is None:
@@ -447,7 +466,7 @@ class ToolState:
         given = frozenset(text for _, text in arguments.values)
         for path, place in anatomy.places.items():
             if (known := self.places.at(path)) is not None:
-                known.push(place, anatomy.places[parent_of(path)] if path else None, given)
+                known.push(place, given)
         self._push_echoes(arguments, document)
 
     def _push_echoes(self, arguments: Arguments, document: Document) -> None:
@@ -553,10 +572,14 @@ class State:
         if isinstance(row, BrokenLine):
             self.broken += 1
             return
+        self.push_read(row.call, read(row.call.result), Arguments(row.call.args))
+
+    def push_read(self, call: ToolCall, document: Document, arguments: Arguments) -> None:
+        """Count one call, whose result and arguments were read."""
         self.calls += 1
-        tool = self.tools.at(as_name(row.call.tool))
+        tool = self.tools.at(as_name(call.tool))
         if tool is not None:
-            tool.push(row.call)
+            tool.push(call, document, arguments)
 
     def add(self, other: State) -> None:
         """Count all that another state has counted; that one stays as it is."""

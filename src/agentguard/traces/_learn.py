@@ -1,8 +1,10 @@
 """Profiles learned from a log and tried on the part of the log that they were not learned from.
 
-The log is read up to three times: to count each tool's calls; to learn from the first ones and to hold the rest against
-what was learned; to judge the rest by an engine with the profiles and by one without, both warmed up on the calls
-before. Memory is that of the counts (see ``_counts.py``) and of two engines.
+The log is read twice, or once where nothing is held out: to count each tool's calls; then to learn from the first ones
+and to hold the rest against what was learned. In the same reading an engine without profiles judges every call, and
+from what it has learned until then it says of a held-out call what the verdict would be if the tool were held to its
+profile. Each call is parsed, and its result read, once for all of these. Memory is that of the counts (see
+``_counts.py``) and of one engine.
 """
 
 from __future__ import annotations
@@ -19,14 +21,15 @@ from agentguard.errors import ConfigurationError
 from agentguard.traces._counts import MAX_TOOLS, Kept, State, rank_of, repeats
 from agentguard.traces._inference import LATENCY_MARGIN, MIN_CALLS, Declaration, Draft, draft_profile, fields_of
 from agentguard.traces._read import BrokenLine, TraceRow
-from agentguard.traces._replay import Tally, judge
+from agentguard.traces._replay import Tally
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._canonical import as_name
+from agentguard.verification._contract import Contract
 from agentguard.verification._document import Document, read
-from agentguard.verification._engine import VerificationEngine
+from agentguard.verification._engine import CallRead, VerificationEngine, read_call, verify_read, verify_under
 from agentguard.verification._sides import normal
 from agentguard.verification.profile import schema_validator
-from agentguard.verification.types import SEVERITY, ToolCall, Verdict, VerificationResult
+from agentguard.verification.types import SEVERITY, ToolCall, Verdict
 
 MOST_FAULTS: Final = 1_000  # of one answer
 MOST_DIGESTS: Final = 10_000
@@ -59,8 +62,11 @@ class Trial:
 
     def push(self, call: ToolCall) -> None:
         """Hold one call against every declaration."""
+        self.push_read(call, read(call.result), Arguments(call.args))
+
+    def push_read(self, call: ToolCall, document: Document, arguments: Arguments) -> None:
+        """Hold one call, whose result and arguments were read, against every declaration."""
         self.calls += 1
-        document = read(call.result)
         is_answer = not (document.is_error or call.is_error)
         is_fresh = is_answer and document.digest not in self._known
         if is_fresh:
@@ -75,7 +81,7 @@ class Trial:
             (one.field, one.path) for one in self._others if self._breaks(one, call, document, is_answer=is_answer)
         )
         if is_answer:
-            self._push_echoes(document, dict(Arguments(call.args).values), is_fresh=is_fresh)
+            self._push_echoes(document, dict(arguments.values), is_fresh=is_fresh)
         if self._validator is not None and is_answer and document.kind != "large":
             self._push_value(document.value)
 
@@ -120,6 +126,12 @@ class Trial:
             return document.kind != "large" and not (isinstance(value, dict) and one.value in value)
         return False
 
+    @property
+    def departures(self) -> tuple[object, ...]:
+        """How many things the calls so far broke, and how far the time went where it is one of them."""
+        timed = self._broken["expected_latency_ms", ()] > 0
+        return sum(times > 0 for times in self._broken.values()), self._extremes if timed else None
+
     def verdict(self) -> Draft:
         """The draft, each declaration with how many of how many calls broke it; what held and was wanting is in it."""
         tried = [one.against(self._broken[one.field, one.path], self.calls, self._instead(one)) for one in self._tried]
@@ -153,7 +165,34 @@ def _parsed(value: Any) -> tuple[str, str | None]:
 
 HOLDOUT: Final = 0.3
 
-Stage = Literal["count", "learn", "judge", "done"]
+Stage = Literal["count", "learn", "done"]
+
+
+class _Held:
+    """A tool whose calls are held out by now: their trial, and the contract that its profile makes meanwhile.
+
+    A declaration is in the contract until a held-out call breaks it, for it is left out of the profile then; where all
+    are kept, they stay in it.
+    """
+
+    def __init__(self, trial: Trial, *, keep_all: bool) -> None:
+        self._trial, self._keep_all = trial, keep_all
+        self._departures = trial.departures
+        self.contract = Contract(self.draft.profile())
+
+    def push(self, one: CallRead) -> None:
+        """Hold one call against the declarations."""
+        self._trial.push_read(one.call, one.document, one.arguments)
+        departures = self._trial.departures
+        if departures != self._departures and not self._keep_all:
+            self._departures = departures
+            self.contract = Contract(self.draft.profile())
+
+    @property
+    def draft(self) -> Draft:
+        """The draft as the calls so far leave it."""
+        tried = self._trial.verdict()
+        return tried if self._keep_all else tried.without_broken()
 
 
 class Learner:
@@ -168,7 +207,8 @@ class Learner:
 
     Attributes:
         judged: held-out calls of tools with a profile.
-        without, with_profiles: the verdicts on them without and with the profiles.
+        without, with_profiles: the verdicts on them without and with the profile of their tool, as the calls until then
+            leave it: a declaration that a held-out call breaks is in it no longer, unless ``keep_all`` is set.
 
     Raises:
         ConfigurationError: for an argument out of range.
@@ -211,8 +251,6 @@ class Learner:
         if self._holdout:
             self._count()
         self._learn()
-        if self._holdout and any(draft.declarations for draft in self.drafts.values()):
-            self._judge()
         self.stage = "done"
         return self
 
@@ -236,33 +274,55 @@ class Learner:
             self._to_learn[tool] = count - int(count * self._holdout)
 
     def _learn(self) -> None:
+        engine = VerificationEngine() if self._holdout else None
         seen: Counter[str] = Counter()
-        trials: dict[str, Trial] = {}
+        trials: dict[str, _Held] = {}
         try:
             for row in self._rows("learn"):
-                tool = "" if isinstance(row, BrokenLine) else as_name(row.call.tool)
-                learned = self._to_learn.get(tool)
-                if isinstance(row, BrokenLine) or learned is None:  # of this tool nothing is held out
+                if isinstance(row, BrokenLine) or engine is None:
                     self.state.push(row)
                     continue
+                begun = perf_counter_ns()
+                one, tool = read_call(engine, row.call), as_name(row.call.tool)
+                reading = perf_counter_ns() - begun
+                learned = self._to_learn.get(tool)
                 seen[tool] += 1
-                if seen[tool] <= learned:
-                    self.state.push(row)
+                if learned is None or seen[tool] <= learned:  # of a tool too many nothing is held out
+                    self.state.push_read(row.call, one.document, one.arguments)
+                    verify_read(engine, one)
                     continue
                 if seen[tool] == learned + 1:
                     self._draft(tool)
                     if tool in self.drafts:
                         known = self.state.tools.entries[tool].results.entries
-                        trials[tool] = Trial(self.drafts[tool], known)
-                if tool in trials:
-                    trials[tool].push(row.call)
+                        trials[tool] = _Held(Trial(self.drafts[tool], known), keep_all=self._keep_all)
+                if tool not in trials:
+                    verify_read(engine, one)
+                    continue
+                trials[tool].push(one)
+                self._judge(engine, row, one, trials[tool].contract, reading)
         finally:  # also of what was read when it was broken off
             for tool in self.state.tools.entries:
                 if tool not in self.drafts and tool not in self.skipped:
                     self._draft(tool)
             for tool, trial in trials.items():
-                tried = trial.verdict()
-                self.drafts[tool] = tried if self._keep_all else tried.without_broken()
+                self.drafts[tool] = trial.draft
+            if not any(draft.declarations for draft in self.drafts.values()):
+                self.without, self.with_profiles = Tally(), Tally()  # there is nothing to compare
+                self.changed.clear()
+
+    def _judge(
+        self, engine: VerificationEngine, row: TraceRow, one: CallRead, contract: Contract, reading: int
+    ) -> None:
+        """Judge a held-out call with the profile of its tool, and without it; the latter is learned from."""
+        begun = perf_counter_ns()
+        after = verify_under(engine, one, contract)
+        middle = perf_counter_ns()
+        before = verify_read(engine, one)
+        self.with_profiles.push(row, after, reading + middle - begun)
+        self.without.push(row, before, reading + perf_counter_ns() - middle)
+        if before.verdict != after.verdict:
+            self.changed[before.verdict, after.verdict] += 1
 
     def _draft(self, tool: str) -> None:
         state = self.state.tools.entries.get(tool)
@@ -271,26 +331,6 @@ class Learner:
             self.skipped[tool] = drafted
         else:
             self.drafts[tool] = drafted
-
-    def _judge(self) -> None:
-        plain = VerificationEngine()
-        declared = VerificationEngine(profiles=[draft.profile() for draft in self.drafts.values()])
-        seen: Counter[str] = Counter()
-        for row in self._rows("judge"):
-            if isinstance(row, BrokenLine):
-                continue
-            tool = as_name(row.call.tool)
-            before, took_before = _judged(plain, row)
-            after, took_after = _judged(declared, row)
-            if tool not in self.drafts:
-                continue
-            seen[tool] += 1
-            if seen[tool] <= self._to_learn.get(tool, 0):
-                continue
-            self.without.push(row, before, took_before)
-            self.with_profiles.push(row, after, took_after)
-            if before.verdict != after.verdict:
-                self.changed[before.verdict, after.verdict] += 1
 
     def as_dict(self) -> dict[str, Any]:
         """The drafts and their trial as plain data, ready for JSON."""
@@ -320,12 +360,6 @@ class Learner:
             for (before, after), calls in self.changed.items()
             if after == verdict and SEVERITY[before] < SEVERITY[after]
         )
-
-
-def _judged(engine: VerificationEngine, row: TraceRow) -> tuple[VerificationResult, int]:
-    begun = perf_counter_ns()
-    verdict = judge(engine, row.call)
-    return verdict, perf_counter_ns() - begun
 
 
 def _draft_as_dict(draft: Draft) -> dict[str, Any]:

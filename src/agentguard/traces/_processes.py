@@ -4,11 +4,14 @@
 
     the log ── cut at line feeds ──▶ batches of lines, each with its place
                                         ├─ counting: to the idlest worker ──────▶ partial ──▶ merge
-                                        └─ judging: by tool to the worker that
-                                           has its partition ───────────────────▶ verdicts ──▶ merged
+                                        └─ judging: the opening to every worker,
+                                           then windows of lines, by tool to the
+                                           worker that has its partition
+                                             ├─ read: the calls of sessions ────▶ to the other workers
+                                             └─ judged, when theirs have come ──▶ verdicts ──▶ merged
 
 Lines are parsed where they are judged or counted. Memory is constant: a worker is sent a bounded number of batches
-ahead, then the reader waits for it.
+ahead, then the reader waits for it. While a window is judged, the next one is read.
 
 Workers are spawned, so that no thread and no lock of the parent comes with them. They leave Ctrl-C to the parent, which
 asks them for what they have so far, and they end with it, also where it is killed.
@@ -19,7 +22,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -32,12 +35,13 @@ from typing import Any, TypeVar
 from agentguard.errors import AgentGuardError, ConfigurationError
 from agentguard.traces._counts import State, merge
 from agentguard.traces._partitions import (
-    BATCH_BYTES,
-    BATCH_LINES,
+    OPENING,
     PARTITIONS,
     EngineSpec,
+    Opening,
     Part,
-    Partition,
+    Share,
+    Window,
     batches,
     check_partitions,
     merged,
@@ -46,6 +50,7 @@ from agentguard.traces._partitions import (
 )
 from agentguard.traces._read import Line, parse
 from agentguard.traces._replay import ReplaySummary
+from agentguard.verification._division import Made
 
 T = TypeVar("T")
 W = TypeVar("W", bound="Workers")
@@ -57,6 +62,12 @@ AHEAD = 4
 def usable_cpus() -> int:
     """The processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_workers(number: int) -> None:
+    """Refuse to divide work among no workers."""
+    if number < 1:
+        raise ConfigurationError(f"workers must be at least 1, not {number}")
 
 
 class Worker:
@@ -82,14 +93,16 @@ class Worker:
                 self._under_way.popleft().result()
         return list(self._under_way)
 
-    def send(self, amount: int, function: Callable[..., None], *given: Any) -> None:
+    def send(self, amount: int, function: Callable[..., T], *given: Any) -> Future[T]:
         """Have a function of a module called in the process; waits where the process is far behind."""
         with _one_clear_error():
             while len(self._under_way) >= AHEAD:
                 self._under_way[0].result()
                 self._under_way.popleft()
             self.sent += amount
-            self._under_way.append(self._executor.submit(function, *given))
+            future = self._executor.submit(function, *given)
+            self._under_way.append(future)
+            return future
 
     def ask(self, function: Callable[[], T]) -> Callable[[], T]:
         """Have a function called after all that was sent; what is returned waits for its answer."""
@@ -113,8 +126,7 @@ class Workers:
     """Several workers, ended together on leaving the context."""
 
     def __init__(self, number: int, prepare: Callable[..., None], *given: Any) -> None:
-        if number < 1:
-            raise ConfigurationError(f"workers must be at least 1, not {number}")
+        check_workers(number)
         self.all = [Worker(prepare, *given) for _ in range(number)]
 
     def __enter__(self: W) -> W:
@@ -208,56 +220,109 @@ class CountingProcesses(Workers):
         return reduce(merge, map(State.from_dict, self.ask(_counted)), State())
 
 
+WINDOW_LINES = 512
+WINDOW_BYTES = 2**20
+WINDOWS = 2
+"""Windows that are under way at a time: one is read while the one before it is judged."""
+
+_Reading = tuple[Worker, "Future[list[tuple[int, Made]]]"]
+
+
 class JudgingProcesses(Workers):
     """Judges a log's calls, each tool's in recorded order.
 
-    The calls are divided by tool into a fixed number of partitions, each with an engine of its own; a partition stays
-    with the worker that got its first call, which is the one that was sent least until then. How many workers there
-    are changes nothing but the time. Both methods raise ``AgentGuardError`` where a worker process ended before its
-    work was done.
+    The calls are divided by tool into a fixed number of partitions, and these among the workers. How many workers there
+    are changes nothing but the time. A log that is no longer than its opening is judged here, and no process is
+    started. Both methods raise ``AgentGuardError`` where a worker process ended before its work was done.
 
     Args:
-        spec: what every partition's engine is built from.
+        spec: what every engine is built from.
         workers: number of processes, at least 1; those beyond the number of partitions are not started.
         partitions: into how many parts the tools are divided. One part judges as a single engine would.
+        opening: calls that are judged as a whole, by every worker.
     """
 
-    def __init__(self, spec: EngineSpec, workers: int, partitions: int = PARTITIONS) -> None:
+    def __init__(self, spec: EngineSpec, workers: int, partitions: int = PARTITIONS, opening: int = OPENING) -> None:
         check_partitions(partitions)
-        super().__init__(min(workers, partitions), _prepare_judging, spec)
+        check_workers(workers)
+        self.all = []
         self.calls = 0  # number of lines handed over so far
-        self._partitions = partitions
+        self._spec, self._number, self._partitions = spec, min(workers, partitions), partitions
+        self._opening = Opening(opening)
         self._worker_of: dict[int, Worker] = {}
-        self._waiting: defaultdict[int, list[Line]] = defaultdict(list)  # lines of a partition that were not sent yet
-        self._bytes: Counter[int] = Counter()  # their size
+        self._window: list[tuple[int, int, Line]] = []  # place, partition and line of those that were not sent yet
+        self._bytes = 0  # their size
+        self._sent = 0  # number of windows
+        self._under_way: deque[tuple[int, list[_Reading]]] = deque()  # windows that are read, and not judged yet
 
     def push(self, lines: Iterable[Line]) -> None:
         """Have the calls in lines judged; waits where the workers are behind."""
         for line in lines:
-            number = partition_of(tool_of(line), self._partitions)
-            self._waiting[number].append(line)
-            self._bytes[number] += len(line[2])
             self.calls += 1
-            if len(self._waiting[number]) >= BATCH_LINES or self._bytes[number] >= BATCH_BYTES:
-                self._send(number)
+            if self._opening.take(line):
+                continue
+            if not self.all:
+                self._start()
+            self._window.append((len(self._window), partition_of(tool_of(line), self._partitions), line))
+            self._bytes += len(line[2])
+            if len(self._window) >= WINDOW_LINES or self._bytes >= WINDOW_BYTES:
+                self._send()
 
     def summary(self) -> ReplaySummary:
         """The summary of all lines handed over so far; waits until they are judged."""
-        for number in list(self._waiting):
-            self._send(number)
+        if not self.all:
+            share = Share(self._spec, self._partitions, range(self._partitions))
+            share.open(self._opening.lines)
+            return merged(share.parts())
+        if self._window:
+            self._send()
+        while self._under_way:
+            self._have_judged()
         return merged(part for parts in self.ask(_parts) for part in parts)
 
-    def _send(self, number: int) -> None:
-        worker = self._worker_of.get(number)
-        if worker is None:
-            worker = self._worker_of[number] = min(self.all, key=lambda worker: worker.sent)
-        worker.send(self._bytes.pop(number) + 1, _judge, number, self._waiting.pop(number))
+    def _start(self) -> None:
+        """Start the workers, each with partitions of about as much text, by what the opening has of each."""
+        sizes: Counter[int] = Counter()
+        for line in self._opening.lines:
+            sizes[partition_of(tool_of(line), self._partitions)] += len(line[2])
+        shares: list[list[int]] = [[] for _ in range(self._number)]
+        loads = [0] * self._number
+        for number in sorted(range(self._partitions), key=lambda number: (-sizes[number], number)):
+            least = loads.index(min(loads))
+            shares[least].append(number)
+            loads[least] += sizes[number] + 1
+        workers = [Worker(_prepare_judging, self._spec, self._partitions, numbers) for numbers in shares]
+        for worker, numbers in zip(workers, shares, strict=True):
+            self._worker_of.update(dict.fromkeys(numbers, worker))
+            worker.send(1, _open, self._opening.lines)
+        self.all = workers
+        self._opening.lines = []  # they are with the workers
+
+    def _send(self) -> None:
+        window, self._window, self._bytes = self._window, [], 0
+        self._sent += 1
+        reading: list[_Reading] = []
+        for worker in self.all:
+            lines = [(place, line) for place, number, line in window if self._worker_of[number] is worker]
+            reading.append((worker, worker.send(len(lines), _read, self._sent, lines)))
+        self._under_way.append((self._sent, reading))
+        while len(self._under_way) >= WINDOWS:
+            self._have_judged()
+
+    def _have_judged(self) -> None:
+        """Have the oldest window judged, once all workers have read it."""
+        number, reading = self._under_way.popleft()
+        with _one_clear_error():
+            made = [(worker, future.result()) for worker, future in reading]
+        for worker in self.all:
+            others = sorted(call for other, calls in made if other is not worker for call in calls)
+            worker.send(0, _judge, number, others)
 
 
 # --- What follows runs in the workers ---
 
-_spec = EngineSpec()
-_partitions: dict[int, Partition] = {}
+_shares: list[Share] = []
+_windows: dict[int, Window] = {}
 _state = State()
 
 
@@ -270,17 +335,22 @@ def _counted() -> dict[str, object]:
     return _state.as_dict()
 
 
-def _prepare_judging(spec: EngineSpec) -> None:
-    global _spec
-    _spec = spec
+def _prepare_judging(spec: EngineSpec, partitions: int, numbers: list[int]) -> None:
+    _shares.append(Share(spec, partitions, numbers))
 
 
-def _judge(number: int, lines: list[Line]) -> None:
-    partition = _partitions.get(number)
-    if partition is None:
-        partition = _partitions[number] = Partition(number, _spec)
-    partition.push(lines)
+def _open(lines: list[Line]) -> None:
+    _shares[0].open(lines)
+
+
+def _read(number: int, lines: list[tuple[int, Line]]) -> list[tuple[int, Made]]:
+    window = _windows[number] = Window(_shares[0], lines)
+    return window.made()
+
+
+def _judge(number: int, heard: list[tuple[int, Made]]) -> None:
+    _windows.pop(number).judge(heard)
 
 
 def _parts() -> list[Part]:
-    return [partition.part() for partition in _partitions.values()]
+    return _shares[0].parts()

@@ -135,7 +135,15 @@ def replay(
 
 def judge(engine: Verifier, call: ToolCall) -> VerificationResult:
     """The verdict on a call of a log; the engine learns from it."""
-    return engine.verify(**call._asdict())
+    return engine.verify(
+        call.tool,
+        args=call.args,
+        result=call.result,
+        execution_time_ms=call.execution_time_ms,
+        session_id=call.session_id,
+        call_id=call.call_id,
+        is_error=call.is_error,
+    )
 
 
 C = TypeVar("C")

@@ -4,16 +4,20 @@
 
     JSON lines or Parquet ──▶ rows (file, line, bytes)
                                 ├─ counting: mapInArrow, partial of each share ───────────────▶ merge
-                                └─ judging: mapInArrow finds each line's partition by tool
+                                └─ judging: the opening to every task; of the rest
+                                     mapInArrow finds each line's partition by tool, and what
+                                     its call is to its session ──▶ to the partitions of the session
                                      ──▶ sorted by file and line within each partition
                                      ──▶ applyInArrow, one engine a partition ──────────────────▶ merged
 
-The result is that of the processes of one machine (see ``_partitions.py``). Tasks stream: no partition is held in
-memory as a whole.
+The result is that of the processes of one machine (see ``_partitions.py``), as far as no more sessions than an engine
+remembers go on side by side: a task hears of those that it has a call of. Tasks stream: no partition is held in memory
+as a whole.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -29,6 +33,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
+from zlib import crc32
 
 import orjson
 
@@ -36,10 +41,12 @@ from agentguard._line_files import BYTE_ORDER_MARK
 from agentguard.errors import AgentGuardError, ConfigurationError, DataError
 from agentguard.traces._counts import State, merge
 from agentguard.traces._partitions import (
+    OPENING,
     PART_JSON,
     PARTITIONS,
     EngineSpec,
-    Partition,
+    Opening,
+    Share,
     check_partitions,
     merged,
     partition_of,
@@ -52,6 +59,7 @@ from agentguard.traces._read import (
     OWN,
     STDIN,
     SUFFIXES,
+    BrokenLine,
     Line,
     find_traces,
     format_of,
@@ -64,6 +72,8 @@ from agentguard.traces._read import (
     wanted_columns,
 )
 from agentguard.traces._replay import ReplaySummary
+from agentguard.verification._division import Made, made
+from agentguard.verification._engine import reader
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -321,9 +331,13 @@ def count_on_spark(source: str | PathLike[str], session: SparkSession) -> State:
 
 
 def judge_on_spark(
-    source: str | PathLike[str], session: SparkSession, spec: EngineSpec, partitions: int = PARTITIONS
+    source: str | PathLike[str],
+    session: SparkSession,
+    spec: EngineSpec,
+    partitions: int = PARTITIONS,
+    opening: int = OPENING,
 ) -> ReplaySummary:
-    """Judge a log on Spark, as ``JudgingProcesses`` does with the same number of partitions.
+    """Judge a log on Spark, as ``JudgingProcesses`` does with the same number of partitions and the same opening.
 
     Raises:
         ConfigurationError: for a number of partitions below 1.
@@ -333,10 +347,48 @@ def judge_on_spark(
     check_partitions(partitions)
     with _one_clear_error():
         log = log_of(source, session)
-        placed = log.rows.mapInArrow(bound(_place, log.files, partitions), f"partition int, {ROWS}")
-        ordered = placed.repartition(partitions, "partition").sortWithinPartitions("partition", "file", "line")
-        judged = ordered.groupBy("partition").applyInArrow(_judging(log.files, spec), "part binary")
-        return merged(PART_JSON.validate_json(row.part) for row in judged.toLocalIterator())
+        first = Opening(opening)
+        last, is_all = _take_opening(first, 2 * opening, log)
+        if is_all:
+            share = Share(spec, partitions, range(partitions))
+            share.open(first.lines)
+            return merged(share.parts())
+        rest = (
+            log.rows if last is None else log.rows.where(f"file > {last[0]} OR (file = {last[0]} AND line > {last[1]})")
+        )
+        placed = rest.mapInArrow(bound(_place, log.files, partitions), f"partition int, {ROWS}")
+        calls = rest.mapInArrow(bound(_made, log.files, spec, partitions), f"{MADE}, session long").persist()
+        asked = calls.select("session", calls["partition"].alias("asked")).distinct()
+        heard = calls.join(asked, "session").where("asked != partition")
+        heard = heard.selectExpr("asked AS partition", "file", "line", "CAST(NULL AS BINARY) AS raw", "call")
+        # A partition of which there are calls in the opening alone is judged too.
+        every = session.range(partitions).selectExpr(
+            "CAST(id AS INT) AS partition", "-1 AS file", "CAST(0 AS LONG) AS line", "CAST(NULL AS BINARY) AS raw",
+            "CAST(NULL AS BINARY) AS call",
+        )  # fmt: skip
+        rows = placed.selectExpr("*", "CAST(NULL AS BINARY) AS call").union(heard).union(every)
+        ordered = rows.repartition(partitions, "partition").sortWithinPartitions("partition", "file", "line")
+        judging = _judging(log.files, spec, partitions, first.lines)
+        judged = ordered.groupBy("partition").applyInArrow(judging, "part binary")
+        try:
+            return merged(PART_JSON.validate_json(row.part) for row in judged.toLocalIterator())
+        finally:
+            calls.unpersist()
+
+
+MADE = "partition int, file int, line long, call binary"
+"""What calls are to their sessions: a partition, the place in the log, and a ``Made`` as JSON."""
+
+
+def _take_opening(opening: Opening, most: int, log: Log) -> tuple[tuple[int, int] | None, bool]:
+    """Fill the opening of a log from so many lines; the place of its last line, and whether it is the whole log."""
+    last, taken = None, 0
+    for row in log.rows.orderBy("file", "line").limit(most + 1).toLocalIterator():
+        line = _line(log.files, row.file, row.line, bytes(row.raw))
+        if taken == most or (line is not None and not opening.take(line)):
+            return last, False
+        last, taken = (row.file, row.line), taken + 1
+    return last, True
 
 
 @contextmanager
@@ -384,22 +436,57 @@ def _place(
         yield batch.add_column(0, "partition", pyarrow.array(numbers, pyarrow.int32()))
 
 
-def _judging(files: tuple[str, ...], spec: EngineSpec) -> Callable[..., Any]:
+def _made(
+    files: tuple[str, ...], spec: EngineSpec, partitions: int, batches: Iterator[pyarrow.RecordBatch]
+) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow
+
+    read = reader(spec.build())
+    names = [column.split()[0] for column in MADE.split(", ")]
+    types = pyarrow.int32(), pyarrow.int32(), pyarrow.int64(), pyarrow.binary(), pyarrow.int64()
+    schema = pyarrow.schema(list(zip((*names, "session"), types, strict=True)))
+    for batch in batches:
+        rows: list[tuple[int, int, int, bytes, int]] = []
+        for file, number, line in _placed_lines(files, batch):
+            row = next(parse((line,)))
+            call = None if isinstance(row, BrokenLine) else made(read(row.call))
+            if call is not None:
+                # A checksum tells sessions apart well enough: a call that is told without need does no harm.
+                session = crc32(call.session_id.encode("utf-8", "surrogatepass"))
+                part = partition_of(tool_of(line), partitions)
+                rows.append((part, file, number, json.dumps(call).encode(), session))
+        columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+        yield pyarrow.RecordBatch.from_arrays(
+            [pyarrow.array(column, kind) for column, kind in zip(columns, types, strict=True)], schema=schema
+        )
+
+
+def _judging(files: tuple[str, ...], spec: EngineSpec, partitions: int, opening: list[Line]) -> Callable[..., Any]:
     import pyarrow
 
     def judge(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        partition: Partition | None = None
-        last = (-1, -1)
+        share: Share | None = None
+        last = (-2, 0)
         for batch in batches:
-            for file, number in zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True):
+            if share is None:
+                share = Share(spec, partitions, (batch["partition"][0].as_py(),))
+                share.open(opening)
+            for file, number, raw, call in zip(
+                *(batch[name].to_pylist() for name in ("file", "line", "raw", "call")), strict=True
+            ):
                 if (file, number) <= last:  # Spark promises no order within a group; that it keeps it is held here
                     raise AgentGuardError(f"Spark gave line {number} of {files[file]} out of order")
                 last = (file, number)
-            if partition is None:
-                partition = Partition(batch["partition"][0].as_py(), spec)
-            partition.push(_lines(files, batch))
-        if partition is not None:
-            yield pyarrow.RecordBatch.from_pydict({"part": [PART_JSON.dump_json(partition.part())]})
+                if call is not None:
+                    session_id, tool, result, marks = json.loads(call)
+                    share.hear(Made(session_id, tool, result, tuple(marks)))
+                    continue
+                line = None if raw is None else _line(files, file, number, raw)
+                if line is not None and (read := share.read(line)) is not None:
+                    share.judge(read)
+        if share is not None:
+            (part,) = share.parts()
+            yield pyarrow.RecordBatch.from_pydict({"part": [PART_JSON.dump_json(part)]})
 
     # Spark asks what a function of groups takes; annotations that are text do not tell it.
     judge.__annotations__ = dict.fromkeys(("batches", "return"), Iterator[pyarrow.RecordBatch])
@@ -408,8 +495,18 @@ def _judging(files: tuple[str, ...], spec: EngineSpec) -> Callable[..., Any]:
 
 def _lines(files: tuple[str, ...], batch: pyarrow.RecordBatch) -> Iterator[Line]:
     """The rows as every engine takes them."""
+    return (line for _, _, line in _placed_lines(files, batch))
+
+
+def _placed_lines(files: tuple[str, ...], batch: pyarrow.RecordBatch) -> Iterator[tuple[int, int, Line]]:
     for file, number, raw in zip(*(batch[name].to_pylist() for name in ("file", "line", "raw")), strict=True):
-        if len(raw) > MAX_LINE_BYTES:
-            yield too_long_line(files[file], number)
-        elif not is_said(raw):
-            yield files[file], number, raw
+        line = _line(files, file, number, raw)
+        if line is not None:
+            yield file, number, line
+
+
+def _line(files: tuple[str, ...], file: int, number: int, raw: bytes) -> Line | None:
+    """A line as every engine takes it; None for one that holds words and no call."""
+    if len(raw) > MAX_LINE_BYTES:
+        return too_long_line(files[file], number)
+    return None if is_said(raw) else (files[file], number, raw)

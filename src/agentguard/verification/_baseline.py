@@ -174,7 +174,7 @@ class ToolMemory:
         self.unclosed[kind].push(document.unclosed)
         form = outermost_form(document)
         if form is not None:
-            if form not in self.forms.counts:
+            if form not in self.forms.counts and self.pool.learns:
                 self.pool.foreign_form.push(self.pool.has_anothers_form(document, self.id))
             self.forms.push(form)
         if document.open_forms:
@@ -204,7 +204,8 @@ class ToolMemory:
         if history is not None and history.results:
             changed = document.digest != history.results[-1]
             self.repeats.push(changed)
-            pool.changes.push(changed)
+            if pool.learns:
+                pool.changes.push(changed)
             if between is not None:
                 self._learn_between(between, changed)
             if changed:
@@ -220,13 +221,10 @@ class ToolMemory:
             foreign = self.keys.is_foreign(arguments, document.digest)
             rate.push(foreign)
             anothers = pool.is_anothers(document.digest, self.id)
-            if has_form:
-                self.foreign_sister.push(anothers)
-                pool.foreign_sister.push(anothers)
-            else:
-                self.foreign_tool.push(anothers)
-                pool.foreign_tool.push(anothers)
-            pool.foreign.push(foreign)
+            (self.foreign_sister if has_form else self.foreign_tool).push(anothers)
+            if pool.learns:
+                (pool.foreign_sister if has_form else pool.foreign_tool).push(anothers)
+                pool.foreign.push(foreign)
         pool.own(document, self.id)
         if self.count % PACKED_EVERY == 0:
             self.keys.pack()
@@ -245,7 +243,8 @@ class ToolMemory:
                 self.quiet.push(changed)
             return
         for tool in between.tools:
-            (self.pool.after_shared if tool & 1 else self.pool.after_other).push(changed)
+            if self.pool.learns:
+                (self.pool.after_shared if tool & 1 else self.pool.after_other).push(changed)
             rate = self.after.get(tool)
             if rate is None:
                 if len(self.after) >= MAX_BETWEEN:

@@ -93,6 +93,11 @@ class Calibrated:
                 verdict = "flag"
         return Decision(verdict, posterior, contributions, p)
 
+    def meet(self) -> None:
+        """Count a call of any tool that is judged to be learned from."""
+        with self.pool.lock:
+            self.pool.met += 1
+
     def note(self, case: Case) -> None:
         """Put what was seen on the charts, whatever is believed of it."""
         memory: ToolMemory = case.memory
@@ -132,13 +137,14 @@ class Calibrated:
                     score: float = signal.score
                     surprise = -math.log1p(-score) if score > 0.0 else 0.0
                     past.push(surprise, genuine)
-                    overall = self.pool.surprises.get(name)
+                    overall = self.pool.surprises.get(name) if self.pool.learns else None
                     if overall is not None:
                         overall.push(surprise, genuine)
             memory.scores.push(total, genuine)
-            self.pool.scores.push(total, genuine)
-            self.pool.broken.push(case.document.kind == "broken", genuine)
-            self.pool.errors.push(case.document.is_error, genuine)
+            if self.pool.learns:
+                self.pool.scores.push(total, genuine)
+                self.pool.broken.push(case.document.kind == "broken", genuine)
+                self.pool.errors.push(case.document.is_error, genuine)
             if trusted:
                 self._correct_contracts(memory, signals)
             # What it is like, as far as it is believed.

@@ -14,9 +14,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentguard import _forks as forks
 from agentguard._foreign import raised_by
@@ -31,8 +31,9 @@ from agentguard.verification._case import Case
 from agentguard.verification._changes import Change, changes_in, find_change
 from agentguard.verification._checks._content import CONTENT, at_least, look_through, to_redact
 from agentguard.verification._checks._read_back import READ_BACK
+from agentguard.verification._contract import Contract
 from agentguard.verification._decision import DONE, graver, least_verdict, why_not_as_posterior
-from agentguard.verification._document import read, read_copy
+from agentguard.verification._document import Document, read, read_copy
 from agentguard.verification._incidents import Incidents
 from agentguard.verification._method import Check, Decision, Method
 from agentguard.verification._own_signals import Lineup, own_signal
@@ -40,7 +41,7 @@ from agentguard.verification._persistence import Backlog, Persistence, document_
 from agentguard.verification._read_back import ReadBack, Reading
 from agentguard.verification._reference import MIN_CALLS, Reference
 from agentguard.verification._reference import adapted as adapted_by_the_document
-from agentguard.verification._registry import Registry
+from agentguard.verification._registry import Registry, ToolState
 from agentguard.verification._snapshot import incident_of
 from agentguard.verification._state import reset
 from agentguard.verification.evidence import DEFAULT_RATIOS
@@ -267,24 +268,20 @@ class VerificationEngine:
         told = tuple([one for one in readings if isinstance(one, Reading)]) if type(readings) in (list, tuple) else ()
         call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
         state = self._tools.find(call.tool, keep=learn)
-        contract = state.contract
-        unread = ""
-        # Read the result and the arguments once, for all checks.
-        try:
-            document, arguments = read(result, contract.limits), Arguments(args)
-        except Exception as error:  # another thread is changing them
-            _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
-            # A copy that is made at one blow is judged.
-            document, arguments = read_copy(call.result, contract.limits), Arguments(plain(call.args))
-            unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
-        if is_error:
-            document.is_error = True
+        return self._verified(_read(call, state.contract), state, state.contract, learn=learn, readings=told)
+
+    def _verified(
+        self, one: CallRead, state: ToolState, contract: Contract, *, learn: bool, readings: tuple[Reading, ...] = ()
+    ) -> VerificationResult:
+        """Judge a call that was read, under a contract that need not be the tool's where nothing is learned."""
+        call, document, arguments, unread = one
+        name, session = call.call_id, call.session_id
         # Before the tool's lock is taken: of a large result this takes its time, and no other call is to wait for it.
         content = look_through(contract, document) if contract.profile.content else None
         with state.lock:
             # Judge the call, and hold the decision against what came before.
             prior = state.in_force.prior
-            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors, told)
+            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors, readings)
             case.found = content
             signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
             if unread:
@@ -294,6 +291,7 @@ class VerificationEngine:
             settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
             # Learn from it, and from what was held back until now.
             if learn:
+                self._method.meet()
                 state.count(case, self._method)
             if learn and not (failed and closed):
                 if not settled.asked and (settled.incident is None or settled.incident.state != "fault"):
@@ -636,6 +634,58 @@ class VerificationEngine:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+# --- A call read once: for those who look at a result beside the engine, as a report does ---
+
+
+class CallRead(NamedTuple):
+    """A call, and its result and arguments as all checks see them.
+
+    ``unread`` says why a copy of them was read; it is empty where they were read as they stand.
+    """
+
+    call: ToolCall
+    document: Document
+    arguments: Arguments
+    unread: str
+
+
+def read_call(engine: VerificationEngine, call: ToolCall) -> CallRead:
+    """Read a call of a log as far as the profile of its tool has it read."""
+    return _read(call, engine._tools.contract_of(call.tool))
+
+
+def reader(engine: VerificationEngine) -> Callable[[ToolCall], CallRead]:
+    """Reads calls as ``read_call`` does, for an engine that judges none of them and so knows no tool."""
+    contract_of = lru_cache(maxsize=1_024)(engine._tools.contract_of)
+    return lambda call: _read(call, contract_of(call.tool))
+
+
+def verify_read(engine: VerificationEngine, call_read: CallRead) -> VerificationResult:
+    """Judge a call that was read, and learn from it; as ``verify`` does of what was not."""
+    state = engine._tools.find(call_read.call.tool, keep=True)
+    return engine._verified(call_read, state, state.contract, learn=True)
+
+
+def verify_under(engine: VerificationEngine, call_read: CallRead, contract: Contract) -> VerificationResult:
+    """The verdict if the tool were held to another contract from this call on; nothing is learned."""
+    return engine._verified(call_read, engine._tools.find(call_read.call.tool, keep=False), contract, learn=False)
+
+
+def _read(call: ToolCall, contract: Contract) -> CallRead:
+    """Read the result and the arguments once, for all checks."""
+    unread = ""
+    try:
+        document, arguments = read(call.result, contract.limits), Arguments(call.args)
+    except Exception as error:  # another thread is changing them
+        _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
+        # A copy that is made at one blow is judged.
+        document, arguments = read_copy(call.result, contract.limits), Arguments(plain(call.args))
+        unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
+    if call.is_error:
+        document.is_error = True
+    return CallRead(call, document, arguments, unread)
 
 
 def _is_true(value: object) -> bool:

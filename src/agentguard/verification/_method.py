@@ -71,6 +71,9 @@ class Method(Protocol):
     def adopt(self, memory: Any, traits: Iterable[str]) -> None:
         """Make room in a tool's memory for a change that was taken for genuine."""
 
+    def meet(self) -> None:
+        """Note that one more call, of any tool, is judged to be learned from."""
+
     def note(self, case: Case) -> None:
         """Take note of a call that was judged, whether or not it is learned from."""
 

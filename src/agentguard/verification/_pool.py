@@ -98,15 +98,22 @@ POOLED_RESULTS: Final = 20_000  # digests of results, of all tools
 POOLED_FORMS: Final = 5_000  # forms of results, of all tools
 POOLED_SESSIONS: Final = 10_000  # latest results by tool, arguments and session
 POOLED_SIGNALS: Final = ("relation_mismatch", "text_anomaly")  # whose surprises are ranked over all tools too
+SETTLED: Final = 10_000  # calls of all tools that rates and surprises are learned from: a judgement, see ``Pool``
 OWNED: Final = 0.6  # votes for the owner of a form, less those against it
 SHORTEST_OWNED: Final = 20  # bytes; shorter results are shared by chance
 
 
 class Pool:
-    """One for all tools of an engine, used under its lock; bounded."""
+    """One for all tools of an engine, used under its lock; bounded.
+
+    Rates and surprises are where a tool that is little known starts from. They are learned from the engine's first
+    10,000 calls, and stand from then on: what one tool is judged by does not hang on what the others do meanwhile, and
+    engines that judge a part of the tools each say what one engine for all of them says (see ``_division``).
+    """
 
     def __init__(self) -> None:
         self.lock = forks.lock(forks.Rank.POOL)
+        self.met = 0  # calls that were judged to be learned from
         self.scores = new_scores()
         self.broken = Rate()
         self.surprises: dict[str, Surprises] = {name: Surprises(0.002) for name in POOLED_SIGNALS}
@@ -123,6 +130,11 @@ class Pool:
         self.foreign_tool = Rate()  # of a form new to its tool: known from one other tool only
         self.foreign_sister = Rate()  # the same, of a form that the tool's results have too
         self.foreign_form = Rate()  # of a form new to its tool: known from one other tool only
+
+    @property
+    def learns(self) -> bool:
+        """Rates and surprises are still learned."""
+        return self.met <= SETTLED
 
     def is_anothers(self, digest: int, tool: int) -> bool:
         """The result was learned from exactly one tool, and not from this one; what several tools say is a formula."""

@@ -577,6 +577,9 @@ class Reference:
         """The document knows no relations."""
         return ()
 
+    def meet(self) -> None:
+        """The document's tools have nothing in common."""
+
     def note(self, case: Case) -> None:
         """The document's baselines are of what is learned alone."""
 

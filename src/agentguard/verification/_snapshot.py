@@ -79,7 +79,7 @@ RECORDS: dict[type, tuple[str, ...]] = {
     Owner: ("results", "tool", "votes"),
     Pool: (
         "after_other", "after_shared", "broken", "calls", "changes", "errors", "foreign", "foreign_form",
-        "foreign_sister", "foreign_tool", "forms", "owners", "results", "scores", "sessions", "surprises",
+        "foreign_sister", "foreign_tool", "forms", "met", "owners", "results", "scores", "sessions", "surprises",
     ),
     Rate: ("hits", "total"),
     Ring: ("_arrived", "_oldest", "ordered", "size"),
@@ -602,6 +602,7 @@ def _owner(owner: Any) -> Held:
 
 
 def _pool(pool: Any) -> Held:
+    yield _is_count(pool.met), f"{pool.met:,} calls"
     yield _is_count(pool.results), f"{pool.results:,} results"
 
 
