@@ -1,0 +1,223 @@
+"""Runs of tasks: a contestant between the agent and the company's tools, faults in them, and how each run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, Literal, NamedTuple, Protocol
+
+from .agent import Agent, Call, Given, Told
+from .faults import Fault, Past, Struck
+from .tasks import TEMPLATES, Task
+from .traffic import Answer, Made
+from .world import IN_MEMORY, Rows, World
+
+__all__ = [
+    "MODES", "Contestant", "Episode", "Mode", "Outcome", "Run", "Scenery", "Stage",
+    "Tools", "outcome_of", "run_episode", "scenery",
+]  # fmt: skip
+
+Mode = Literal["clean", "single", "lasting", "after"]
+MODES: tuple[Mode, ...] = ("clean", "single", "lasting", "after")
+Outcome = Literal["success", "silent", "reported"]
+CENT = 0.0051  # two roundings of one amount
+
+
+class Contestant(Protocol):
+    """What stands between an agent and its tools."""
+
+    def learn(self, traffic: Sequence[Made]) -> None:
+        """Take in ordinary traffic, in order."""
+        ...
+
+    def begin(self, tools: Tools, session: str) -> Call:
+        """Stand between an agent and these tools for one task."""
+        ...
+
+
+class Tools:
+    """The tools as a contestant calls them, with a count of calls and of the seconds that they took."""
+
+    def __init__(self, struck: Struck, draw: Random) -> None:
+        self._struck = struck
+        self._draw = draw
+        self.calls = 0
+        self.seconds = 0.0
+
+    def __call__(self, tool: str, args: Mapping[str, Any]) -> Answer:
+        """Make a call."""
+        started = perf_counter()
+        try:
+            return self._struck(tool, args, self._draw)
+        finally:
+            self.calls += 1
+            self.seconds += perf_counter() - started
+
+
+class Episode(NamedTuple):
+    """Tasks that one contestant sees one after the other, in a company that is as it was before each of them.
+
+    Attributes:
+        tasks: the tasks; the first ones are struck.
+        fault: what strikes them; None: nothing.
+        mode: ``clean``, ``single`` or ``lasting``; the last task of a lasting fault comes after it is gone.
+        matters: for each task, the unguarded agent comes to a wrong end.
+    """
+
+    tasks: Sequence[Task]
+    fault: Fault | None = None
+    mode: Mode = "clean"
+    matters: Sequence[bool] = ()
+
+
+class Run(NamedTuple):
+    """How the work on one task went.
+
+    Attributes:
+        template, number: the task.
+        kind, tool: the fault and what it struck; empty where there was none.
+        mode: as of the episode; ``after`` for a task that follows a lasting fault.
+        matters: the fault makes the unguarded agent fail.
+        outcome: ``success``: the right answer and the right state, given as right. ``silent``: a wrong answer or a wrong
+            state, given as right. ``reported``: the agent says that it has failed.
+        shown: answers that the fault struck.
+        noticed: the guard did not accept an answer that the fault struck, whatever it did with it.
+        refused: calls that the guard did not accept.
+        calls: the agent's; ``tool_calls`` those that the tools got, the guard's own too.
+        read: characters that the agent read.
+        tool_seconds, guard_seconds: time in the tools, and in the guard without them.
+    """
+
+    template: str
+    number: int
+    kind: str
+    tool: str
+    mode: Mode
+    matters: bool
+    outcome: Outcome
+    shown: int
+    noticed: bool
+    refused: int
+    calls: int
+    tool_calls: int
+    read: int
+    tool_seconds: float
+    guard_seconds: float
+
+
+class Scenery(NamedTuple):
+    """A copy of the company in a folder of its own, and what there is in it, so that it need not be read again."""
+
+    folder: Path
+    seen: dict[str, Rows]
+    state: Mapping[str, Any]
+
+
+@contextmanager
+def scenery(today: Path) -> Iterator[Scenery]:
+    """Copy the company into a folder that is removed in the end."""
+    with TemporaryDirectory(dir=IN_MEMORY) as folder:
+        with World(today) as world, world.copy(Path(folder)) as copied:
+            made = Scenery(Path(folder), copied.seen, copied.state())
+        yield made
+
+
+class Stage:
+    """A copy of the company, open, on which episodes are run one after the other; a context manager.
+
+    Args:
+        made: the copy, in which nobody else works.
+        past: what faults draw on.
+    """
+
+    def __init__(self, made: Scenery, past: Past) -> None:
+        self._past = past
+        self.world: World = World(made.folder, made.seen)
+        self.state: Mapping[str, Any] = made.state
+
+    def __enter__(self) -> Stage:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.world.close()
+
+    def struck(self, fault: Fault | None) -> Struck:
+        """The tools with a fault."""
+        return Struck(self.world, fault, self._past)
+
+
+def run_episode(contestant: Contestant, episode: Episode, stage: Stage) -> list[Run]:
+    """Run an episode and leave the stage as it was; the contestant learns on."""
+    struck = stage.struck(episode.fault)
+    runs = []
+    for place, task in enumerate(episode.tasks):
+        mode = episode.mode
+        if mode == "lasting" and place == len(episode.tasks) - 1:
+            struck, mode = stage.struck(None), "after"
+        matters = bool(episode.matters and mode in ("single", "lasting") and episode.matters[place])
+        runs.append(_run(contestant, task, struck, mode, matters, stage, episode.fault))
+    return runs
+
+
+def _run(
+    contestant: Contestant, task: Task, struck: Struck, mode: Mode, matters: bool, stage: Stage, fault: Fault | None
+) -> Run:
+    template = TEMPLATES[task.template]
+    name = f"{task.template} {task.number} {mode} {fault}"
+    tools = Tools(struck, Random(f"milliseconds {name}"))
+    noticed, refused, seconds, untouched = False, 0, 0.0, struck.shown
+    world = stage.world
+    with world.undone():
+        truth = template.truth(world, task.params)
+        wanted = template.changes(world, task.params)
+        through = contestant.begin(tools, name)
+
+        def call(tool: str, args: Mapping[str, Any]) -> Told:
+            nonlocal noticed, refused, seconds
+            shown, inside, started = struck.shown, tools.seconds, perf_counter()
+            told = through(tool, args)
+            seconds += perf_counter() - started - (tools.seconds - inside)
+            odd = told.verdict != "accept"
+            refused += odd
+            noticed = noticed or (odd and struck.shown > shown)
+            return told
+
+        given = Agent(call).work(lambda agent: template.solve(agent, task.params))
+        outcome = outcome_of(given, truth, stage.state, world.state(), wanted)
+    kind, tool = (fault.kind, fault.tool) if fault is not None else ("", "")
+    return Run(
+        task.template, task.number, kind, tool, mode, matters, outcome, struck.shown - untouched,
+        noticed, refused, given.calls, tools.calls, given.read, tools.seconds, seconds,
+    )  # fmt: skip
+
+
+def outcome_of(
+    given: Given, truth: Any, before: Mapping[str, Any], after: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> Outcome:
+    """Hold what the agent gave and left behind against what is right.
+
+    >>> before, right = {"orders/7/status": "paid"}, {"orders/7/status": "packed"}
+    >>> done = Given("packed", "", 40, 2)
+    >>> outcome_of(done, "packed", before, right, right), outcome_of(done, "packed", before, before, right)
+    ('success', 'silent')
+    >>> outcome_of(Given(None, "it cannot be trusted", 40, 2), "packed", before, before, right)
+    'reported'
+    """
+    if given.failure:
+        return "reported"
+    changed = {name for name, _ in before.items() ^ after.items()}
+    as_wanted = changed == set(wanted) and all(_alike(after.get(name), value) for name, value in wanted.items())
+    return "success" if as_wanted and _alike(given.answer, truth) else "silent"
+
+
+def _alike(given: Any, right: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(given, numbers) and isinstance(right, numbers) and not isinstance(given, bool):
+        return abs(given - right) < CENT
+    return bool(given == right)
+
+
