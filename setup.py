@@ -51,6 +51,7 @@ INTERPRETED = {
     "receipts.py": "not on the path of a call",
     "_state.py": "for people who look after a store; not on the path of a call",
     "signals.py": "records that users make and take, and a protocol that they meet",
+    "_read_back.py": "records that users hold, and nothing of it on the path of a call that is not read back",
     "types.py": "named tuples, which are no faster compiled; a call's fields hold what the caller put there",
 }
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from agentguard.integrations._extras import needs
 
 try:
-    from langchain_core.messages import ToolMessage
+    from langchain_core.messages import ToolCall, ToolMessage
     from langchain_core.tools import BaseTool, ToolException
     from langgraph.prebuilt.tool_node import ToolCallRequest
 except ImportError as error:
@@ -23,6 +24,7 @@ except ImportError as error:
 
 from agentguard.guard import Judgement, Outcome, ToolGuard
 from agentguard.guard._guard import apart
+from agentguard.guard._read_back import Answer, FindCall
 from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
     content_value,
@@ -158,9 +160,12 @@ class GuardedCalls:
             tries += 1
             call = _Call(request, self._clock)
             result = handler(call.request)
-            judged = self._judged(call, tool_message(result, call.call_id))
-            if judged is None:
+            seen = self._seen(call, tool_message(result, call.call_id))
+            if seen is None:
                 return result
+            if seen.outcome is not None:
+                seen = seen._replace(outcome=self.guard.read_back(seen.outcome, self._calls_by(request, handler)))
+            judged = self._judged(seen)
             if self._repeats(call, judged, tries):
                 continue
             return result if self.guard.policy.shadow else self._acted(call, result, judged)
@@ -176,36 +181,84 @@ class GuardedCalls:
             result = await handler(call.request)
             message = tool_message(result, call.call_id)
             large = None if message is None else (message.content, message.artifact)
-            judged = await apart(self._judged, call, message, about=large)
-            if judged is None:
+            seen = await apart(self._seen, call, message, about=large)
+            if seen is None:
                 return result
+            if seen.outcome is not None:
+                by = self._calls_by_async(request, handler)
+                seen = seen._replace(outcome=await self.guard.read_back_async(seen.outcome, by))
+            judged = await apart(self._judged, seen, about=large)
             if self._repeats(call, judged, tries):
                 continue
             if self.guard.policy.shadow:
                 return result
             return await apart(self._acted, call, result, judged, about=large if judged.is_redacted else None)
 
-    def _judged(self, call: _Call, message: ToolMessage | None) -> _Found | None:
-        """Judge a call's message; None where the guard does not cover it."""
+    def _seen(self, call: _Call, message: ToolMessage | None) -> _Seen | None:
+        """Gather what is to be judged of a call's message; None where the guard does not cover it."""
         if message is None:
             return None
         tool = as_text(message.name) or call.tool  # a reviewer may have sent the call to another tool
         if not self.guard.covers(tool):
             return None
-        judgement = None
         if message.status == "error" and not call.failed_itself:
             # Nobody's answer: an unknown tool, bad arguments, an exception that somebody made a message of.
+            return _Seen(message, tool, None)
+        return _Seen(message, tool, call.outcome(tool, message))
+
+    def _judged(self, seen: _Seen) -> _Found:
+        """Judge what was seen of a call."""
+        message, tool, outcome = seen
+        if outcome is None:
             stamp: dict[str, Any] = {"verdict": "unjudged", "action": "pass", "reason": "the call failed and says so"}
-        else:
-            judgement = self.guard.judge_with_artifact(call.outcome(tool, message), message.artifact)
-            stamp = judgement.as_dict()
-        return _Found(message, tool, judgement, stamp)
+            return _Found(message, tool, None, None, stamp)
+        judgement = self.guard.judge_with_artifact(outcome, message.artifact)
+        return _Found(message, tool, outcome, judgement, judgement.as_dict())
+
+    def _calls_by(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> FindCall:
+        """The calls of the tools beside the one that is called: they go the way that its own call went."""
+
+        def find(name: str) -> Any:
+            tool = _tool_beside(request, name)
+            if tool is None:
+                return None
+
+            def ask(args: dict[str, Any]) -> Answer:
+                call = self._own_call(request, tool, args)
+                return call.answer(handler(call.request))
+
+            return ask
+
+        return find
+
+    def _calls_by_async(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> FindCall:
+        """``_calls_by`` for an asynchronous handler."""
+
+        def find(name: str) -> Any:
+            tool = _tool_beside(request, name)
+            if tool is None:
+                return None
+
+            async def ask(args: dict[str, Any]) -> Answer:
+                call = self._own_call(request, tool, args)
+                return call.answer(await handler(call.request))
+
+            return ask
+
+        return find
+
+    def _own_call(self, request: ToolCallRequest, tool: BaseTool, args: dict[str, Any]) -> _Call:
+        """A call of the guard's own, which nobody asked for and no message tells of."""
+        id_ = f"{as_text(request.tool_call['id'])}:guard"
+        asked = ToolCall(name=tool.name, args=args, id=id_, type="tool_call")
+        return _Call(replace(request, tool_call=asked, tool=tool), self._clock)
 
     def _repeats(self, call: _Call, found: _Found, tries: int) -> bool:
         """Emit the verdict; whether the call is to be made again."""
-        judgement = found.judgement
-        blocked = judgement is not None and judgement.action == "replace" and judgement.result is not None
-        if blocked and self.guard.may_retry(found.tool, tries, judgement.asked if judgement else 0):
+        outcome, judgement = found.outcome, found.judgement
+        if outcome is not None and judgement is not None and self.guard.is_to_repeat(outcome, judgement, tries):
             call.tell(found.stamp)
             return True
         found.stamp.update(tool=found.tool, call_id=call.call_id)
@@ -241,11 +294,20 @@ class GuardedCalls:
         return rewritten(result, change)
 
 
+class _Seen(NamedTuple):
+    """A call's message, and what is to be judged of it; None where it is nobody's answer."""
+
+    message: ToolMessage
+    tool: str
+    outcome: Outcome | None
+
+
 class _Found(NamedTuple):
     """The judgement on a call's message, and the stamp that the message gets."""
 
     message: ToolMessage
     tool: str
+    outcome: Outcome | None
     judgement: Judgement | None
     stamp: dict[str, Any]
 
@@ -305,6 +367,21 @@ class _Call:
         args = _executed(asked, last.arguments, self.request.tool)
         return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id, is_error)
 
+    def answer(self, result: Any) -> Answer:
+        """What the tool itself answered.
+
+        Raises:
+            Exception: what the tool raised, whoever has made a message of it.
+        """
+        last = self.attempts[-1] if self.attempts else None
+        if last is not None and isinstance(last.error, Exception):
+            raise last.error
+        message = tool_message(result, self.call_id)
+        if message is None:
+            raise TypeError("the tool has answered with no message")
+        outcome = self.outcome(self.tool, message)
+        return Answer(outcome.result, outcome.is_error)
+
     def tell(self, stamp: Mapping[str, Any]) -> None:
         """Emit the verdict into the custom stream, where there is one."""
         writer = getattr(self.request.runtime, "stream_writer", None)
@@ -322,6 +399,11 @@ def session_of(config: Any) -> str | None:
     configurable = config.get("configurable") if isinstance(config, Mapping) else None
     thread = configurable.get("thread_id") if isinstance(configurable, Mapping) else None
     return None if thread is None else as_text(thread)
+
+
+def _tool_beside(request: ToolCallRequest, name: str) -> BaseTool | None:
+    """The tool of this name in the same tool node."""
+    return next((tool for tool in getattr(request.runtime, "tools", None) or () if tool.name == name), None)
 
 
 def _probe_on(tool: BaseTool | None, clock: Callable[[], float]) -> Probe | None:

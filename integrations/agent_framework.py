@@ -13,7 +13,7 @@ from typing import Any, Literal
 import orjson
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, apart
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers, apart
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
@@ -48,6 +48,7 @@ class GuardMiddleware(FunctionMiddleware):
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -66,10 +67,11 @@ class GuardMiddleware(FunctionMiddleware):
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._session = _session_of if session is None else session
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import uuid4
 
 from agentguard.guard import OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement
+from agentguard.guard._guard import CallGuard, OnJudgement, Readers
 from agentguard.guard._wording import FLAG_TEXT, appended, notice_of
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
@@ -60,6 +60,7 @@ def guard_crew(
     shadow: bool = False,
     on_judgement: OnJudgement | None = None,
     flag_text: str = FLAG_TEXT,
+    readers: Readers | None = None,
 ) -> ExitStack:
     """Judge what the tools of a crew, or of all crews and agents, return, before a model sees it.
 
@@ -84,13 +85,14 @@ def guard_crew(
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
     """
     guard = CallGuard(
         engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        on_judgement=on_judgement, flag_text=flag_text,
+        on_judgement=on_judgement, flag_text=flag_text, readers=readers,
     )  # fmt: skip
     begun: dict[int, _Begun] = {}  # by the identity of a call's arguments, which are one object before and after it
 

@@ -13,7 +13,8 @@ import orjson
 
 from agentguard.errors import ConfigurationError, DataError
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
+from agentguard.guard._read_back import UNGUARDED
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._return_types import declare_return_type
 from agentguard.verification import VerificationEngine
@@ -42,6 +43,7 @@ def guarded(
     ignore: Collection[str] = (),
     on_judgement: OnJudgement | None = None,
     flag_text: str = FLAG_TEXT,
+    readers: Readers | None = None,
 ) -> Callable[[Function], Function]:
     """Guard what a function returns.
 
@@ -73,6 +75,8 @@ def guarded(
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: the functions by which the guard itself reads what ``confirm`` and ``against`` of a profile ask for, by
+            the name of the tool. A guarded one is called without its guard.
 
     Raises:
         ConfigurationError: for arguments that cannot be used, when the function is decorated.
@@ -95,7 +99,7 @@ def guarded(
         raise ConfigurationError(f"types must be 'ignore' or 'check', not {types!r}")
     guard = CallGuard(
         engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
     )  # fmt: skip
 
     def decorate(function: Function) -> Function:
@@ -143,12 +147,17 @@ class _GuardedCall:
             async def call_async(*args: Any, **kwargs: Any) -> Any:
                 return await self._settle_async(args, kwargs, self._described(args, kwargs))
 
-            return call_async
+            return self._marked(call_async)
 
         @wraps(self._function)
         def call(*args: Any, **kwargs: Any) -> Any:
             return self._settle(args, kwargs, self._described(args, kwargs))
 
+        return self._marked(call)
+
+    def _marked(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The wrapper with what it guards, for calls of the guard's own."""
+        vars(call)[UNGUARDED] = self._function
         return call
 
     def _settle(self, args: Any, kwargs: Any, described: Outcome) -> Any:

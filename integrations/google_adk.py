@@ -13,7 +13,7 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from agentguard.guard import OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement
+from agentguard.guard._guard import CallGuard, OnJudgement, Readers
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
@@ -54,6 +54,7 @@ class GuardPlugin(BasePlugin):
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -72,11 +73,12 @@ class GuardPlugin(BasePlugin):
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         super().__init__(name="agentguard")
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._session = session
         # When the calls under way began; None: the tool raised, and what there is now is another's answer.

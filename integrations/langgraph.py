@@ -22,7 +22,7 @@ except ImportError as error:
     raise needs("langgraph", error) from error
 
 from agentguard.guard import Artifacts, Judgement, OnFlagUnasked, Outcome, Policy, ToolGuard
-from agentguard.guard._wording import FLAG_TEXT, blocked, flag_line, lined, notice_of
+from agentguard.guard._wording import FLAG_TEXT, blocked, flag_line, instead_of_again, lined, notice_of
 from agentguard.integrations._messages import (
     blocked_in,
     content_value,
@@ -165,7 +165,8 @@ class GuardNode:
         hazard, posterior = str(stamp.get("hazard") or stamp.get("reason")), float(stamp["posterior"])
         if stamp["action"] == "replace":
             stamp.pop("line", None)
-            return stamp, notice_of(blocked(answer.tool, hazard, posterior), int(stamp.get("asked", 0)))
+            instead = instead_of_again(self.guard.engine.profile_of(answer.tool))
+            return stamp, notice_of(blocked(answer.tool, hazard, posterior), int(stamp.get("asked", 0)), instead)
         if stamp["action"] == "annotate" and "line" not in stamp:
             stamp["line"] = flag_line(self.guard.policy.flag_text, answer.tool, hazard, posterior)
         return stamp, None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement, apart
+from agentguard.guard._guard import CallGuard, OnJudgement, Readers, apart
 from agentguard.guard._wording import FLAG_TEXT, notice_of
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
@@ -51,6 +51,7 @@ class GuardLogger(CustomLogger):
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -68,11 +69,12 @@ class GuardLogger(CustomLogger):
         shadow: bool = False,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         super().__init__()
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_guard_error=on_guard_error, shadow=shadow,
-            on_judgement=on_judgement, flag_text=flag_text,
+            on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._prefixed, self._session = server_prefix, session
 

@@ -7,7 +7,8 @@ from time import perf_counter
 from typing import Any, Literal
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, apart
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers, apart
+from agentguard.guard._read_back import Answer, Call
 from agentguard.guard._wording import FLAG_TEXT, lined
 from agentguard.integrations._extras import needs
 from agentguard.integrations._mcp_content import result_of, without_random_ids, without_redacted
@@ -51,6 +52,8 @@ class MCPGuardInterceptor:
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles; tools of
+            the server that is called need none.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -70,10 +73,11 @@ class MCPGuardInterceptor:
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._prefixed = tool_name_prefix
         self._session = _thread_of if session is None else session
@@ -103,7 +107,21 @@ class MCPGuardInterceptor:
                 result, took, is_error = without_random_ids(answer.content), None, False
             else:
                 return answer, None  # a failure, or a Command, of another interceptor
-            return answer, Outcome(tool, request.args, result, took, session, call_id, is_error)
+            outcome = Outcome(tool, request.args, result, took, session, call_id, is_error)
+            return answer, await self._guard.read_back_async(outcome, find)
+
+        def find(name: str) -> Call | None:
+            given, own = self._guard.find(name), self._own_name(name, request.server_name)
+            if given is not None or own is None:
+                return given
+
+            async def ask(args: dict[str, Any]) -> Answer:
+                said = await handler(request.override(name=own, args=args))
+                if not isinstance(said, CallToolResult):
+                    raise TypeError("another interceptor has answered")
+                return Answer(result_of(said.content, said.structuredContent), bool(said.isError))
+
+            return ask
 
         answer, judgement = await self._guard.settle_async(attempt)
         if judgement is None or (judgement.action == "pass" and not judgement.redact):
@@ -111,6 +129,13 @@ class MCPGuardInterceptor:
         if judgement.action == "replace" and self._guard.policy.on_block == "raise":
             raise self._guard.error(judgement, tool)
         return await apart(_marked, answer, judgement, about=answer if judgement.redact else None)
+
+    def _own_name(self, tool: str, server: str) -> str | None:
+        """The server's own name of a tool; None for a tool of another server, which cannot be called from here."""
+        if not self._prefixed:
+            return tool
+        prefix = f"{server}_"
+        return tool.removeprefix(prefix) if tool.startswith(prefix) else None
 
 
 def _marked(answer: MCPToolCallResult, judgement: Judgement) -> MCPToolCallResult:

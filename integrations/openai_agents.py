@@ -11,7 +11,7 @@ import orjson
 
 from agentguard.errors import ConfigurationError
 from agentguard.guard import OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
@@ -59,6 +59,7 @@ def guard_tool(
     max_retries: int = 0,
     on_judgement: OnJudgement | None = None,
     flag_text: str = FLAG_TEXT,
+    readers: Readers | None = None,
 ) -> FunctionTool:
     """A copy of a function tool whose results are judged; the tool itself stays as it is.
 
@@ -83,13 +84,14 @@ def guard_tool(
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here, or an agent as a tool.
     """
     guard = CallGuard(
         engine, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
     )  # fmt: skip
     if _is_agent(tool):
         raise ConfigurationError(f"{tool.name!r} is an agent; guard the tools of that agent instead")
@@ -109,6 +111,7 @@ def guard_agent(
     max_retries: int = 0,
     on_judgement: OnJudgement | None = None,
     flag_text: str = FLAG_TEXT,
+    readers: Readers | None = None,
 ) -> Agent[Context]:
     """A clone of an agent whose function tools are guarded; see ``guard_tool`` for the arguments and what they do.
 
@@ -127,13 +130,14 @@ def guard_agent(
         max_retries: how often a blocked call is made again.
         on_judgement: is told of every judgement.
         flag_text: the line after a flagged result.
+        readers: what calls the tools that profiles have read back.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
     """
     guard = CallGuard(
         engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+        max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
     )  # fmt: skip
     if agent.mcp_servers:
         _log.warning("the tools of %d MCP servers of agent %r are not guarded", len(agent.mcp_servers), agent.name)

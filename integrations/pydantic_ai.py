@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import Attempt, CallGuard, OnJudgement
+from agentguard.guard._guard import Attempt, CallGuard, OnJudgement, Readers
 from agentguard.guard._wording import FLAG_TEXT, appended
 from agentguard.integrations._extras import needs
 from agentguard.verification import VerificationEngine
@@ -75,6 +75,7 @@ class GuardCapability(AbstractCapability[Any]):
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -93,10 +94,11 @@ class GuardCapability(AbstractCapability[Any]):
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._session = session
 

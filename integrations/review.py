@@ -9,7 +9,7 @@ from typing import Any
 
 from agentguard.errors import ConfigurationError
 from agentguard.guard import artifact_of
-from agentguard.guard._wording import notice_of, unlined
+from agentguard.guard._wording import instead_of_again, notice_of, unlined
 from agentguard.integrations._extras import needs
 from agentguard.integrations._messages import messages_of, stamped, standing, this_turn, withheld
 from agentguard.integrations._tool_calls import session_of
@@ -109,7 +109,8 @@ class ReviewNode:
         elif kind == "reject":
             reason = f" ({comment})" if comment else ""
             happened = f"A reviewer rejected the result of {answer.tool!r}{reason}."
-            message = withheld(message, notice_of(happened, int(stamp.get("asked", 0))))
+            instead = instead_of_again(self.engine.profile_of(answer.tool))
+            message = withheld(message, notice_of(happened, int(stamp.get("asked", 0)), instead))
         sealed = seal(
             stamp,
             message,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from agentguard.errors import ResultBlocked
 from agentguard.guard import Judgement, OnFlagUnasked, Outcome
-from agentguard.guard._guard import CallGuard, OnJudgement, apart
+from agentguard.guard._guard import CallGuard, OnJudgement, Readers, apart
 from agentguard.guard._wording import FLAG_TEXT
 from agentguard.integrations._extras import needs
 from agentguard.integrations._latency import stopwatch
@@ -61,6 +61,7 @@ class GuardHooks(HookProvider):
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` and
             ``{posterior}``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that cannot be used here.
@@ -79,10 +80,11 @@ class GuardHooks(HookProvider):
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         self._guard = CallGuard(
             engine, tools=tools, on_flag=on_flag, on_block=on_block, on_guard_error=on_guard_error, shadow=shadow,
-            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text,
+            max_retries=max_retries, on_judgement=on_judgement, flag_text=flag_text, readers=readers,
         )  # fmt: skip
         self._session = _session_of if session is None else session
         self._calls: dict[tuple[int, str], _Call] = {}

@@ -11,6 +11,7 @@ from markdown_text import cell, prose, table
 
 from agentguard.verification._checks import TIERS, LearnedCheck
 from agentguard.verification._checks._content import CONTENT
+from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.weights import WEIGHTS
 
@@ -40,6 +41,7 @@ def signal_details() -> str:
 
 def _checks() -> Iterator[tuple[Any, str]]:
     yield from ((check, "content") for check in CONTENT)
+    yield from ((check, check.group) for check in READ_BACK)
     for _, checks in TIERS:
         for check in checks:
             yield check, getattr(check, "group", "")

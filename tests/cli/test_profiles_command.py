@@ -164,3 +164,54 @@ def test_without_a_command_help_is_shown() -> None:
 
     assert run.exit_code == 3
     assert "check" in run.stdout
+
+
+READ_BACK = """\
+confirm:
+  tool: get_ordr
+  args: {order_id: $.reslt.id}
+  expcet: {status: $.args.status}
+retry: {attempts: 3}
+"""
+
+
+def test_check_tells_what_is_wrong_about_a_read_back(tmp_path: Path) -> None:
+    (tmp_path / "create_order.yaml").write_text(READ_BACK)
+    (tmp_path / "get_order.yaml").write_text("idempotent: false\n")
+    wrong = runner.invoke(app, ["profiles", "check", str(tmp_path)])
+    lines = wrong.stderr.replace(str(tmp_path) + "/", "").splitlines()
+
+    assert wrong.exit_code == 3
+    assert sorted(lines[1:]) == [
+        "  create_order.yaml:3: confirm.args.order_id: '$.reslt.id' is no value of the call: did you mean "
+        "'$.result.id'?",
+        "  create_order.yaml:4: confirm.expcet: unknown field; known are tool, args, expect, tolerance, within, "
+        "timeout; did you mean 'expect'?",
+        "  create_order.yaml:5: retry: needs idempotent: true, for a second call must do no harm",
+    ]
+    mended = READ_BACK.replace("reslt", "result").replace("expcet", "expect").partition("retry")[0]
+    (tmp_path / "create_order.yaml").write_text(mended)
+    misspelt = runner.invoke(app, ["profiles", "check", str(tmp_path)]).stderr
+    assert (
+        "create_order.yaml:2: confirm.tool: no profile is for a tool 'get_ordr'; did you mean 'get_order'?" in misspelt
+    )
+    (tmp_path / "create_order.yaml").write_text(mended.replace("get_ordr", "get_order"))
+    acting = runner.invoke(app, ["profiles", "check", str(tmp_path)]).stderr
+    assert "confirm.tool: 'get_order' is asked to read, and its own profile says that a call of it does" in acting
+
+
+def test_check_holds_a_read_back_against_a_log(tmp_path: Path) -> None:
+    (tmp_path / "create_order.yaml").write_text(READ_BACK.replace("reslt", "result").replace("expcet", "expect")[:-21])
+    calls = [
+        {"tool": "create_order", "args": {"customer": "C1"}, "result": {"order": {"id": "O-1"}}},
+        {"tool": "get_order", "args": {"order_id": "O-1"}, "result": {"id": "O-1"}},
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, calls)))
+    command = ["profiles", "check", str(tmp_path / "create_order.yaml"), "--log", str(tmp_path / "log.jsonl")]
+    lines = runner.invoke(app, command).stderr.replace(str(tmp_path) + "/", "").splitlines()
+
+    assert lines[1:] == [
+        "  create_order.yaml:2: confirm.tool: no call in the log is of 'get_ordr'; there is get_order",
+        "  create_order.yaml:3: confirm.args.order_id: no result of 1 in the log has '$.result.id'; there is order.id",
+        "  create_order.yaml:4: confirm.expect.status: no call of 1 in the log has '$.args.status'; there is customer",
+    ]

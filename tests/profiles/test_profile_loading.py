@@ -64,7 +64,7 @@ def test_all_faults_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
         ["c.yaml:2", "is not valid YAML"],
         ["d.yaml:5", "output_schema.properties.price.type"],
     ]
-    assert found[1] == f"a.yaml:3: requierd_fields: unknown field; known are {known}"
+    assert found[1] == (f"a.yaml:3: requierd_fields: unknown field; known are {known}; did you mean 'required_fields'?")
     assert "'(' is not a regular expression" in found[2]
     assert found[3].endswith("rewrite it or set regex_engine: re")
     assert found[4].endswith("must be at least min_response_length (10), not 5")

@@ -14,6 +14,7 @@ from agentguard.proxy import _http
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._http import HttpFront
 from agentguard.proxy._remote import http_client
+from agentguard.verification.profile import parse_profile
 
 from .conftest import HttpServer, answer, call, events, line, reply, text
 
@@ -275,3 +276,46 @@ async def test_a_client_that_goes_away_ends_the_request(guarding: Make) -> None:
     await Fronted(guarding(), handler).front(scope, receive, send)
 
     assert cancelled.is_set()
+
+
+class TestReadBack:
+    """A write that is read back through the same server, as its client would."""
+
+    WRITE = parse_profile({"name": "create", "confirm": {"tool": "get", "args": {"id": "$.result.id"}}})
+
+    @pytest.mark.parametrize("as_events", [False, True])
+    @pytest.mark.parametrize(("amount", "is_error"), [(5, False), (500, True)])
+    async def test_it_is_asked_with_the_clients_own_headers(
+        self, guarding: Make, as_events: bool, amount: int, is_error: bool
+    ) -> None:
+        async def handler(asked: httpx.Request) -> httpx.Response:
+            message = json.loads(asked.content)
+            kept = {"id": "O-1"} if message["params"]["name"] == "create" else {"id": "O-1", "amount": amount}
+            said = result(message["id"], text(json.dumps(kept)))
+            return events(f"data: {json.dumps(said)}\n\n") if as_events else reply(said)
+
+        fronted = Fronted(guarding(self.WRITE), handler)
+        own = {"mcp_session_id": "s-1", "authorization": "Bearer x", "mcp_method": "tools/call", "mcp_name": "create"}
+        got = await fronted.post(call(1, "create", amount=5), **own)
+        _, asked = fronted.server.requests
+
+        assert ("was blocked" in got.text) == is_error
+        assert "agentguard-" not in got.text
+        assert json.loads(asked.content)["params"] == {"name": "get", "arguments": {"id": "O-1"}}
+        named = [asked.headers[name] for name in ("mcp-session-id", "authorization", "mcp-method", "mcp-name")]
+        assert named == ["s-1", "Bearer x", "tools/call", "get"]
+
+    @pytest.mark.parametrize(("status", "raised"), [(None, "ConnectError"), (404, "ConnectionError")])
+    async def test_a_server_that_cannot_be_reached_leaves_it_unconfirmed(
+        self, guarding: Make, status: int | None, raised: str
+    ) -> None:
+        async def handler(asked: httpx.Request) -> httpx.Response:
+            if json.loads(asked.content)["params"]["name"] == "create":
+                return reply(result(1, text('{"id": "O-1"}')))
+            if status is None:
+                raise httpx.ConnectError("refused")
+            return httpx.Response(status)  # the session is gone
+
+        got = (await Fronted(guarding(self.WRITE), handler).post(call(1, "create", amount=5))).json()
+
+        assert f"could not be confirmed: get(id=…) raised {raised}" in got["result"]["content"][-1]["text"]

@@ -12,6 +12,7 @@ import pytest
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import Line
 from agentguard.proxy._relay import MOST_AT_ONCE, Relay
+from agentguard.verification.profile import parse_profile
 
 from .conftest import answer, call, line, text
 
@@ -187,3 +188,62 @@ async def test_a_side_that_reads_no_more_ends_it(guarding: Make, side: str) -> N
     await relayed.task
 
     assert relayed.server.closed.is_set()
+
+
+class TestReadBack:
+    """A write that is read back through the same server."""
+
+    WRITE = parse_profile({"name": "create", "confirm": {"tool": "get", "args": {"id": "$.result.id"}}})
+
+    async def written(self, guarding: Make, said: Any) -> dict[str, Any]:
+        """What a client gets of a write, where the server has this to say of it afterwards."""
+        relayed = Relayed(guarding(self.WRITE))
+        relayed.client.say(call(1, "create", amount=5))
+        assert json.loads(await relayed.server.told.get())["id"] == 1
+        relayed.server.say(answer(1, text('{"id": "O-1"}')), line({"jsonrpc": "2.0", "method": "note"}))
+        own = json.loads(await relayed.server.told.get())
+        assert own["params"] == {"name": "get", "arguments": {"id": "O-1"}}
+        assert str(own["id"]).startswith("agentguard-")
+        # What else the server has to say is not held up by it.
+        assert json.loads(await relayed.client.told.get())["method"] == "note"
+        if said is None:
+            relayed.server.said.put_nowait(None)
+        else:
+            relayed.server.say(answer(own["id"], said))
+        got: dict[str, Any] = json.loads(await relayed.client.told.get())
+        assert got["id"] == 1
+        relayed.client.said.put_nowait(None)
+        await relayed.task
+        assert relayed.client.told.empty()  # no client is told of the guard's own call
+        return got["result"]
+
+    async def test_what_is_there_is_passed_on(self, guarding: Make) -> None:
+        assert await self.written(guarding, text('{"id": "O-1", "amount": 5}')) == text('{"id": "O-1"}')
+
+    @pytest.mark.parametrize(
+        "said", [text('{"id": "O-1", "amount": 500}'), text("no such order", isError=True), text("x " * 100_000)]
+    )
+    async def test_what_is_not_is_blocked(self, guarding: Make, said: Any) -> None:
+        result = await self.written(guarding, said)
+        if len(str(said)) > 100_000:  # an answer that is large, and says nothing otherwise
+            assert result == text('{"id": "O-1"}')
+            return
+
+        assert result["isError"] is True
+        assert result["_meta"]["agentguard"]["read_back"][0]["by"] == "guard"
+
+    async def test_a_server_that_goes_away_leaves_it_unconfirmed(self, guarding: Make) -> None:
+        result = await self.written(guarding, None)
+
+        assert "could not be confirmed: get(id=…) raised ConnectionError" in result["content"][-1]["text"]
+
+    async def test_other_calls_ask_nothing(self, guarding: Make) -> None:
+        relayed = Relayed(guarding(self.WRITE))
+        relayed.client.say(call(1, "other"))
+        await relayed.server.told.get()
+        relayed.server.say(answer(1, text("a")))
+
+        assert await relayed.client.told.get() == answer(1, text("a"))
+        assert relayed.server.told.empty()
+        relayed.stop.set()
+        await relayed.task

@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
+from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async
 from agentguard.guard._wording import (
     FLAG_TEXT,
+    asked_often,
     blocked,
     check_flag_text,
     flag_line,
     hazard_of,
+    instead_of_again,
     may_ask,
     notice_of,
+    untrue,
 )
-from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.types import Verdict
+from agentguard.verification import Reading, VerificationEngine, VerificationResult
+from agentguard.verification._document import read
+from agentguard.verification.types import ToolCall, Verdict
 
 _log = logging.getLogger("agentguard")
 
@@ -113,7 +118,7 @@ class Policy:
         on_guard_error: when the guard itself fails: ``open`` hands the result on, ``closed`` treats it as blocked.
         shadow: judge and record, change nothing.
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``; one that
-            gave the same answer three times is not.
+            gave the same answer three times is not. Where a profile has ``retry``, that stands instead.
         flag_text: the line of ``annotate``, a format string with the fields ``{tool}``, ``{hazard}`` (what speaks
             against the result) and ``{posterior}`` (P that it is fabricated or corrupted).
         artifacts: ``judge`` judges a result's artifact too, where the framework has such, as the result of a tool named
@@ -157,6 +162,7 @@ class Outcome(NamedTuple):
         is_error: the framework's own flag that the tool ran and failed. What a framework makes up itself (an unknown
             tool, bad arguments) is no answer of the tool, and no outcome.
         learn: False judges the call and leaves everything that was learned as it is.
+        readings: what other calls have said of this one, as its profile asks for (see ``ToolGuard.read_back``).
     """
 
     tool: str
@@ -167,6 +173,7 @@ class Outcome(NamedTuple):
     call_id: str | None = None
     is_error: bool = False
     learn: bool = True
+    readings: tuple[Reading, ...] = ()
 
 
 class Judgement(NamedTuple):
@@ -183,6 +190,7 @@ class Judgement(NamedTuple):
         artifact: whether the result's artifact was judged; None where it has none.
         of_artifact: the result is the artifact's, because it is the worse of the two.
         redact_artifact: the kinds of content that the artifact must be shown without.
+        readings: what the guard's own calls have said of this one.
     """
 
     action: Action
@@ -194,6 +202,7 @@ class Judgement(NamedTuple):
     artifact: Literal["judged", "not judged"] | None = None
     of_artifact: bool = False
     redact_artifact: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
     @property
     def verdict(self) -> Verdict | Literal["error", "unguarded"]:
@@ -242,6 +251,8 @@ class Judgement(NamedTuple):
         about: dict[str, Any] = {} if self.artifact is None else {"artifact": self.artifact}
         if self.of_artifact:
             about["of"] = "artifact"
+        if self.readings:
+            about["read_back"] = [reading.as_dict() for reading in self.readings]
         result = self.result
         if result is None:
             return {"verdict": self.verdict, "action": self.action, "reason": self.notice, **about}
@@ -290,6 +301,27 @@ class ToolGuard:
         """The tool is guarded."""
         return self._tools is None or tool in self._tools
 
+    def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
+        """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
+
+        Made before the outcome is judged. Never raises.
+
+        Args:
+            outcome: the call.
+            find: finds what calls a tool, by its name.
+        """
+        if outcome.readings or not self.covers(outcome.tool):
+            return outcome
+        readings = read_back(self.engine, ToolCall(*outcome[:7]), find)
+        return outcome._replace(readings=readings) if readings else outcome
+
+    async def read_back_async(self, outcome: Outcome, find: FindCall) -> Outcome:
+        """``read_back`` for calls that are awaited."""
+        if outcome.readings or not self.covers(outcome.tool):
+            return outcome
+        readings = await read_back_async(self.engine, ToolCall(*outcome[:7]), find)
+        return outcome._replace(readings=readings) if readings else outcome
+
     def judge(self, outcome: Outcome) -> Judgement:
         """Judge a result and say what to do with it. Never raises; the guard's own failure follows the policy."""
         if not self.covers(outcome.tool):
@@ -309,7 +341,7 @@ class ToolGuard:
             return judgement._replace(artifact="not judged")
         # A call of its own: what a tool hands to the application says nothing of what it tells the model, and a
         # profile that declares the result must not be held against the artifact. Its time is the result's.
-        own = self._judged(outcome._replace(result=artifact, execution_time_ms=None), of_artifact=True)
+        own = self._judged(outcome._replace(result=artifact, execution_time_ms=None, readings=()), of_artifact=True)
         judgement = judgement._replace(artifact="judged", redact_artifact=own.redact)
         if _gravity(own) <= _gravity(judgement):
             return judgement
@@ -330,29 +362,70 @@ class ToolGuard:
                 call_id=outcome.call_id,
                 is_error=outcome.is_error,
                 learn=outcome.learn,
+                **({"readings": outcome.readings} if outcome.readings else {}),
             )
         except Exception as error:
             _log.error("judging a result of %r failed: %s", tool, type(error).__name__)
             if self.policy.on_guard_error == "open" or self.policy.shadow:
                 return Judgement("pass", None, f"The result of {tool!r} could not be verified.")
-            return Judgement(
-                "replace", None, notice_of(f"The result of {tool!r} could not be verified and was withheld.")
-            )
+            happened = f"The result of {tool!r} could not be verified and was withheld."
+            return Judgement("replace", None, notice_of(happened, instead=self._instead(tool)))
         action = self.action_on(verdict.verdict)
+        unread = any(reading.state == "unknown" for reading in outcome.readings)
+        if unread and self.policy.on_guard_error == "closed" and not self.policy.shadow:
+            action = "replace"  # the guard could not look, which is its own failure
         redact = () if self.policy.shadow else verdict.redact
         if verdict.verdict == "accept":
-            return Judgement(action, verdict, "", redact)
+            return Judgement(action, verdict, "", redact, readings=outcome.readings)
         hazard = f"{'in its artifact: ' if of_artifact else ''}{hazard_of(verdict, outcome.result)}"
-        notice = notice_of(blocked(tool, hazard, verdict.posterior), verdict.asked) if action == "replace" else ""
-        line = flag_line(self.policy.flag_text, tool, hazard, verdict.posterior) if action == "annotate" else ""
-        return Judgement(action, verdict, notice, redact, line, hazard)
+        notice = self._notice(outcome, verdict, hazard) if action == "replace" else ""
+        line = ""
+        if action == "annotate":
+            said = hazard if may_ask(verdict.asked) else f"{hazard}; {asked_often(verdict.asked)}"
+            line = flag_line(self.policy.flag_text, tool, said, verdict.posterior)
+        return Judgement(action, verdict, notice, redact, line, hazard, readings=outcome.readings)
+
+    def _notice(self, outcome: Outcome, verdict: VerificationResult, hazard: str) -> str:
+        tool = outcome.tool
+        spoken = [reading for reading in outcome.readings if reading.is_broken or reading.state == "unknown"]
+        # What the tool returned may well be what it returned: it is what it says that is not so.
+        happened = untrue(tool, spoken[0]) if spoken else blocked(tool, hazard, verdict.posterior)
+        return notice_of(happened, verdict.asked, self._instead(tool))
+
+    def _instead(self, tool: str) -> str:
+        try:
+            return instead_of_again(self.engine.profile_of(tool))
+        except Exception as error:  # of an engine that is out of order
+            _log.error("the profile of %r cannot be read: %s", tool, type(error).__name__)
+            return ""
 
     def may_retry(self, tool: str, attempts: int, asked: int = 0) -> bool:
-        """A blocked call may be made again: the policy allows one more, and the tool's profile calls it idempotent.
+        """A call may be made again: its profile or the policy allows one more, and the profile calls it idempotent.
 
         Not where it gave the same answer again and again (``asked``, as in ``VerificationResult``).
         """
-        return attempts <= self.policy.max_retries and may_ask(asked) and self.engine.profile_of(tool).idempotent
+        profile = self.engine.profile_of(tool)
+        most = self.policy.max_retries if profile.retry is None else profile.retry.attempts - 1
+        return attempts <= most and may_ask(asked) and profile.idempotent
+
+    def is_to_repeat(self, outcome: Outcome, judgement: Judgement, attempts: int) -> bool:
+        """A call that was made so often is to be made once more, because of this judgement on its last result.
+
+        A blocked one is, and where its profile has ``retry`` one that reports an error. The guard's own failure is no
+        reason: another call would not mend that.
+        """
+        if judgement.result is None or self.policy.shadow:
+            return False
+        failed = judgement.action == "replace" or self._reports_error(outcome)
+        return failed and self.may_retry(outcome.tool, attempts, judgement.asked)
+
+    def _reports_error(self, outcome: Outcome) -> bool:
+        if self.engine.profile_of(outcome.tool).retry is None:
+            return False
+        try:
+            return outcome.is_error or read(outcome.result).is_error
+        except Exception:  # of a foreign object; its verdict stands all the same
+            return False
 
     def error(self, judgement: Judgement, tool: str) -> ResultBlocked:
         """The exception for a blocked result, where the policy is to raise."""
@@ -389,6 +462,8 @@ Shown = TypeVar("Shown")
 Attempt = tuple[Shown, Outcome | None]
 #: Is told of every judgement, in shadow mode too.
 OnJudgement = Callable[[Outcome, Judgement], None]
+#: Functions that call tools, by the tools' names: what a profile has read back is read by them.
+Readers = Mapping[str, Callable[..., Any]]
 
 
 class CallGuard(ToolGuard):
@@ -405,6 +480,7 @@ class CallGuard(ToolGuard):
         max_retries: how often a blocked call is made again, for tools whose profile says ``idempotent: true``.
         on_judgement: is told of every judgement; what it raises is logged and changes nothing.
         flag_text: the line of ``annotate``, as in ``Policy``.
+        readers: by the name of a tool, the function that calls it for ``confirm`` and ``against`` of profiles.
 
     Raises:
         ConfigurationError: for a policy that needs a graph to pause (``review``, ``end``) or does not exist.
@@ -422,6 +498,7 @@ class CallGuard(ToolGuard):
         max_retries: int = 0,
         on_judgement: OnJudgement | None = None,
         flag_text: str = FLAG_TEXT,
+        readers: Readers | None = None,
     ) -> None:
         for name, value, allowed in (
             ("on_flag", on_flag, get_args(OnFlagUnasked)),
@@ -432,15 +509,18 @@ class CallGuard(ToolGuard):
         policy = Policy(on_flag, on_block, on_guard_error, shadow, max_retries, flag_text)
         super().__init__(engine, policy, tools)
         self._on_judgement = on_judgement
+        self.find: FindCall = calls_of(readers)
 
     def judge(self, outcome: Outcome) -> Judgement:
         """Judge a result, say what to do with it, and tell whoever asked to be told. Never raises."""
+        outcome = self.read_back(outcome, self.find)
         judgement = super().judge(outcome)
         self._tell(outcome, judgement)
         return judgement
 
     async def judge_async(self, outcome: Outcome) -> Judgement:
         """``judge``, of a large result in a thread; whoever asked to be told is told where he asked."""
+        outcome = await self.read_back_async(outcome, self.find)
         judgement = await super().judge_async(outcome)
         self._tell(outcome, judgement)
         return judgement
@@ -474,7 +554,4 @@ class CallGuard(ToolGuard):
 
     def again(self, outcome: Outcome | None, judgement: Judgement | None, attempts: int) -> bool:
         """A call that was made so often is made once more, because of this judgement on its last result."""
-        if outcome is None or judgement is None or judgement.action != "replace":
-            return False
-        # Without a verdict it was the guard that failed: another call would not mend that.
-        return judgement.result is not None and self.may_retry(outcome.tool, attempts, judgement.asked)
+        return outcome is not None and judgement is not None and self.is_to_repeat(outcome, judgement, attempts)

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from agentguard.errors import ConfigurationError
-from agentguard.verification import VerificationResult
+from agentguard.verification import Reading, ToolProfile, VerificationResult
 from agentguard.verification._canonical import plain
 
 #: The line after a flagged result, as a format string.
@@ -106,14 +106,43 @@ def may_ask(asked: int) -> bool:
     return asked < ENOUGH
 
 
-def notice_of(happened: str, asked: int = 0) -> str:
+def untrue(tool: str, reading: Reading) -> str:
+    """A sentence that a call did not do what its result says, or that nobody could tell whether it did."""
+    done = "blocked" if reading.is_broken else "withheld"
+    return f"The result of {tool!r} was {done}: {_one_line(reading.detail)}."
+
+
+def instead_of_again(profile: ToolProfile) -> str:
+    """The advice in place of another call, for a tool whose second call may do harm; "" for any other.
+
+    Of a tool whose profile says neither that it is idempotent nor that it does something, nothing is known.
+    """
+    if profile.idempotent or not profile.acts:
+        return ""
+    look = "" if profile.confirm is None else f" with {profile.confirm.tool!r}"
+    return (
+        f"It may have been done all the same, in part or later: look{look} before you call it again, and do not say "
+        "that it is done."
+    )
+
+
+def asked_often(asked: int) -> str:
+    """A clause for a flagged result that came again and again; the model is not to go on asking for it."""
+    return f"this very call was already asked {asked} times with the same answer, and asking again brings no other"
+
+
+def notice_of(happened: str, asked: int = 0, instead: str = "") -> str:
     """The notice that the model reads in place of a result: what happened, and what to do now.
 
     Args:
         happened: one sentence or several, which quote no result.
         asked: how often this very call had this very answer before. A model that was told to call again twice, and
             got the same, is told to stop: it would go on for ever.
+        instead: the advice where another call may do harm (see ``instead_of_again``).
     """
+    if instead:
+        again = "" if may_ask(asked) else f" This very call was already asked {asked} times with the same answer."
+        return f"{happened}{again} {instead}"
     if may_ask(asked):
         return f"{happened} Do not guess the result; call the tool again or say it is missing."
     return (

@@ -36,7 +36,8 @@ _log = logging.getLogger("agentguard")
 
 #: Signals that look at what a profile declares; the others look at what was learned.
 DECLARED: Final = frozenset(
-    {"schema_mismatch", "pattern_mismatch", "echo_mismatch", "injection_found", "secret_found", "pii_found"}
+    {"schema_mismatch", "pattern_mismatch", "echo_mismatch", "confirm_mismatch", "against_mismatch"}
+    | {"injection_found", "secret_found", "pii_found"}
 )
 MOST_NAMED: Final = 5  # calls that a message names
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from time import perf_counter
 from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
@@ -12,17 +13,19 @@ from uuid import uuid4
 from agentguard import _forks as forks
 from agentguard.guard import Judgement, Outcome
 from agentguard.guard._guard import LARGE, is_large
+from agentguard.guard._read_back import Answer, Call, FindCall
 from agentguard.guard._wording import notice_of
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import key_of, read_exactly, read_message, write_message
 from agentguard.proxy._pins import Pages
-from agentguard.proxy._results import is_tool_result, marked, read_result
+from agentguard.proxy._results import is_tool_result, marked, own_meta, read_result
 
 _log = logging.getLogger("agentguard")
 
 #: Bytes of a message's beginning, and of its end, where servers put its id.
 ENDS: Final = 256
 _ID: Final = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
+MOST_SECONDS: Final = 600.0  # that an answer to a request of the guard's own is waited for, whatever a profile says
 MOST_OPEN: Final = 10_000  # requests, and tasks, of which the oldest is forgotten first
 
 
@@ -34,6 +37,7 @@ class Request(NamedTuple):
         at: when it was passed on, by a clock of our own, in seconds; None where that tells nothing of the tool's time.
         tool, args: the call.
         cursor: of the list's page.
+        meta: what the protocol itself keeps in the request's ``_meta``.
     """
 
     method: Literal["tools/call", "tools/list"]
@@ -41,6 +45,7 @@ class Request(NamedTuple):
     tool: str = ""
     args: Any = None
     cursor: str | None = None
+    meta: Mapping[str, Any] | None = None
 
 
 class Work(NamedTuple):
@@ -51,12 +56,14 @@ class Work(NamedTuple):
         run: does it; returns the message as it is to be passed on. It may run in any thread, and never raises.
         large: it takes its time.
         waits: the message is not passed on before.
+        asks: the server is asked on the way, whose answer is received meanwhile.
     """
 
     message: bytes
     run: Callable[[], bytes]
     large: bool
     waits: bool
+    asks: bool = False
 
 
 class Connection:
@@ -65,9 +72,12 @@ class Connection:
     Args:
         guarding: judges.
         pages: of lists whose other pages were asked for on other connections; None: there are none.
+        send: sends a request of the guard's own to the server, from any thread; None: it makes none.
     """
 
-    def __init__(self, guarding: Guarding, pages: Pages | None = None) -> None:
+    def __init__(
+        self, guarding: Guarding, pages: Pages | None = None, send: Callable[[bytes], None] | None = None
+    ) -> None:
         self.session = uuid4().hex[:12]
         self._guarding = guarding
         self._lock = forks.lock(forks.Rank.LEAF)
@@ -76,6 +86,8 @@ class Connection:
         self._pages = Pages() if pages is None else pages
         self._names: frozenset[str] | None = None  # of all tools, where they were listed on this connection
         self._calls = 0
+        self._send = send
+        self._own: dict[Any, Future[dict[str, Any]]] = {}  # requests of the guard's own, whose answers it waits for
 
     # --- From the client ---
 
@@ -112,7 +124,8 @@ class Connection:
                 if refusal is not None:
                     result = {"content": [{"type": "text", "text": refusal}], "isError": True}
                     return write_message({"jsonrpc": "2.0", "id": message["id"], "result": result}) + b"\n"
-                request = Request("tools/call", perf_counter(), params["name"], params.get("arguments"))
+                meta = own_meta(params.get("_meta"))
+                request = Request("tools/call", perf_counter(), params["name"], params.get("arguments"), meta=meta)
                 self._put(message["id"], request)
             case "tasks/result" if "id" in message and isinstance(params.get("taskId"), str):
                 task = self._tasks.get(params["taskId"])
@@ -154,7 +167,7 @@ class Connection:
             asked: the id of the request that it came as the answer to, where the transport tells: some clients go by
                 that, whatever id the answer has.
         """
-        if not self._open:
+        if not self._open and not self._own:
             # No answer is due that is looked at; but what a client was told of the tools may hold no more.
             if self._names is not None and b"list_changed" in data:
                 self._names = None
@@ -162,8 +175,9 @@ class Connection:
         at = perf_counter()
         if len(data) > LARGE:
             return Work(
-                data, lambda: self._answered(data, asked, at), large=True, waits=not self._guarding.policy.shadow
-            )
+                data, lambda: self._answered(data, asked, at), large=True, waits=not self._guarding.policy.shadow,
+                asks=self._send is not None and self._may_ask(),
+            )  # fmt: skip
         try:
             message = read_message(data)
         except ValueError:
@@ -176,17 +190,22 @@ class Connection:
             return data
 
     def _seen(self, data: bytes, message: Any, asked: Any, at: float) -> bytes | Work:
+        if self._is_own(message):
+            return b""
         taken = self._requests_of(message, asked)
         if not taken:
             return data
         lists = all(request.method == "tools/list" for request in taken.values())
         waits = not (lists or self._guarding.policy.shadow)
-        return Work(data, lambda: self._settled(data, message, taken, at), is_large(message), waits)
+        asks = self._send is not None and any(self._guarding.reads_back(each.tool) for each in taken.values())
+        return Work(data, lambda: self._settled(data, message, taken, at), is_large(message), waits, asks)
 
     def _answered(self, data: bytes, asked: Any, at: float) -> bytes:
         """Read a large message, and do what is to be done about it."""
         try:
             message = read_message(data)
+            if self._is_own(message):
+                return b""
             taken = self._requests_of(message, asked)
         except Exception as error:
             self._unread("server", data)
@@ -255,6 +274,8 @@ class Connection:
             self._calls += 1
             call_id = f"{self.session}-{self._calls}"
         outcome = Outcome(request.tool, request.args, read.value, took, self.session, call_id, read.is_error)
+        if self._send is not None:
+            outcome = self._guarding.guard.read_back(outcome, self._calls_for(request))
         judgement = self._guarding.judge(outcome, read.beside)
         if judgement.action == "pass" and not judgement.redact and not judgement.redact_artifact:
             return None
@@ -267,6 +288,63 @@ class Connection:
             self._tasks[task["taskId"]] = request._replace(at=None)
             if len(self._tasks) > MOST_OPEN:
                 self._tasks.pop(next(iter(self._tasks)))
+
+    # --- Requests of the guard's own ---
+
+    def _may_ask(self) -> bool:
+        """An answer that is due may be read back."""
+        with self._lock:
+            tools = {each.tool for requests in self._open.values() for each in requests}
+        return any(map(self._guarding.reads_back, tools))
+
+    def _calls_for(self, request: Request) -> FindCall:
+        """The calls of the server's other tools that are made because of a call."""
+
+        def find(tool: str) -> Call | None:
+            unknown = self._names is not None and tool not in self._names
+            if unknown or self._guarding.refusal(tool) is not None:
+                return None
+            return lambda args: self._asked(tool, args, request.meta)
+
+        return find
+
+    def _asked(self, tool: str, args: dict[str, Any], meta: Mapping[str, Any] | None) -> Answer:
+        """Ask the server, and wait for what it says; whoever calls this bounds the time."""
+        id_, answer = f"agentguard-{uuid4().hex}", Future[dict[str, Any]]()
+        params = {"name": tool, "arguments": args, **({"_meta": dict(meta)} if meta else {})}
+        with self._lock:
+            self._own[key_of(id_)] = answer
+        try:
+            assert self._send is not None  # noqa: S101 -- else nobody asks
+            self._send(write_message({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params}) + b"\n")
+            message = answer.result(MOST_SECONDS)
+        finally:
+            with self._lock:
+                self._own.pop(key_of(id_), None)
+        result = message.get("result")
+        if not isinstance(result, dict) or not is_tool_result(result):
+            raise ConnectionError("the server has not answered the call")
+        self._guarding.count("calls of the guard's own")
+        said = read_result(result)
+        return Answer(said.value, said.is_error)
+
+    def _is_own(self, message: Any) -> bool:
+        """Take in the answer to a request of the guard's own, which no client is to see."""
+        if not self._own or not isinstance(message, dict) or "method" in message:
+            return False
+        with self._lock:
+            answer = self._own.pop(key_of(message.get("id")), None)
+        if answer is None:
+            return False
+        answer.set_result(message)
+        return True
+
+    def close(self) -> None:
+        """Nothing more comes from the server: nobody waits for it."""
+        with self._lock:
+            waiting, self._own = list(self._own.values()), {}
+        for answer in waiting:
+            answer.set_exception(ConnectionError("the server is gone"))
 
     # --- Messages that are too long to be read ---
 

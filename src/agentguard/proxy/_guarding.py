@@ -78,6 +78,10 @@ class Guarding:
 
     # --- Results ---
 
+    def reads_back(self, tool: str) -> bool:
+        """A call of this tool is followed by one of the guard's own, as its profile has it."""
+        return bool(self._engine.read_backs(tool))
+
     def judge(self, outcome: Outcome, beside: Any = None) -> Judgement:
         """Judge a result, and what is shown beside it; never raises."""
         # Contents beside a structured form are searched for what the user's profile asks for, and judged by that alone.

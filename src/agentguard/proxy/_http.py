@@ -7,15 +7,17 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from agentguard.guard._read_back import in_thread
 from agentguard.proxy._connection import ENDS, Connection, Work
 from agentguard.proxy._events import Events, with_data
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, read_message
 from agentguard.proxy._pins import Pages
-from agentguard.proxy._remote import EVENTS, JSON, SESSION
+from agentguard.proxy._remote import EVENTS, JSON, SESSION, mirrored
 
 if TYPE_CHECKING:
     import httpx
@@ -34,6 +36,9 @@ _NOT_PASSED: Final = frozenset(
     "accept-encoding connection content-encoding content-length host keep-alive origin proxy-authenticate "
     "proxy-authorization proxy-connection te trailer transfer-encoding upgrade".split()
 )
+_MIRRORING: Final = ("mcp-method", "mcp-name", "mcp-param-")  # headers that repeat what a message says
+#: The headers of the request whose answer is being looked at.
+_passed: Final[ContextVar[Mapping[str, str]]] = ContextVar("agentguard_proxy_passed", default={})  # noqa: B039 -- only read
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -94,6 +99,7 @@ class HttpFront:
         own = {name.lower() for name in self._client.headers if name.lower() not in ("accept", "user-agent")}
         passed = {name: value for name, value in headers.items() if name not in _NOT_PASSED and name not in own}
         passed["accept-encoding"] = "identity"  # so that what is streamed can be read as it comes
+        _passed.set(passed)  # for what the guard itself asks because of the answer
         started = False
         try:
             async with self._client.stream(method, self._url, content=body, headers=passed) as response:
@@ -113,10 +119,36 @@ class HttpFront:
         if session is not None and session in self._sessions:
             self._sessions.move_to_end(session)
             return self._sessions[session]
-        connection = Connection(self._guarding, None if session is not None else self._pages)
+        loop = asyncio.get_running_loop()
+
+        def ask(data: bytes) -> None:
+            asking = self._ask(connection, data, _passed.get())
+            asyncio.run_coroutine_threadsafe(asking, loop).result()
+
+        connection = Connection(self._guarding, None if session is not None else self._pages, ask)
         if session is not None:
             self._keep(session, connection)
         return connection
+
+    async def _ask(self, connection: Connection, data: bytes, passed: Mapping[str, str]) -> None:
+        """Send a request of the guard's own, as the client whose call it is about would; its answer is received."""
+        headers = {name: value for name, value in passed.items() if not name.startswith(_MIRRORING)}
+        if _MIRRORING[0] in passed:
+            headers |= mirrored(read_message(data), self._guarding.tool)
+        async with self._client.stream("POST", self._url, content=data, headers=headers) as response:
+            if not response.is_success:  # of the address, and not of what was asked for
+                raise ConnectionError(f"HTTP {response.status_code}")
+            if _kind_of(response) == EVENTS:
+                async for _ in _events(response, connection, None):
+                    pass
+                return
+            size, parts = 0, []
+            async for chunk in response.aiter_bytes():
+                parts.append(chunk)
+                size += len(chunk)
+                if size > LONGEST:
+                    raise ConnectionError("the answer is too long")
+            await _looked_at(connection, b"".join(parts), None)
 
     def _keep(self, session: str, connection: Connection) -> None:
         self._sessions[session] = connection
@@ -125,7 +157,7 @@ class HttpFront:
 
     async def _return(self, response: httpx.Response, connection: Connection, asked: Any, send: Send) -> None:
         """Return an answer, with the messages in it as they are to be passed on."""
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = _kind_of(response)
         headers = [
             (name.encode("latin-1"), value.encode("latin-1"))
             for name, value in response.headers.multi_items()
@@ -164,6 +196,11 @@ class HttpFront:
         await send({"type": "http.response.body", "body": b""})
 
 
+def _kind_of(response: httpx.Response) -> str:
+    kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind
+
+
 async def _events(response: httpx.Response, connection: Connection, asked: Any) -> AsyncIterator[bytes]:
     """The events of a stream, with the messages in them as they are to be passed on."""
     events = Events(LONGEST)
@@ -196,6 +233,8 @@ async def _looked_at(connection: Connection, body: bytes, asked: Any) -> bytes:
 
 
 async def _done(step: Work) -> bytes:
+    if step.asks:  # it waits for what others do
+        return await asyncio.wrap_future(in_thread(step.run))
     return await asyncio.to_thread(step.run) if step.large else step.run()
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Final, Protocol
 
+from agentguard.guard._read_back import in_thread
 from agentguard.proxy._connection import ENDS, Connection, Work
 from agentguard.proxy._guarding import Guarding
 from agentguard.proxy._messages import LONGEST, Line
@@ -54,7 +55,9 @@ class Relay:
         self._front = front
         self._server = server
         self._guarding = guarding
-        self._connection = Connection(guarding)
+        self._connection = Connection(guarding, send=self._ask)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._input = asyncio.Lock()  # held while a line goes to the server, of a long one from first piece to last
         self._under_way: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(MOST_AT_ONCE)
         self._in_pieces = False
@@ -63,6 +66,7 @@ class Relay:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Pass messages on until the client closes its end, the server is gone, or ``stop`` is set."""
+        self._loop = asyncio.get_running_loop()
         inward = asyncio.create_task(self._inward())
         outward = asyncio.create_task(self._outward())
         stopped = asyncio.create_task(stop.wait())
@@ -83,15 +87,44 @@ class Relay:
 
     async def _inward(self) -> None:
         """From the client to the server."""
+        in_pieces = False
         async for line in self._front.lines():
             answer = self._connection.sent(line.data) if line.whole else None
             if answer is not None:
                 await self._write(answer)
                 continue
-            await self._server.send(line)
+            if not in_pieces:
+                await self._input.acquire()
+            in_pieces = not (line.whole or line.data.endswith(b"\n"))
+            try:
+                await self._server.send(line)
+            finally:
+                if not in_pieces:
+                    self._input.release()
+
+    def _ask(self, data: bytes) -> None:
+        """Send a request of the guard's own to the server; from a thread.
+
+        Raises:
+            OSError: where the server reads no more.
+        """
+        assert self._loop is not None  # noqa: S101 -- nothing is asked before something was answered
+        asyncio.run_coroutine_threadsafe(self._send_own(data), self._loop).result()
+
+    async def _send_own(self, data: bytes) -> None:
+        async with self._input:
+            await self._server.send(Line(data))
 
     async def _outward(self) -> None:
         """From the server to the client."""
+        try:
+            await self._pass_outward()
+        finally:
+            self._connection.close()
+        if self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def _pass_outward(self) -> None:
         async for line in self._server.lines():
             if not line.whole:
                 await self._write_piece(line)
@@ -102,8 +135,9 @@ class Relay:
                 continue
             if not step.waits:
                 await self._write(step.message)
-            if step.large:
-                await self._free.acquire()
+            if step.asks or step.large:
+                if not step.asks:  # what asks waits for others to pass, and is not to hold them up
+                    await self._free.acquire()
                 task = asyncio.create_task(self._apart(step))
                 self._under_way.add(task)
                 task.add_done_callback(self._under_way.discard)
@@ -111,21 +145,25 @@ class Relay:
                 message = step.run()
                 if step.waits:
                     await self._write(message)
-        if self._under_way:
-            await asyncio.wait(self._under_way)
 
     async def _apart(self, step: Work) -> None:
-        """Work on a large message in a thread, while others pass."""
+        """Work on a message in a thread, while others pass."""
         try:
-            message = await asyncio.to_thread(step.run)
+            if step.asks:
+                message = await asyncio.wrap_future(in_thread(step.run))
+            else:
+                message = await asyncio.to_thread(step.run)
             if step.waits:
                 await self._write(message)
         except OSError as error:
             _log.info("the client reads no more: %s", type(error).__name__)
         finally:
-            self._free.release()
+            if not step.asks:
+                self._free.release()
 
     async def _write(self, data: bytes) -> None:
+        if not data:  # it was for the guard, or could not be judged
+            return
         async with self._output:
             await self._front.write(data)
 

@@ -155,7 +155,7 @@ class Remote:
     async def _post(self, data: bytes, message: Any, own: str | None) -> None:
         headers = self._headers(own)
         if own is not None:
-            headers |= _mirrored(message, self._tool)
+            headers |= mirrored(message, self._tool)
         async with self._client.stream("POST", self._url, content=data.strip(), headers=headers) as response:
             asks = any("method" in each and "id" in each for each in _each(message))
             begins = isinstance(message, dict) and message.get("method") == "initialize"
@@ -345,10 +345,10 @@ def _version_of(params: Any) -> str | None:
     return version if isinstance(version, str) and _PLAIN.fullmatch(version) else None
 
 
-def _mirrored(message: dict[str, Any], tool: Callable[[str], Tool | None]) -> dict[str, str]:
+def mirrored(message: dict[str, Any], tool: Callable[[str], Tool | None]) -> dict[str, str]:
     """The headers that repeat what a message says: its method, its name, and the arguments that a tool's schema names.
 
-    >>> _mirrored({"method": "tools/call", "params": {"name": "search"}}, lambda name: None)
+    >>> mirrored({"method": "tools/call", "params": {"name": "search"}}, lambda name: None)
     {'mcp-method': 'tools/call', 'mcp-name': 'search'}
     """
     method, params = message.get("method"), message.get("params")

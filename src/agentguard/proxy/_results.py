@@ -104,7 +104,7 @@ def marked(result: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
     if judgement.action == "replace":
         # An error result need not have the structured form that the tool's schema asks for.
         kept = {"resultType": result["resultType"]} if "resultType" in result else {}
-        own = {name: value for name, value in meta.items() if name.startswith(_OWN)}
+        own = own_meta(meta)
         return {**kept, "content": [_text(judgement.notice)], "isError": True, "_meta": {**own, KEY: verdict}}
     changed = {**result, "_meta": {**meta, KEY: verdict}}
     content = result.get("content")
@@ -127,6 +127,11 @@ def marked(result: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
         line = _text(judgement.line)
         changed["content"] = content if content[-1:] == [line] else [*content, line]
     return changed
+
+
+def own_meta(meta: Any) -> dict[str, Any]:
+    """What the protocol itself keeps in a ``_meta``, its version for instance."""
+    return {name: value for name, value in meta.items() if name.startswith(_OWN)} if isinstance(meta, dict) else {}
 
 
 def _text(text: str) -> dict[str, str]:

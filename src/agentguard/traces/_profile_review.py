@@ -16,7 +16,18 @@ from agentguard.traces._read import BrokenLine, TraceRow
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import Document, read
-from agentguard.verification.profile import ProfileIndex, ToolProfile, in_order, line_of, place_of
+from agentguard.verification.profile import (
+    CallReference,
+    DeclaredConfirmation,
+    DeclaredSecondSource,
+    FieldPath,
+    ProfileIndex,
+    ToolProfile,
+    in_order,
+    is_reference,
+    line_of,
+    place_of,
+)
 
 if TYPE_CHECKING:
     from agentguard._yaml_files import RawFile
@@ -34,14 +45,18 @@ class LogCheck:
 
     def __init__(self, profiles: Iterable[tuple[ToolProfile, RawFile]]) -> None:
         self.calls = 0  # calls of tools that have a profile
+        self._tools: set[str] = set()
         self._reviews = [_Review(profile, file) for profile, file in profiles]
         self._by_name = {review.profile.name: review for review in self._reviews}
         self._index = ProfileIndex(review.profile for review in self._reviews)
 
     def push(self, row: TraceRow | BrokenLine) -> None:
         """Hold one line of a log against the profile of its tool."""
-        profile = None if isinstance(row, BrokenLine) else self._index.find(row.call.tool)
-        if isinstance(row, BrokenLine) or profile is None:
+        if isinstance(row, BrokenLine):
+            return
+        _remember(self._tools, (row.call.tool,))
+        profile = self._index.find(row.call.tool)
+        if profile is None:
             return
         self.calls += 1
         document = read(row.call.result)
@@ -49,8 +64,8 @@ class LogCheck:
         self._by_name[profile.name].push(Arguments(row.call.args), document if is_answer else None)
 
     def problems(self) -> list[Problem]:
-        """One for each path that no call has."""
-        return in_order(problem for review in self._reviews for problem in review.problems())
+        """One for each path that no call has, and for each tool that is to be asked and was never called."""
+        return in_order(problem for review in self._reviews for problem in review.problems(self._tools))
 
 
 class _Review:
@@ -77,7 +92,8 @@ class _Review:
             if not self._required[position]:
                 self._required[position] += not contract.field_violations(answer)
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self, tools: set[str]) -> Iterator[Problem]:
+        yield from self._unread(tools)
         if self.answers:
             for position, path in enumerate(self.profile.required_fields):
                 if not self._required[position]:
@@ -91,8 +107,37 @@ class _Review:
                 message = f"no result of {_counted(self.answers)} has a value at {echo.path!r}"
                 yield self._problem(("echoes", argument, "path"), message + _near(echo.path, self._places))
 
+    def _unread(self, tools: set[str]) -> Iterator[Problem]:
+        """Read-backs of tools that the log does not have, and of values that its calls do not have."""
+        for field in ("confirm", "against"):
+            declared = getattr(self.profile, field)
+            if declared is None or not self.answers:
+                continue
+            if declared.tool not in tools:
+                near = _near(declared.tool, tools - {self.profile.name})
+                yield self._problem((field, "tool"), f"no call in the log is of {declared.tool!r}{near}")
+            for path, text in _references(declared):
+                named = CallReference.parse(text)
+                known = self._arguments if named.side == "args" else self._places
+                place = FieldPath(named.steps).place
+                if place and not any(other == place or other.startswith((f"{place}.", f"{place}[")) for other in known):
+                    what = "call" if named.side == "args" else "result"
+                    near = _near(place, known)
+                    yield self._problem((field, *path), f"no {what} of {_counted(self.answers)} has {text!r}{near}")
+
     def _problem(self, key: tuple[Any, ...], message: str) -> Problem:
         return Problem(self.file.source, line_of(self.file, key), ".".join(map(str, key)), message)
+
+
+def _references(declared: DeclaredConfirmation | DeclaredSecondSource) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The values of the call that a read-back names itself, each with its place in the declaration."""
+    named: list[tuple[str, Mapping[str, Any]]] = [("args", declared.args)]
+    if isinstance(declared, DeclaredConfirmation):
+        named.append(("expect", declared.expect or {}))
+    for field, values in named:
+        for key, value in values.items():
+            if isinstance(value, str) and is_reference(value):
+                yield (field, key), value
 
 
 def _remember(known: set[str], paths: Iterable[str]) -> None:

@@ -2,8 +2,16 @@
 
 from agentguard.verification._changes import Change
 from agentguard.verification._engine import VerificationEngine
+from agentguard.verification._read_back import Reading
 
-from .profile import DeclaredEcho, ToolProfile, load_profiles
+from .profile import (
+    DeclaredConfirmation,
+    DeclaredEcho,
+    DeclaredRetry,
+    DeclaredSecondSource,
+    ToolProfile,
+    load_profiles,
+)
 from .signals import Abstain, Broken, Kept, Measured, Past, Signal
 from .types import Feedback, Settings, SignalResult, ToolCall, VerificationResult, VerificationTier
 
@@ -11,11 +19,15 @@ __all__ = [
     "Abstain",
     "Broken",
     "Change",
+    "DeclaredConfirmation",
     "DeclaredEcho",
+    "DeclaredRetry",
+    "DeclaredSecondSource",
     "Feedback",
     "Kept",
     "Measured",
     "Past",
+    "Reading",
     "Settings",
     "Signal",
     "SignalResult",

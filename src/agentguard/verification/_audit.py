@@ -8,7 +8,7 @@ its label is weighed later (Zadrozny & Elkan 2002). It holds no arguments and no
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from agentguard import _forks as forks
@@ -156,6 +156,7 @@ class Audit:
         *,
         closed: bool,
         kept: Callable[[], Mapping[str, str]] | None = None,
+        read_back: Sequence[Mapping[str, Any]] = (),
     ) -> VerificationResult:
         """Put a verdict on record if it belongs there; returns the verdict.
 
@@ -170,6 +171,7 @@ class Audit:
             session_id: of the call.
             closed: the profile's ``on_error`` is.
             kept: gives the redacted call, to be kept with the record of a suspect.
+            read_back: the guard's own calls that were made because of it.
         """
         suspect = result.verdict != "accept"
         recorded = self._rate is not None and (suspect or is_sampled(self._rate, digest, number))
@@ -185,6 +187,7 @@ class Audit:
             "false_block_p": result.false_block_p, **call.as_event(),
             **({"asked": result.asked} if result.asked else {}),
             **({} if kept is None or not suspect else {"kept": kept()}),
+            **({"read_back": list(read_back)} if read_back else {}),
         }  # fmt: skip
         why = self.outbox.put(event, waits=closed)
         if not why:

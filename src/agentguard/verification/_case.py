@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, Final
 
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import Document
 from agentguard.verification._pool import Between
+from agentguard.verification._read_back import Reading
 from agentguard.verification.types import Settings, ToolCall
 
 _NONE: Final[Mapping[str, float]] = {}
@@ -24,6 +26,7 @@ class Case:
         plain_call: the call as signals of the user's own see it; None until one asks.
         between: what was called in the session since this call was last made there; None without a session.
         milliseconds: the call's execution time; None where it is unknown.
+        readings: what other calls say of this one, where they were made.
     """
 
     __slots__ = (
@@ -38,6 +41,7 @@ class Case:
         "memory",
         "milliseconds",
         "plain_call",
+        "readings",
         "settings",
     )
 
@@ -50,6 +54,7 @@ class Case:
         settings: Settings,
         arguments: Arguments,
         factors: Mapping[str, float] = _NONE,
+        readings: tuple[Reading, ...] = (),
     ) -> None:
         self.call: ToolCall = call
         self.document: Document = document
@@ -63,3 +68,13 @@ class Case:
         self.plain_call: ToolCall | None = None
         self.between: Between | None = None
         self.milliseconds: float | None = call.milliseconds
+        self.readings: tuple[Reading, ...] = readings
+
+    @property
+    def key(self) -> tuple[bytes, int]:
+        """The same for the same arguments with the same result, of which other calls say the same."""
+        key = self.arguments.key
+        if self.readings:
+            states = "".join([f"\0{reading.kind} {reading.state}" for reading in self.readings])
+            key = blake2b(key + states.encode(), digest_size=16).digest()
+        return key, self.document.digest

@@ -16,6 +16,7 @@ from agentguard.verification._arguments import Arguments
 from agentguard.verification._canonical import plain
 from agentguard.verification._document import Document, Limits
 from agentguard.verification._output_schema import MOST_SEARCHED, backtracking, compiled
+from agentguard.verification._read_back import ReadBack
 from agentguard.verification._sides import normal
 from agentguard.verification.profile import EACH, FieldPath, ToolProfile, place_of
 from agentguard.verification.types import NotLookedAt
@@ -220,14 +221,16 @@ class Contract:
     An unregistered tool has a contract too, with nothing declared in it; ``declared`` is False there.
 
     Attributes:
-        declares: something is declared of what a result holds: fields, a schema, patterns, echoes, content.
+        declares: something is declared of what a result holds: fields, a schema, patterns, echoes, content, or of what
+            another call says of it.
+        read_backs: the calls that are to be made after one of this tool.
         declared_ms: the shortest and the longest time that the profile's user has set; 0 and infinity where none is.
         latency_ms: the range that reference mode holds a call to: its document has defaults of its own.
     """
 
     __slots__ = (
         "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms", "limits",
-        "profile", "required",
+        "profile", "read_backs", "required",
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
@@ -248,9 +251,13 @@ class Contract:
         schema = profile.output_schema
         self._schema: Any = None if schema is None else compiled(schema, profile.regex_engine)
         self._patterns: Patterns = Patterns(profile.response_patterns, profile.regex_engine)
+        self.read_backs: tuple[ReadBack, ...] = tuple(
+            ReadBack(declared) for declared in (profile.confirm, profile.against) if declared is not None
+        )
         self.declares: bool = bool(
             self.has_fields or self.has_patterns or self.has_schema or self.echoes or profile.content
-        )
+            or self.read_backs
+        )  # fmt: skip
 
     @classmethod
     def unregistered(cls, tool: str) -> Contract:

@@ -50,10 +50,10 @@ def verdict_of(posterior: float, p: float, contract_broken: bool, settings: Sett
 # --- What a verdict is at least, and why it is not the one that its posterior alone gives, in words for its reader ---
 #
 # What nobody could look at is not clean, and a declaration that could not be checked is not kept: the verdict is
-# ``flag`` at least where fields, a schema, patterns or echoes are declared, or content is to be flagged or redacted; it
-# is ``block`` where content is to be blocked, and wherever ``on_error`` is ``closed``.
+# ``flag`` at least where fields, a schema, patterns, echoes or a read-back are declared, or content is to be flagged or
+# redacted; it is ``block`` where content is to be blocked, and wherever ``on_error`` is ``closed``.
 
-_DECLARED: Final = ("schema_mismatch", "pattern_mismatch", "echo_mismatch")
+_DECLARED: Final = ("schema_mismatch", "pattern_mismatch", "echo_mismatch", "confirm_mismatch", "against_mismatch")
 
 
 def least_verdict(case: Case, signals: dict[str, SignalResult]) -> tuple[Verdict, str]:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -30,12 +30,14 @@ from agentguard.verification._canonical import as_name, plain, serialise
 from agentguard.verification._case import Case
 from agentguard.verification._changes import Change, changes_in, find_change
 from agentguard.verification._checks._content import CONTENT, at_least, look_through, to_redact
+from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._decision import DONE, graver, least_verdict, why_not_as_posterior
 from agentguard.verification._document import read, read_copy
 from agentguard.verification._incidents import Incidents
 from agentguard.verification._method import Check, Decision, Method
 from agentguard.verification._own_signals import Lineup, own_signal
 from agentguard.verification._persistence import Backlog, Persistence, document_name
+from agentguard.verification._read_back import ReadBack, Reading
 from agentguard.verification._reference import MIN_CALLS, Reference
 from agentguard.verification._reference import adapted as adapted_by_the_document
 from agentguard.verification._registry import Registry
@@ -224,6 +226,10 @@ class VerificationEngine:
         """The profile that a tool is held to; for an unregistered tool the default one."""
         return self._tools.contract_of(as_name(tool)).profile
 
+    def read_backs(self, tool: str) -> tuple[ReadBack, ...]:
+        """The calls that are to be made after one of this tool, as its profile declares them; mostly none."""
+        return self._tools.contract_of(as_name(tool)).read_backs
+
     def verify(
         self,
         tool: str,
@@ -235,6 +241,7 @@ class VerificationEngine:
         call_id: str | None = None,
         is_error: bool = False,
         learn: bool = True,
+        readings: Sequence[Reading] = (),
     ) -> VerificationResult:
         """Judge one executed call. Never raises, whatever the arguments.
 
@@ -250,6 +257,8 @@ class VerificationEngine:
             call_id: a name for this call by which ``record_feedback`` can find it.
             is_error: the framework's own flag that the call failed; errors are told from the result's form as well.
             learn: False judges and leaves everything that was learned as it is.
+            readings: what the calls have said that the profile has made after this one (``confirm``, ``against``).
+                Whoever makes calls gives them; without them those two signals do not apply.
         """
         session = None if session_id is None else as_name(session_id)
         name = None if call_id is None else as_name(call_id)
@@ -274,7 +283,9 @@ class VerificationEngine:
         with state.lock:
             # Judge the call, and hold the decision against what came before.
             prior = state.in_force.prior
-            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors)
+            case = Case(
+                call, document, contract, state.memory, state.in_force, arguments, state.factors, tuple(readings)
+            )
             case.found = content
             signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
             if unread:
@@ -322,7 +333,10 @@ class VerificationEngine:
         for incident in settled.moved:
             self._persistence.changes.tell(incident.id, call.tool, incident.state, incident.what, incident.traits)
         kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
-        return self._audit.put(judged, document.digest, state.judged, session, closed=closed, kept=kept)
+        read_back = [reading.as_dict() for reading in case.readings]
+        return self._audit.put(
+            judged, document.digest, state.judged, session, closed=closed, kept=kept, read_back=read_back
+        )
 
     def _judge(
         self, case: Case, prior: float, incidents: Incidents, *, learn: bool
@@ -333,6 +347,8 @@ class VerificationEngine:
         lineup, named = self._lineup, case.contract.profile.signals
         last = lineup.tiers[-1][0]
         asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
+        if case.contract.read_backs:
+            asked += READ_BACK
         try:
             self._method.prepare(case)
         except Exception as error:
@@ -598,7 +614,7 @@ class VerificationEngine:
         return self
 
     def _signal_names(self) -> set[str]:
-        return self._lineup.names | {check.name for check in CONTENT}
+        return self._lineup.names | {check.name for check in (*CONTENT, *READ_BACK)}
 
     def backlog(self) -> Backlog | None:
         """How far the store is behind; None where nothing is written behind: no store, one in memory, once closed."""

@@ -191,7 +191,7 @@ class Incidents:
         if not self._by_id and verdict == "accept":
             return Settled(verdict, posterior)
         # This very call, with this very result, was a suspect before?
-        same = self._same.get((case.arguments.key, case.document.digest))
+        same = self._same.get(case.key)
         if same is not None and same.session == case.call.session_id:
             same.asked += learn
             return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
@@ -288,7 +288,7 @@ class Incidents:
         if incident.state != before:
             moved_now = (incident,) if incident.told else ()
             return Settled(verdict, decision.posterior, incident, 0, False, moved_now, released)
-        self._same[case.arguments.key, case.document.digest] = _Same(verdict, decision.posterior, incident, session)
+        self._same[case.key] = _Same(verdict, decision.posterior, incident, session)
         if len(self._same) > MAX_SAME:
             del self._same[next(iter(self._same))]
         teaches = not self._holds and incident.state != "fault"

@@ -53,6 +53,8 @@ DEFAULT_RATIOS: Mapping[str, float] = MappingProxyType(
         "injection_found": 30.0,  # of what the profile has looked for in the text; as they stand, at no p-value
         "secret_found": 2.0,
         "pii_found": 1.5,
+        "confirm_mismatch": 30.0,  # of a profile's second call: it looks at what was done, and not at how it reads
+        "against_mismatch": 20.0,
     }
 )
 

@@ -5,6 +5,7 @@ Unknown keys are refused; all problems of a profile, and of all files that are r
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
     from agentguard._yaml_files import RawFile
 
 __all__ = [
-    "EACH", "DeclaredEcho", "FieldPath", "ProfileIndex", "ToolProfile", "in_order", "line_of", "load_profiles",
-    "parse_profile", "place_of", "profiles_in", "read_profiles", "schema_validator",
+    "EACH", "CallReference", "DeclaredConfirmation", "DeclaredEcho", "DeclaredRetry", "DeclaredSecondSource",
+    "FieldPath", "ProfileIndex", "ToolProfile", "in_order", "line_of", "load_profiles", "parse_profile", "place_of",
+    "profiles_in", "read_profiles", "schema_validator",
 ]  # fmt: skip
 
 EACH: Final = "[]"
@@ -144,6 +146,55 @@ def _shown(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+SIDES: Final = ("args", "result")
+_MEANT: Final = {"input": "args", "params": "args", "output": "result", "response": "result", "return": "result"}
+_REFERENCE = re.compile(r"\$\.(args|result)(?:\.(?=[^.])|(?=\[)|$)(.*)", re.DOTALL)
+_NEARLY = re.compile(r"(?:\$\.?|(?=(?:args|result)[.\[]))(\w+)\.?([^$\s]*)")
+
+
+class CallReference(NamedTuple):
+    """A value of a call, as declarations name it: ``$.args`` or ``$.result``, and a path below it.
+
+    >>> CallReference.parse("$.result.order.id")
+    CallReference(side='result', steps=('order', 'id'))
+    """
+
+    side: Literal["args", "result"]
+    steps: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> CallReference:
+        """Take a reference apart.
+
+        Raises:
+            ValueError: in words, with what to write instead where that can be told.
+        """
+        match = _REFERENCE.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{_shown(text)!r} is no value of the call: {_instead_of(text)}")
+        side: Literal["args", "result"] = "args" if match[1] == "args" else "result"
+        return cls(side, FieldPath.parse(match[2]).steps if match[2] else ())
+
+    def __str__(self) -> str:
+        path = str(FieldPath(self.steps))
+        return f"$.{self.side}{'.' * (path[:1] not in ('', '['))}{path}"
+
+
+def is_reference(text: str) -> bool:
+    """The text is meant to name a value of the call; any other stands for itself."""
+    return text.startswith(("$.", *(f"{dollar}{side}{end}" for dollar in ("", "$") for side in SIDES for end in ".[")))
+
+
+def _instead_of(text: str) -> str:
+    match = _NEARLY.fullmatch(text)
+    head, rest = (match[1], match[2]) if match is not None else ("", "")
+    near = _MEANT.get(head) or next(iter(difflib.get_close_matches(head, SIDES, n=1, cutoff=0.4)), "")
+    meant = f"$.{near}{'.' * (rest[:1] not in ('', '['))}{rest}"
+    if near and _REFERENCE.fullmatch(meant):
+        return f"did you mean {_shown(meant)!r}?"
+    return "write it like '$.args.order_id' or '$.result.id'"
+
+
 # --- The profile ---
 
 _LONE = re.compile(r"[\ud800-\udfff]")
@@ -240,6 +291,90 @@ Echo = Annotated[
 ]
 
 
+def _holds_references(value: Any) -> Any:
+    """Parse every reference in a value of a declaration, at any depth, so that faults are told when it is read."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str) and is_reference(item):
+            CallReference.parse(item)
+        elif isinstance(item, Mapping):
+            pending += item.values()
+        elif isinstance(item, (list, tuple)):
+            pending += item
+    return value
+
+
+def _same_names(value: Any) -> Any:
+    """A list of fields is a mapping of each to itself."""
+    if isinstance(value, str):
+        raise ValueError(f"is one text, and must be a list or a mapping: write [{_quoted(_shown(value))}]")
+    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return {name: name for name in value}
+    return value
+
+
+Template = Annotated[Any, AfterValidator(_holds_references)]
+Seconds = Annotated[float, Field(strict=True, ge=0, le=600)]
+Tolerance = Annotated[float, Field(strict=True, ge=0, lt=1)]
+_ANOTHER_CALL: Final = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(frozen=True, config=_ANOTHER_CALL)
+class DeclaredConfirmation:
+    """The read-back of a call that writes: which tool is asked afterwards, and what it has to say.
+
+    Texts in ``args`` and ``expect`` that begin with ``$.args`` or ``$.result`` are values of the call that is
+    confirmed, with a path as everywhere in a profile: ``$.result.order.id``. All others stand for themselves.
+
+    Attributes:
+        tool: what reads; it must change nothing.
+        args: its arguments.
+        expect: the value at each path of what it answers. None: every argument of the confirmed call that the answer
+            has a field of the same name for.
+        tolerance: share of a number by which it may differ, in [0, 1).
+        within: seconds in which what was written can be read; until then it is asked again, in [0, 600].
+        timeout: seconds that one answer is waited for; None: without end, and in the thread of the call itself.
+    """
+
+    tool: Name
+    args: Mapping[Name, Template]
+    expect: Annotated[Mapping[FieldName, Template], Field(min_length=1)] | None = None
+    tolerance: Tolerance = 0.0
+    within: Seconds = 0.0
+    timeout: Annotated[Seconds, Field(gt=0)] | None = 10.0
+
+
+@dataclass(frozen=True, config=_ANOTHER_CALL)
+class DeclaredSecondSource:
+    """Another tool that is asked the same, and the fields in which the two must agree.
+
+    Attributes:
+        tool: the second source; it must change nothing.
+        args: its arguments, with values of the call as in ``DeclaredConfirmation``.
+        fields: path in the result to path in what the second source answers; a list where they have the same names.
+        tolerance: share of a number by which it may differ, in [0, 1).
+        timeout: as in ``DeclaredConfirmation``.
+    """
+
+    tool: Name
+    args: Mapping[Name, Template]
+    fields: Annotated[Mapping[FieldName, FieldName], Field(min_length=1), BeforeValidator(_same_names)]
+    tolerance: Tolerance = 0.0
+    timeout: Annotated[Seconds, Field(gt=0)] | None = 10.0
+
+
+@dataclass(frozen=True, config=_ANOTHER_CALL)
+class DeclaredRetry:
+    """Calls made again by the guard.
+
+    Attributes:
+        attempts: calls in all, the first one too, in [2, 10].
+    """
+
+    attempts: Annotated[int, Field(strict=True, ge=2, le=10)]
+
+
 class ToolProfile(BaseModel):
     """What real results of one tool look like, as its user declares it.
 
@@ -281,6 +416,21 @@ class ToolProfile(BaseModel):
     cacheable: bool = Field(default=False, description="A cache may answer at once: no lower latency bound.")
     stateful: bool = Field(default=False, description="The same arguments may rightly give other results.")
     idempotent: bool = Field(default=False, description="A second call does no harm, so a guard may call again.")
+    retry: DeclaredRetry | None = Field(
+        default=None,
+        description="`attempts`: how many calls a guard makes in all where one was blocked or reports an error; only "
+        "with `idempotent: true`.",
+    )
+    confirm: DeclaredConfirmation | None = Field(
+        default=None,
+        description="The read-back after a call that writes: `tool`, `args`, and what it has to answer (`expect`, "
+        "`tolerance`, `within`, `timeout`).",
+    )
+    against: DeclaredSecondSource | None = Field(
+        default=None,
+        description="A second source that is asked the same: `tool`, `args`, and the `fields` in which both must agree "
+        "(`tolerance`, `timeout`).",
+    )
     echoes: Annotated[Mapping[FieldName, Echo], BeforeValidator(_arguments)] = Field(
         default_factory=dict,
         description="Argument path to the result path that repeats its value; `path` and `rows` (any or every) say "
@@ -306,6 +456,11 @@ class ToolProfile(BaseModel):
         default=(), description="Signals of installed packages to run on this tool, by their entry points' names."
     )
 
+    @property
+    def acts(self) -> bool:
+        """The profile says that a call does something: it has it read back, or denies that it is idempotent."""
+        return self.confirm is not None or ("idempotent" in self.model_fields_set and not self.idempotent)
+
     @field_validator("signals")
     @classmethod
     def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -328,6 +483,20 @@ class ToolProfile(BaseModel):
         both = sorted(set(value) & set(info.data.get("required_fields", ())))
         if both:
             raise ValueError(f"no result can satisfy this: {', '.join(map(repr, both))} is required too")
+        return value
+
+    @field_validator("retry")
+    @classmethod
+    def _harmless(cls, value: DeclaredRetry | None, info: ValidationInfo) -> DeclaredRetry | None:
+        if value is not None and not info.data.get("idempotent"):
+            raise ValueError("needs idempotent: true, for a second call must do no harm")
+        return value
+
+    @field_validator("confirm", "against")
+    @classmethod
+    def _asks_another(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None and value.tool in (info.data.get("name"), *info.data.get("aliases", ())):
+            raise ValueError(f"asks the tool itself ({value.tool!r}), which must be another one")
         return value
 
     @field_validator("max_response_length")
@@ -408,9 +577,19 @@ def _problem(item: Any, source: str, lines: Mapping[tuple[str | int, ...], int])
     path = (*(item["loc"][:-1] if of_key else item["loc"]), *item.get("ctx", {}).get("where", ()))
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = sorted(ToolProfile.model_fields) if len(path) == 1 else ["path", "rows"]
-        message = f"unknown field; known are {', '.join(known)}"
+        known = list(_PARTS.get(str(path[0]), ())) if len(path) > 1 else sorted(ToolProfile.model_fields)
+        near = difflib.get_close_matches(str(item["loc"][-1]), known, n=1)
+        message = f"unknown field; known are {', '.join(known)}" + "".join(f"; did you mean {name!r}?" for name in near)
     return Problem(source, _nearest_line(lines, path), ".".join(map(str, path)), message)
+
+
+#: The fields of what is an object in a profile.
+_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "echoes": ("path", "rows"),
+    "retry": ("attempts",),
+    "confirm": ("tool", "args", "expect", "tolerance", "within", "timeout"),
+    "against": ("tool", "args", "fields", "tolerance", "timeout"),
+}
 
 
 def _nearest_line(lines: Mapping[tuple[str | int, ...], int], path: tuple[str | int, ...]) -> int | None:
@@ -463,9 +642,30 @@ def read_profiles(path: str | PathLike[str] | None = None) -> list[tuple[ToolPro
             if holder != file.source:
                 message = f"{name!r} is claimed by {holder} too; a tool name can have one profile"
                 problems.append(Problem(file.source, line_of(file, key), ".".join(map(str, key)), message))
+    problems += _misled(profiles)
     if problems:
         raise ProfileError(in_order(problems))
     return profiles
+
+
+def _misled(profiles: list[tuple[ToolProfile, RawFile]]) -> Iterator[Problem]:
+    """Read-backs that ask a tool whose name is likely misspelt, or one that writes. Tools need have no profile."""
+    index = ProfileIndex(profile for profile, _ in profiles)
+    names = sorted({name for profile, _ in profiles for name in (profile.name, *profile.aliases) if "*" not in name})
+    for profile, file in profiles:
+        for field in ("confirm", "against"):
+            declared = getattr(profile, field)
+            if declared is None:
+                continue
+            asked = index.find(declared.tool)
+            near = difflib.get_close_matches(declared.tool, names, n=1, cutoff=0.8) if asked is None else []
+            message = f"no profile is for a tool {declared.tool!r}; did you mean {near[0]!r}?" if near else ""
+            if asked is not None and asked.acts:
+                message = (
+                    f"{declared.tool!r} is asked to read, and its own profile says that a call of it does something"
+                )
+            if message:
+                yield Problem(file.source, line_of(file, (field, "tool")), f"{field}.tool", message)
 
 
 def unknown_signals(

@@ -243,3 +243,48 @@ async def test_the_time_is_the_handlers(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_it_cannot_do_is_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(options))):
         MCPGuardInterceptor(VerificationEngine(), **options)
+
+
+class TestReadBack:
+    """A write that is read back by another tool of the server."""
+
+    @staticmethod
+    async def written(
+        stored: dict[str, Any], *, prefixed: bool = False, tool: str = "get", readers: Any = None
+    ) -> tuple[Any, list[str]]:
+        engine, asked = VerificationEngine(), []
+        name = "shop_note" if prefixed else "note"
+        engine.register_tool_profile(name, confirm={"tool": tool, "args": {"id": "$.result.id"}})
+        guard = MCPGuardInterceptor(engine, tool_name_prefix=prefixed, readers=readers)
+
+        async def handler(request: MCPToolCallRequest) -> CallToolResult:
+            asked.append(request.name)
+            if request.name == "note":
+                return text('{"id": "7"}')
+            kept = stored.get(request.args["id"])
+            return text("no such note", isError=True) if kept is None else text(json.dumps(kept))
+
+        return await guard(REQUEST, handler), asked
+
+    @pytest.mark.parametrize(
+        ("stored", "is_error"), [({"7": {"id": "7", "n": 1}}, False), ({"7": {"id": "7", "n": 2}}, True), ({}, True)]
+    )
+    async def test_it_is_asked_of_the_same_server(self, stored: Any, is_error: bool) -> None:
+        answer, asked = await self.written(stored)
+
+        assert (answer.isError, asked) == (is_error, ["note", "get"])
+        if is_error:
+            assert "look with 'get' before you call it again" in answer.content[0].text
+
+    async def test_by_its_own_name_where_names_have_the_servers_before_them(self) -> None:
+        answer, asked = await self.written({}, prefixed=True, tool="shop_get")
+
+        assert (answer.isError, asked) == (True, ["note", "get"])
+
+    async def test_a_tool_of_another_server_needs_a_reader(self) -> None:
+        answer, asked = await self.written({}, prefixed=True, tool="other_get")
+        assert (answer.isError, asked) == (False, ["note"])
+        assert "other_get(id=…) cannot be called from here" in answer.content[-1].text
+
+        answer, _ = await self.written({}, prefixed=True, tool="other_get", readers={"other_get": lambda id: None})
+        assert answer.isError

@@ -1,0 +1,67 @@
+"""confirm_mismatch, against_mismatch: what another call says of this one, as the profile declares it.
+
+The calls are made by the guard, which hands in what they have said. Where nobody has made one, as in a replay, the
+signal does not apply.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, Literal
+
+from agentguard.verification._baseline import ToolMemory
+from agentguard.verification._case import Case
+from agentguard.verification._checks._base import DeclaredCheck
+from agentguard.verification.types import UNREAD, SignalResult, VerificationTier
+
+
+class ReadBackMismatch(DeclaredCheck):
+    """One kind of second call: P(it finds otherwise | fabricated) = .9, a judgement.
+
+    What it finds missing or otherwise is a broken declaration. Where it could not be asked the signal does not apply,
+    and the verdict is ``flag`` at least.
+    """
+
+    tier = VerificationTier.TIER_0
+    group = "read back"
+    fabricated = 0.9
+    kind: ClassVar[Literal["confirm", "against"]]
+
+    def __call__(self, case: Case, /) -> SignalResult:
+        reading = next((one for one in case.readings if one.kind == self.kind), None)
+        if reading is None:
+            declared = getattr(case.contract.profile, self.kind)
+            return self.abstain("not declared" if declared is None else f"{declared.tool} was not asked here")
+        if reading.state == "not asked":
+            return self.abstain(reading.detail)
+        if reading.state == "unknown":
+            return SignalResult(
+                self.name, False, False, 0.0, 1.0, None, self.tier, reading.detail, self.group, (UNREAD,)
+            )
+        learns = isinstance(case.memory, ToolMemory)  # the published document's baselines know no declarations of ours
+        if not reading.is_broken:
+            if learns:
+                return self.kept(case, reading.detail)
+            return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, reading.detail, self.group)
+        traits = tuple(f"{field} otherwise in {reading.tool}" for field in reading.fields)
+        traits = traits or (f"{reading.state} in {reading.tool}",)
+        if learns:
+            return self.broken(case, 1.0, reading.detail, *traits)
+        ratio = self.ratio(case)
+        return SignalResult(self.name, True, True, 1.0, ratio, None, self.tier, reading.detail, self.group, traits)
+
+
+class ConfirmMismatch(ReadBackMismatch):
+    """Holds what a call has written against what is read afterwards, as ``confirm`` declares."""
+
+    name = "confirm_mismatch"
+    kind = "confirm"
+
+
+class AgainstMismatch(ReadBackMismatch):
+    """Holds an answer against that of a second source, as ``against`` declares."""
+
+    name = "against_mismatch"
+    kind = "against"
+
+
+READ_BACK: Final = (ConfirmMismatch(), AgainstMismatch())
