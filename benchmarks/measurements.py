@@ -17,6 +17,7 @@ import detection
 import fuzzing
 import growth
 import hook
+import in_the_loop
 import lasting
 import over_http
 import proxy
@@ -61,6 +62,7 @@ def main(
         detection.measured(console, output.parent),
         weights.section(console, script.with_name("faults.py"), data),
         lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
+        in_the_loop.measured(console, output.parent),
         content.measured(console, data),
         claims.section(data),
         planted.section(),

@@ -5,8 +5,7 @@ Its whole policy:
 1. A result that it is given it believes, whatever stands in it. Of one that is cut off it reads what is there.
 2. Where a field that it needs is missing, it asks again once, and reports a failure where that brings it no further.
 3. Where it is told that a result may be wrong, or gets a notice in its place, it makes the call again, up to twice,
-   unless the notice says not to. A write that must not be made twice it repeats only where it is told that nothing was
-   written.
+   if the notice does not say otherwise. A write that must not be made twice it never makes twice.
 4. Where that does not help it stops, changes nothing more, and reports a failure.
 """
 
@@ -32,15 +31,13 @@ class Told(NamedTuple):
     Attributes:
         text: what it reads: the result, with a line after it, or a notice in its place.
         standing: the result is ``given`` as it is, ``doubted`` in a line after it, or ``withheld``.
-        again: it is not told to leave off asking.
-        undone: it is told that the write left nothing behind.
+        again: it may make the call again, for all that it is told.
         verdict: the guard's, which no agent reads.
     """
 
     text: str
     standing: Standing = "given"
     again: bool = True
-    undone: bool = False
     verdict: str = "accept"
 
 
@@ -110,7 +107,7 @@ class Agent:
             self.calls += 1
             self.read += len(told.text)
             if told.standing != "given":
-                if not told.again or not (TOOLS[tool].repeatable or told.undone):
+                if not (told.again and TOOLS[tool].repeatable):
                     break
                 continue
             value = read(told.text)

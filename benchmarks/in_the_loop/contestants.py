@@ -1,12 +1,13 @@
 """The contestants: nothing, a schema, and this project's guard in three settings. One more stands in ``rival.py``.
 
-Each module of a contestant imports what it needs when it is made, so that all can be read by an interpreter that has the
-standard library alone.
+A contestant imports what it needs when it is made, so that all can be read by an interpreter that has the standard
+library alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .agent import Call, Told
@@ -14,16 +15,21 @@ from .runs import Contestant, Tools
 from .tools import TOOLS, Tool
 from .traffic import Made, as_text
 
-__all__ = ["BLOCKED", "DOUBTED", "enforce", "nothing", "observe", "profile_of", "schema", "undeclared"]
+__all__ = ["BLOCKED", "DOUBTED", "enforce", "nothing", "observe", "recover", "schema", "undeclared"]
 
 #: What the agent reads where a contestant has no words of its own.
-BLOCKED = "The result of {tool!r} was blocked: {why}. Do not guess the result; call the tool again or say it is missing."
+BLOCKED = (
+    "The result of {tool!r} was blocked: {why}. Do not guess the result; call the tool again or say it is missing."
+)
+AGAIN = "call the tool again"  # stands in a notice of ours where it may be
 DOUBTED = "[This result of {tool!r} may be wrong: {why}. Check it before you rely on it.]"
 SLOWEST_MS = 30_000.0
 
 
 class Nothing:
     """No guard."""
+
+    learns = False
 
     def learn(self, traffic: Sequence[Made]) -> None:
         """Nothing to learn."""
@@ -34,7 +40,9 @@ class Nothing:
 
 
 class Schema:
-    """Each result is held against the JSON Schema of its tool, by the library jsonschema; what breaks it is withheld."""
+    """Holds each result against the JSON Schema of its tool, by the library jsonschema; withholds what breaks it."""
+
+    learns = False
 
     def __init__(self) -> None:
         from jsonschema import Draft202012Validator
@@ -64,6 +72,8 @@ class Ours:
         declared: each tool has a profile: its schema, which arguments it repeats, how fast it may be.
         enforce: act on verdicts as the framework integrations do by default; else judge and record alone.
     """
+
+    learns = True
 
     def __init__(self, *, declared: bool = True, enforce: bool = True) -> None:
         from agentguard import VerificationEngine
@@ -95,11 +105,43 @@ class Ours:
         return call
 
 
+class Recovering(Ours):
+    """agentguard with everything declared: read-backs, second sources, and calls that it makes again itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for tool in TOOLS.values():
+            self._engine.register_tool_profile(tool.name, **profile_of(tool), **recovery_of(tool))
+
+    def begin(self, tools: Tools, session: str) -> Call:
+        """Judge with what other tools say, repeat what may be repeated, and act as the policy says."""
+        from agentguard.guard import Outcome
+        from agentguard.guard._guard import CallGuard
+
+        guard = CallGuard(self._engine, readers={name: partial(_read, tools, name) for name in TOOLS})
+
+        def call(tool: str, args: Mapping[str, Any]) -> Told:
+            def attempt() -> Any:
+                answer = tools(tool, args)
+                return as_text(answer.value), Outcome(
+                    tool, args, answer.value, answer.ms, session, None, answer.is_error
+                )
+
+            text, judgement = guard.settle(attempt)
+            return told_by(judgement, text)
+
+        return call
+
+
+def _read(tools: Tools, name: str, **args: Any) -> Any:
+    return tools(name, args).value
+
+
 def told_by(judgement: Any, text: str) -> Told:
     """A judgement as it reaches an agent, in the words of the guard."""
     verdict = judgement.verdict
     if judgement.action == "replace":
-        return Told(judgement.notice, "withheld", "do not call it again" not in judgement.notice, verdict=verdict)
+        return Told(judgement.notice, "withheld", AGAIN in judgement.notice, verdict=verdict)
     if judgement.action == "annotate":
         return Told(f"{text}\n\n{judgement.line}", "doubted", verdict=verdict)
     return Told(text, verdict=verdict)
@@ -115,6 +157,14 @@ def profile_of(tool: Tool) -> dict[str, Any]:
         "stateful": True,
         "allow_errors": True,
     }
+
+
+def recovery_of(tool: Tool) -> dict[str, Any]:
+    """What more a profile can declare: whether a call may be made twice, and who can tell what it did or says."""
+    declared: dict[str, Any] = {"idempotent": tool.repeatable}
+    if tool.repeatable:
+        declared["retry"] = {"attempts": 3}
+    return {**declared, "confirm": tool.confirm, "against": tool.against}
 
 
 def nothing() -> Contestant:
@@ -135,6 +185,11 @@ def observe() -> Contestant:
 def enforce() -> Contestant:
     """agentguard, which withholds what it blocks and marks what it flags."""
     return Ours()
+
+
+def recover() -> Contestant:
+    """The same with recovery: read-backs after writes, second sources, calls made again by the guard."""
+    return Recovering()
 
 
 def undeclared() -> Contestant:

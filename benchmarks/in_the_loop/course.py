@@ -63,15 +63,21 @@ def prepared(folder: Path, seed: int, sizes: Sizes, done: Callable[[], object]) 
     return Course(made, planned(made, seed, sizes, done))
 
 
-def ran(entrant: Entrant, course: Course, done: Callable[[int], object]) -> Ran:
+def ran(entrant: Entrant, course: Course, done: Callable[[int], object], model: str = "") -> Ran:
     """Send a contestant through the course, in a process of its own.
+
+    Args:
+        entrant: the contestant.
+        course: what is run.
+        done: is told how many episodes were done since it was told last.
+        model: the chat model that is the agent; empty: the scripted one.
 
     Raises:
         ContestantFailedError: where its process ends early.
     """
     order = {
         "traffic": course.company.traffic, "today": str(course.company.today), "path": list(entrant.path),
-        "yesterday": str(course.company.yesterday), "contestant": entrant.contestant,
+        "yesterday": str(course.company.yesterday), "contestant": entrant.contestant, "model": model,
         "episodes": [as_plain(episode) for episode in course.episodes],
     }  # fmt: skip
     # -I for others: neither PYTHONPATH nor the working folder may put our own `agentguard` before theirs.

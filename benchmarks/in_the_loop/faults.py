@@ -183,7 +183,11 @@ def _is_number(value: Any) -> bool:
 def stale(scene: Scene) -> Any:
     if TOOLS[scene.tool].writes:
         return None
-    with TemporaryDirectory(dir=IN_MEMORY) as folder, World(scene.past.yesterday) as kept, kept.copy(Path(folder)) as yesterday:
+    with (
+        TemporaryDirectory(dir=IN_MEMORY) as folder,
+        World(scene.past.yesterday) as kept,
+        kept.copy(Path(folder)) as yesterday,
+    ):
         answer = answered(yesterday, scene.tool, scene.args, Random(0))
     return None if answer.is_error else answer.value
 
@@ -206,7 +210,9 @@ def swapped_args(scene: Scene) -> Any:
 
 
 def swapped_tool(scene: Scene) -> Any:
-    siblings = [name for name, tool in TOOLS.items() if name != scene.tool and not tool.writes and scene.past.made[name]]
+    siblings = [
+        name for name, tool in TOOLS.items() if name != scene.tool and not tool.writes and scene.past.made[name]
+    ]
     tool = scene.chosen.setdefault("tool", scene.rng.choice(siblings))
     draw = Random(f"{scene.rng.random()} {json.dumps(scene.args)}")
     made = draw.choice(scene.past.recent(tool))
@@ -336,7 +342,9 @@ def _made_up(field: str, value: Any, scene: Scene) -> Any:
         new = value * rng.uniform(0.5, 1.6)
         return int(float(f"{new:.1g}")) if isinstance(value, int) else float(f"{new:.2g}")
     if DATE.search(value):
-        return DATE.sub(lambda match: f"{match[1][:4]}-{rng.randrange(1, 13):02d}-15{match[2] and 'T10:30' or ''}", value)
+        return DATE.sub(
+            lambda match: f"{match[1][:4]}-{rng.randrange(1, 13):02d}-15{(match[2] and 'T10:30') or ''}", value
+        )
     known = scene.past.words.get(field)
     if known:
         return rng.choice(sorted(known))

@@ -21,6 +21,8 @@ __all__ = ["make"]
 class Rival:
     """Its engine with default settings; it always learns."""
 
+    learns = True
+
     def __init__(self) -> None:
         self._engine: Any = import_module("agentguard.verification").VerificationEngine()
         for tool in TOOLS.values():

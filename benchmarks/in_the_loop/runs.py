@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -17,8 +17,20 @@ from .traffic import Answer, Made
 from .world import IN_MEMORY, Rows, World
 
 __all__ = [
-    "MODES", "Contestant", "Episode", "Mode", "Outcome", "Run", "Scenery", "Stage",
-    "Tools", "outcome_of", "run_episode", "scenery",
+    "MODES",
+    "Contestant",
+    "Episode",
+    "Mode",
+    "Outcome",
+    "Run",
+    "Scenery",
+    "Stage",
+    "Tools",
+    "Worker",
+    "outcome_of",
+    "run_episode",
+    "scenery",
+    "scripted",
 ]  # fmt: skip
 
 Mode = Literal["clean", "single", "lasting", "after"]
@@ -27,8 +39,19 @@ Outcome = Literal["success", "silent", "reported"]
 CENT = 0.0051  # two roundings of one amount
 
 
+#: Works on a task, given in words, with what makes its calls.
+Worker = Callable[[Task, str, Call], Given]
+
+
 class Contestant(Protocol):
-    """What stands between an agent and its tools."""
+    """What stands between an agent and its tools.
+
+    Attributes:
+        learns: what it is told of one task bears on the next: each episode then begins with what was learned from the
+            traffic, and nothing else.
+    """
+
+    learns: bool
 
     def learn(self, traffic: Sequence[Made]) -> None:
         """Take in ordinary traffic, in order."""
@@ -59,7 +82,7 @@ class Tools:
 
 
 class Episode(NamedTuple):
-    """Tasks that one contestant sees one after the other, in a company that is as it was before each of them.
+    """Tasks that one contestant sees one after the other, in a company that is as they leave it.
 
     Attributes:
         tasks: the tasks; the first ones are struck.
@@ -82,8 +105,8 @@ class Run(NamedTuple):
         kind, tool: the fault and what it struck; empty where there was none.
         mode: as of the episode; ``after`` for a task that follows a lasting fault.
         matters: the fault makes the unguarded agent fail.
-        outcome: ``success``: the right answer and the right state, given as right. ``silent``: a wrong answer or a wrong
-            state, given as right. ``reported``: the agent says that it has failed.
+        outcome: ``success``: the right answer and the right state, given as right. ``silent``: a wrong answer or a
+            wrong state, given as right. ``reported``: the agent says that it has failed.
         shown: answers that the fault struck.
         noticed: the guard did not accept an answer that the fault struck, whatever it did with it.
         refused: calls that the guard did not accept.
@@ -98,15 +121,21 @@ class Run(NamedTuple):
     tool: str
     mode: Mode
     matters: bool
-    outcome: Outcome
-    shown: int
-    noticed: bool
-    refused: int
-    calls: int
-    tool_calls: int
-    read: int
-    tool_seconds: float
-    guard_seconds: float
+    outcome: Outcome = "reported"
+    shown: int = 0
+    noticed: bool = False
+    refused: int = 0
+    calls: int = 0
+    tool_calls: int = 0
+    read: int = 0
+    tool_seconds: float = 0.0
+    guard_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, task: Task, fault: Fault | None, mode: Mode, *, matters: bool) -> Run:
+        """The run of a task before it begins."""
+        kind, tool = ("", "") if fault is None else (fault.kind, fault.tool)
+        return cls(task.template, task.number, kind, tool, mode, matters)
 
 
 class Scenery(NamedTuple):
@@ -150,49 +179,62 @@ class Stage:
         return Struck(self.world, fault, self._past)
 
 
-def run_episode(contestant: Contestant, episode: Episode, stage: Stage) -> list[Run]:
+def scripted(task: Task, question: str, call: Call) -> Given:
+    """Work on a task as its script says."""
+    return Agent(call).work(lambda agent: TEMPLATES[task.template].solve(agent, task.params))
+
+
+def run_episode(contestant: Contestant, episode: Episode, stage: Stage, worker: Worker = scripted) -> list[Run]:
     """Run an episode and leave the stage as it was; the contestant learns on."""
     struck = stage.struck(episode.fault)
-    runs = []
-    for place, task in enumerate(episode.tasks):
-        mode = episode.mode
-        if mode == "lasting" and place == len(episode.tasks) - 1:
-            struck, mode = stage.struck(None), "after"
-        matters = bool(episode.matters and mode in ("single", "lasting") and episode.matters[place])
-        runs.append(_run(contestant, task, struck, mode, matters, stage, episode.fault))
+    runs, state = [], stage.state
+    with stage.world.undone():
+        for place, task in enumerate(episode.tasks):
+            mode = episode.mode
+            if mode == "lasting" and place == len(episode.tasks) - 1:
+                struck, mode = stage.struck(None), "after"
+            matters = bool(episode.matters and mode in ("single", "lasting") and episode.matters[place])
+            begun = Run.of(task, episode.fault, mode, matters=matters)
+            run, state = _run(contestant, task, worker, struck, begun, stage.world, state)
+            runs.append(run)
     return runs
 
 
 def _run(
-    contestant: Contestant, task: Task, struck: Struck, mode: Mode, matters: bool, stage: Stage, fault: Fault | None
-) -> Run:
+    contestant: Contestant,
+    task: Task,
+    worker: Worker,
+    struck: Struck,
+    run: Run,
+    world: World,
+    before: Mapping[str, Any],
+) -> tuple[Run, Mapping[str, Any]]:
+    """One task; how it went, and the state that it leaves."""
     template = TEMPLATES[task.template]
-    name = f"{task.template} {task.number} {mode} {fault}"
+    name = f"{task.template} {task.number} {run.mode} {struck.fault}"
     tools = Tools(struck, Random(f"milliseconds {name}"))
     noticed, refused, seconds, untouched = False, 0, 0.0, struck.shown
-    world = stage.world
-    with world.undone():
-        truth = template.truth(world, task.params)
-        wanted = template.changes(world, task.params)
-        through = contestant.begin(tools, name)
+    truth, wanted = template.truth(world, task.params), template.changes(world, task.params)
+    through = contestant.begin(tools, name)
 
-        def call(tool: str, args: Mapping[str, Any]) -> Told:
-            nonlocal noticed, refused, seconds
-            shown, inside, started = struck.shown, tools.seconds, perf_counter()
-            told = through(tool, args)
-            seconds += perf_counter() - started - (tools.seconds - inside)
-            odd = told.verdict != "accept"
-            refused += odd
-            noticed = noticed or (odd and struck.shown > shown)
-            return told
+    def call(tool: str, args: Mapping[str, Any]) -> Told:
+        nonlocal noticed, refused, seconds
+        shown, inside, started = struck.shown, tools.seconds, perf_counter()
+        told = through(tool, args)
+        seconds += perf_counter() - started - (tools.seconds - inside)
+        odd = told.verdict != "accept"
+        refused += odd
+        noticed = noticed or (odd and struck.shown > shown)
+        return told
 
-        given = Agent(call).work(lambda agent: template.solve(agent, task.params))
-        outcome = outcome_of(given, truth, stage.state, world.state(), wanted)
-    kind, tool = (fault.kind, fault.tool) if fault is not None else ("", "")
-    return Run(
-        task.template, task.number, kind, tool, mode, matters, outcome, struck.shown - untouched,
-        noticed, refused, given.calls, tools.calls, given.read, tools.seconds, seconds,
+    given = worker(task, template.question(task.params), call)
+    after = world.state()
+    ended = run._replace(
+        outcome=outcome_of(given, truth, before, after, wanted), shown=struck.shown - untouched, noticed=noticed,
+        refused=refused, calls=given.calls, tool_calls=tools.calls, read=given.read, tool_seconds=tools.seconds,
+        guard_seconds=seconds,
     )  # fmt: skip
+    return ended, after
 
 
 def outcome_of(
@@ -219,5 +261,3 @@ def _alike(given: Any, right: Any) -> bool:
     if isinstance(given, numbers) and isinstance(right, numbers) and not isinstance(given, bool):
         return abs(given - right) < CENT
     return bool(given == right)
-
-

@@ -77,7 +77,8 @@ ANY_CUSTOMER = draw_from(
 
 
 def first(world: World, sql: str, *values: Any) -> Any:
-    return next(iter(world.rows(sql, *values)[0].values()))
+    rows = world.rows(sql, *values)
+    return next(iter(rows[0].values())) if rows else None
 
 
 # --- The shop ---
@@ -97,7 +98,9 @@ def order_due() -> Template:
     return Template(
         "order_due", "shop", ANY_ORDER,
         lambda p: f"When is order {p['order_id']} due, and in which status is it? Answer 'DATE STATUS'.",
-        lambda agent, p: "{due_on} {status}".format(**agent.ask("get_order", "due_on", "status", order_id=p["order_id"])),
+        lambda agent, p: "{due_on} {status}".format(
+            **agent.ask("get_order", "due_on", "status", order_id=p["order_id"])
+        ),
         lambda world, p: first(world, "SELECT due_on || ' ' || status FROM orders WHERE order_id = ?", p["order_id"]),
         nothing,
     )  # fmt: skip
@@ -127,7 +130,9 @@ def customer_spend() -> Template:
         "customer_spend", "shop", ANY_CUSTOMER,
         lambda p: f"What do all orders of {p['email']} come to, in euros?",
         solve,
-        lambda world, p: round(first(world, "SELECT SUM(total) FROM orders WHERE customer_id = ?", p["customer_id"]), 2),
+        lambda world, p: round(
+            first(world, "SELECT SUM(total) FROM orders WHERE customer_id = ?", p["customer_id"]), 2
+        ),
         nothing,
     )  # fmt: skip
 
@@ -180,7 +185,9 @@ def stock_value() -> Template:
         lambda world, rng: {"category": rng.choice(CATEGORIES)},
         lambda p: f"What is the stock of the category {p['category']} worth, at today's prices?",
         solve,
-        lambda world, p: round(first(world, "SELECT SUM(price * stock) FROM products WHERE category = ?", p["category"]), 2),
+        lambda world, p: round(
+            first(world, "SELECT SUM(price * stock) FROM products WHERE category = ?", p["category"]), 2
+        ),
         nothing,
     )  # fmt: skip
 
@@ -253,7 +260,8 @@ def place_order() -> Template:
             f"orders/{number}/status": "placed",
             f"orders/{number}/total": truth(world, p),
             f"items/{number} {p['sku']}/quantity": p["quantity"],
-            f"products/{p['sku']}/stock": first(world, "SELECT stock FROM products WHERE sku = ?", p["sku"]) - p["quantity"],
+            f"products/{p['sku']}/stock": first(world, "SELECT stock FROM products WHERE sku = ?", p["sku"])
+            - p["quantity"],
         }
 
     return Template(
@@ -277,7 +285,7 @@ def pack_order() -> Template:
     return Template(
         "pack_order", "shop",
         draw_from("SELECT order_id FROM orders WHERE status = 'paid' ORDER BY order_id"),
-        lambda p: f"If order {p['order_id']} is paid, set it to packed. Answer 'packed', or 'left' where it is not paid.",
+        lambda p: f"If order {p['order_id']} is paid, set it to packed. Answer 'packed', or 'left' where it is not.",
         solve, truth,
         lambda world, p: {f"orders/{p['order_id']}/status": "packed"} if truth(world, p) == "packed" else {},
     )  # fmt: skip
@@ -347,8 +355,8 @@ def summary() -> Template:
 
     return Template(
         "summary", "files", draw,
-        lambda p: f"Sum the column units of {p['path']}, write 'units: SUM' as the only line of {p['target']}, and answer "
-        "with the sum.",
+        lambda p: f"Sum the column units of {p['path']}, write 'units: SUM' as the only line of {p['target']}, and "
+        "answer with the sum.",
         solve, truth,
         lambda world, p: {f"files/{p['target']}": f"units: {truth(world, p)}\n"},
     )  # fmt: skip
@@ -373,7 +381,8 @@ def note_setting() -> Template:
     return Template(
         "note_setting", "files",
         lambda world, rng: {"name": rng.choice(("reorder_below", "largest_order", "free_shipping_from"))},
-        lambda p: f"Append the line '{p['name']} is VALUE' to logs/agent.log, with the value from settings.ini; answer with it.",
+        lambda p: f"Append the line '{p['name']} is VALUE' to logs/agent.log, with the value from settings.ini; answer "
+        "with it.",
         solve, truth, changes,
     )  # fmt: skip
 

@@ -35,7 +35,7 @@ class Tool(NamedTuple):
     output_schema: Mapping[str, Any]
     usual_ms: float
     writes: bool = False
-    echoes: Mapping[str, str] = {}  # noqa: RUF012 (a named tuple's default, never changed)
+    echoes: Mapping[str, str] = {}
     confirm: Mapping[str, Any] | None = None
     against: Mapping[str, Any] | None = None
 
@@ -97,18 +97,22 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
     ),
     Tool(
         "list_orders", "List the orders of a customer.", _object(customer_id=WHOLE),
-        _object(customer_id=COUNT, currency=TEXT, orders=_list(order_id=COUNT, status=STATUS, total=AMOUNT, placed_on=TEXT)),
+        _object(customer_id=COUNT, currency=TEXT,
+                orders=_list(order_id=COUNT, status=STATUS, total=AMOUNT, placed_on=TEXT)),
         LOCAL_MS, echoes=_same("customer_id"),
     ),
     Tool(
         "get_product", "Look up one product: price in euros and stock.", _object(sku=TEXT),
-        _object(sku=TEXT, name=TEXT, category=TEXT, price=AMOUNT, stock=COUNT, updated_on=TEXT, currency=TEXT, on_sale=YES),
+        _object(sku=TEXT, name=TEXT, category=TEXT, price=AMOUNT, stock=COUNT, updated_on=TEXT, currency=TEXT,
+                on_sale=YES),
         LOCAL_MS, echoes=_same("sku"),
-        against={"tool": "warehouse_item", "args": {"item": "$.args.sku"}, "fields": {"stock": "units", "price": "list_price"}},
+        against={"tool": "warehouse_item", "args": {"item": "$.args.sku"},
+                 "fields": {"stock": "units", "price": "list_price"}},
     ),
     Tool(
         "search_products", "List the products of a category.", _object(category=TEXT),
-        _object(category=TEXT, currency=TEXT, products=_list(sku=TEXT, name=TEXT, price=AMOUNT, stock=COUNT), count=COUNT),
+        _object(category=TEXT, currency=TEXT, products=_list(sku=TEXT, name=TEXT, price=AMOUNT, stock=COUNT),
+                count=COUNT),
         LOCAL_MS, echoes=_same("category"),
     ),
     Tool(
@@ -163,7 +167,8 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (
         LOCAL_MS, echoes=_same("event_id"),
     ),
     Tool(
-        "add_event", "Add an event; times are YYYY-MM-DDTHH:MM.", _object(title=TEXT, starts=TEXT, ends=TEXT, room=TEXT),
+        "add_event", "Add an event; times are YYYY-MM-DDTHH:MM.",
+        _object(title=TEXT, starts=TEXT, ends=TEXT, room=TEXT),
         _object(**EVENT), LOCAL_MS, writes=True, echoes=_same("title", "starts", "ends", "room"),
         confirm={"tool": "get_event", "args": {"event_id": "$.result.event_id"}, "expect": {
             "title": "$.args.title", "starts": "$.args.starts", "ends": "$.args.ends", "room": "$.args.room"}},

@@ -1,4 +1,4 @@
-"""Ordinary traffic of the same tools, from which a guard learns before the tasks begin: weeks of other people's work."""
+"""Ordinary traffic of the same tools, from which a guard learns before the tasks begin: some weeks of other work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tasks import TEMPLATES
 from .tools import TOOLS
 from .world import CURRENCIES, ToolError, World, founded
 
-__all__ = ["DAYS", "SESSIONS", "Answer", "Company", "Made", "answered", "as_text", "milliseconds", "company"]
+__all__ = ["DAYS", "SESSIONS", "Answer", "Company", "Made", "answered", "as_text", "company", "milliseconds"]
 
 DAYS, SESSIONS = 24, 90  # sessions a day
 SPREAD = 0.3  # sigma of the logarithm of a tool's time
@@ -120,6 +120,7 @@ def _look_ups(world: World, draw: Random) -> Iterator[tuple[str, dict[str, Any]]
         [("list_files", {"folder": draw.choice(("sales", "reports", "summaries"))})],
         [("run_command", {"command": f"wc -l sales/*.csv | tail -n {draw.randint(1, 4)}"})],
         [("read_file", {"path": "logs/agent.log"})],
+        [("read_file", {"path": f"summaries/{path.name}"}) for path in sorted((world.files / "summaries").iterdir())],
     ]
     for _ in range(draw.choice((1, 2, 2))):
         yield from draw.choice(kinds)

@@ -1,8 +1,8 @@
 """One contestant through all episodes: run by the Python of its own environment, driven by ``course.py``.
 
-Takes a JSON order from standard input: the folders of the company, its traffic, the episodes, and which contestant. Each
-episode runs in a copy of the process, in which the contestant has learned the traffic and nothing else. Writes a line
-with the runs of some episodes as they are done.
+Takes a JSON order from standard input: the folders of the company, its traffic, the episodes, and which contestant. An
+episode of one that learns runs in a copy of the process, in which it has learned the traffic and nothing else. Writes a
+line with the runs of some episodes as they are done.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # under -I not even this folder is on the path
 
-from in_the_loop.faults import Past
-from in_the_loop.plan import episode_from
-from in_the_loop.runs import Contestant, Episode, Run, Scenery, Stage, run_episode, scenery
-from in_the_loop.traffic import Answer, Made
 from lasting.forks import AT_ONCE, forked
+
+from in_the_loop.faults import Past
+from in_the_loop.model import chat_agent
+from in_the_loop.plan import episode_from
+from in_the_loop.runs import Contestant, Episode, Run, Scenery, Stage, Worker, run_episode, scenery, scripted
+from in_the_loop.traffic import Answer, Made
 
 CHUNK = 20  # episodes for which one copy of the company is made
 
@@ -42,23 +43,30 @@ def main() -> None:
     print(json.dumps({"learned": perf_counter() - started}), flush=True)
     gc.collect()
     gc.freeze()  # what was learned is not gone through in every copy
+    model = order["model"]
     episodes = iter([episode_from(plain) for plain in order["episodes"]])
     while some := list(islice(episodes, AT_ONCE * CHUNK)):
-        jobs = [partial(_chunk, contestant, some[at::AT_ONCE], past, Path(order["today"])) for at in range(AT_ONCE)]
+        jobs = [
+            partial(_chunk, contestant, some[at::AT_ONCE], past, Path(order["today"]), model) for at in range(AT_ONCE)
+        ]
         runs = [run for answer in forked(jobs) for run in answer]
         print(json.dumps({"episodes": len(some), "runs": runs}), flush=True)
 
 
-def _chunk(contestant: Contestant, episodes: Sequence[Episode], past: Past, today: Path) -> list[Any]:
-    # The company is copied here and opened in the copy that works on it: a database must not be open across a fork.
+def _chunk(contestant: Contestant, episodes: Sequence[Episode], past: Past, today: Path, model: str) -> list[Run]:
+    worker = chat_agent(model) if model else scripted
     with scenery(today) as made:
-        jobs = [partial(_episode, contestant, episode, past, made) for episode in episodes]
-        return [run for answer in forked(jobs, at_once=1) for run in answer]
+        if not contestant.learns:
+            with Stage(made, past) as stage:
+                return [run for episode in episodes for run in run_episode(contestant, episode, stage, worker)]
+        # Each in a copy that ends with the episode. It opens the company itself: no database may be open across a fork.
+        jobs = [partial(_episode, contestant, episode, past, made, worker) for episode in episodes]
+        return [Run(*run) for answer in forked(jobs, at_once=1) for run in answer]
 
 
-def _episode(contestant: Contestant, episode: Episode, past: Past, made: Scenery) -> list[Run]:
+def _episode(contestant: Contestant, episode: Episode, past: Past, made: Scenery, worker: Worker) -> list[Run]:
     with Stage(made, past) as stage:
-        return run_episode(contestant, episode, stage)
+        return run_episode(contestant, episode, stage, worker)
 
 
 if __name__ == "__main__":

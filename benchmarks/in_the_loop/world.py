@@ -1,4 +1,4 @@
-"""A small company that an agent works for: a shop, files, a calendar, a shell and an HTTP service, all with real effects.
+"""A small company that an agent works for: a shop, files, a calendar, a shell, an HTTP service, all with real effects.
 
 The shop and the calendar are an SQLite file, the files lie in a folder, the shell runs there, and what is behind HTTP
 is served on loopback. A company is founded from a seed, lives through days, and is copied as a folder.
@@ -22,7 +22,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-__all__ = ["CATEGORIES", "CITIES", "CURRENCIES", "IN_MEMORY", "STATUSES", "TICKERS", "Rows", "ToolError", "World", "founded"]
+__all__ = [
+    "CATEGORIES",
+    "CITIES",
+    "CURRENCIES",
+    "IN_MEMORY",
+    "STATUSES",
+    "TICKERS",
+    "Rows",
+    "ToolError",
+    "World",
+    "founded",
+]
 
 FIRST_DAY = date(2025, 5, 5)
 STATUSES = ("placed", "paid", "packed", "shipped", "delivered")
@@ -125,14 +136,16 @@ class World:
     def get_order(self, order_id: int) -> dict[str, Any]:
         row = self._only("SELECT * FROM orders WHERE order_id = ?", [order_id], f"no order {order_id}")
         items = self._rows(
-            "SELECT sku, name, quantity, unit_price FROM items JOIN products USING (sku) WHERE order_id = ? ORDER BY sku",
+            "SELECT sku, name, quantity, unit_price FROM items JOIN products USING (sku) WHERE order_id = ?"
+            " ORDER BY sku",
             [order_id],
         )
         return {**row, "gift": bool(row["gift"]), "currency": "EUR", "items": items}
 
     def list_orders(self, customer_id: int) -> dict[str, Any]:
         orders = self._rows(
-            "SELECT order_id, status, total, placed_on FROM orders WHERE customer_id = ? ORDER BY order_id", [customer_id]
+            "SELECT order_id, status, total, placed_on FROM orders WHERE customer_id = ? ORDER BY order_id",
+            [customer_id],
         )
         return {"customer_id": customer_id, "currency": "EUR", "orders": orders}
 
@@ -141,9 +154,7 @@ class World:
         return {**row, "currency": "EUR", "on_sale": row["stock"] > 0}
 
     def search_products(self, category: str) -> dict[str, Any]:
-        found = self._rows(
-            "SELECT sku, name, price, stock FROM products WHERE category = ? ORDER BY sku", [category]
-        )
+        found = self._rows("SELECT sku, name, price, stock FROM products WHERE category = ? ORDER BY sku", [category])
         return {"category": category, "currency": "EUR", "products": found, "count": len(found)}
 
     def create_order(self, customer_id: int, sku: str, quantity: int) -> dict[str, Any]:
@@ -156,7 +167,12 @@ class World:
             total = round(product["price"] * quantity, 2)
             due_on = str(date.fromisoformat(self.today) + timedelta(days=7))
             self._write(
-                "INSERT INTO orders VALUES (?, ?, 'placed', ?, ?, ?, 0)", order_id, customer_id, total, self.today, due_on
+                "INSERT INTO orders VALUES (?, ?, 'placed', ?, ?, ?, 0)",
+                order_id,
+                customer_id,
+                total,
+                self.today,
+                due_on,
             )
             self._write("INSERT INTO items VALUES (?, ?, ?, ?)", order_id, sku, quantity, product["price"])
             self._write("UPDATE products SET stock = stock - ? WHERE sku = ?", quantity, sku)
@@ -302,7 +318,12 @@ class World:
             return {**row, "unit": "metric", "observed_at": f"{self.today}T07:30:00Z"}
         if path == "/warehouse":
             row = self._only("SELECT * FROM products WHERE sku = ?", [asked["item"]], f"no item {asked['item']}")
-            return {"item": row["sku"], "units": row["stock"], "list_price": row["price"], "shelf": f"{row['sku'][:1]}-7"}
+            return {
+                "item": row["sku"],
+                "units": row["stock"],
+                "list_price": row["price"],
+                "shelf": f"{row['sku'][:1]}-7",
+            }
         if path == "/ticket" and method == "GET":
             number = int(asked["ticket_id"])
             row = self._only("SELECT * FROM tickets WHERE ticket_id = ?", [number], f"no ticket {number}")
@@ -381,7 +402,7 @@ class World:
             for path in [path for path in self.files.rglob("*") if path.is_file() and path not in before]:
                 path.unlink()
             for path, content in before.items():
-                if path.read_bytes() != content:
+                if not path.is_file() or path.read_bytes() != content:
                     path.write_bytes(content)
 
     def call(self, tool: str, args: Mapping[str, Any]) -> Any:
@@ -459,13 +480,22 @@ class World:
                 )  # fmt: skip
             for _ in range(8):
                 self._buy(draw, day)
-            for table, key, column, sigma in (("rates", "currency", "rate", 0.006), ("quotes", "ticker", "price", 0.02)):
+            for table, key, column, sigma in (
+                ("rates", "currency", "rate", 0.006),
+                ("quotes", "ticker", "price", 0.02),
+            ):
                 for row in self._rows(f"SELECT {key} AS k, {column} AS v FROM {table}"):  # noqa: S608
                     value = row["v"] * math.exp(draw.gauss(0, sigma))
                     self._write(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", round(value, 4), row["k"])  # noqa: S608
             for city in CITIES:
-                values = (round(draw.gauss(17, 5), 1), round(abs(draw.gauss(18, 12)), 1), max(0.0, round(draw.gauss(0, 4), 1)))
-                self._write("UPDATE weather SET temperature_c = ?, wind_kmh = ?, rain_mm = ? WHERE city = ?", *values, city)
+                values = (
+                    round(draw.gauss(17, 5), 1),
+                    round(abs(draw.gauss(18, 12)), 1),
+                    max(0.0, round(draw.gauss(0, 4), 1)),
+                )
+                self._write(
+                    "UPDATE weather SET temperature_c = ?, wind_kmh = ?, rain_mm = ? WHERE city = ?", *values, city
+                )
             self._write("UPDATE quotes SET volume = ABS(RANDOM() % 1) + ?", draw.randint(20_000, 90_000))
             for row in self._rows("SELECT event_id, starts, ends FROM events WHERE starts > ?", [str(day)]):
                 if draw.random() < 0.12:
@@ -482,7 +512,9 @@ class World:
     def _buy(self, draw: random.Random, day: date) -> None:
         order_id = (self._rows("SELECT MAX(order_id) AS m FROM orders")[0]["m"] or 1_000) + 1
         total = 0.0
-        for product in draw.sample(self._rows("SELECT sku, price FROM products ORDER BY sku"), draw.choice((1, 2, 2, 3, 4))):
+        for product in draw.sample(
+            self._rows("SELECT sku, price FROM products ORDER BY sku"), draw.choice((1, 2, 2, 3, 4))
+        ):
             quantity = draw.choice((1, 1, 2, 3))
             total += quantity * product["price"]
             self._write("INSERT INTO items VALUES (?, ?, ?, ?)", order_id, product["sku"], quantity, product["price"])
@@ -514,7 +546,9 @@ class World:
         visitors, rate = draw.randint(300, 900), draw.uniform(1.5, 4.5)
         report = f"Report of {day}\nvisitors: {visitors}\nconversion: {rate:.1f}\nreturns: {draw.randint(0, 9)}\n"
         (self.files / "reports" / f"{day}.txt").write_text(report, encoding="utf-8")
-        limits = "".join(f"{name} = {draw.randint(5, 60)}\n" for name in ("reorder_below", "largest_order", "free_shipping_from"))
+        limits = "".join(
+            f"{name} = {draw.randint(5, 60)}\n" for name in ("reorder_below", "largest_order", "free_shipping_from")
+        )
         (self.files / "settings.ini").write_text(f"# {day}\n{limits}", encoding="utf-8")
 
 
@@ -551,16 +585,18 @@ def founded(seed: int, folder: Path) -> World:
             world._complain(draw, day)
         for _ in range(80):
             world._buy(draw, day - timedelta(days=draw.randint(0, 20)))
-        event_id = 300
-        for offset in range(60):
-            hours = draw.sample(range(8, 18), draw.randint(2, 5))
-            for hour in sorted(hours):
-                event_id += 1
-                starts = datetime.combine(day + timedelta(days=offset), datetime.min.time()).replace(hour=hour)
-                ends = starts + timedelta(minutes=draw.choice((30, 45, 60)))
-                row_at = (event_id, draw.choice(MEETINGS), f"{starts:%Y-%m-%dT%H:%M}", f"{ends:%Y-%m-%dT%H:%M}",
-                          draw.choice(ROOMS), draw.random() < 0.8)  # fmt: skip
-                world._write("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", *row_at)
+        meetings = [
+            (day + timedelta(days=offset), hour)
+            for offset in range(60)
+            for hour in sorted(draw.sample(range(8, 18), draw.randint(2, 5)))
+        ]
+        draw.shuffle(meetings)  # they were not put down in the order in which they take place
+        for event_id, (when, hour) in enumerate(meetings, 301):
+            starts = datetime(when.year, when.month, when.day, hour)
+            ends = starts + timedelta(minutes=draw.choice((30, 45, 60)))
+            row_at = (event_id, draw.choice(MEETINGS), f"{starts:%Y-%m-%dT%H:%M}", f"{ends:%Y-%m-%dT%H:%M}",
+                      draw.choice(ROOMS), draw.random() < 0.8)  # fmt: skip
+            world._write("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", *row_at)
     for offset in range(-150, 0):
         if draw.random() < 0.5:
             world._sell(draw, day + timedelta(days=offset))
