@@ -342,8 +342,8 @@ class World:
             return {"status": asked["status"], "tickets": rows}
         if path == "/tickets":
             number = self._rows("SELECT MAX(ticket_id) + 1 AS next FROM tickets")[0]["next"]
-            row = (number, body["customer_id"], body["subject"], body["priority"], "open", self.today)
-            self._write("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?)", *row)
+            opened = (number, body["customer_id"], body["subject"], body["priority"], "open", self.today)
+            self._write("INSERT INTO tickets VALUES (?, ?, ?, ?, ?, ?)", *opened)
             return {"ticket_id": number, "status": "open", "priority": body["priority"], "opened_on": self.today}
         raise ToolError(f"nothing at {path}")
 
