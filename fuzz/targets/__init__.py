@@ -47,7 +47,7 @@ _ALL: Final = (
     _target(
         "judging",
         "the engine: calls of any kind, in both modes, of agents and LiteLLM; what it learned, damaged; its report",
-        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1, guardrail=1,
+        verify=5, verify_objects=3, restart=1, learned_state=2, report=1, hook_events=1, guardrail=1, read_back=1,
     ),
     _target(
         "declaring", "profiles, calibrations, the gate's configuration, agents' settings",

@@ -8,7 +8,9 @@ from typing import Any
 
 from agentguard.stores import MemoryStore
 from agentguard.verification import VerificationEngine, VerificationResult
-from agentguard.verification.profile import ToolProfile
+from agentguard.verification._read_back import ReadBack, Reading
+from agentguard.verification.profile import DeclaredConfirmation, DeclaredSecondSource, ToolProfile
+from agentguard.verification.types import ToolCall
 from fuzz import grammar, objects
 from fuzz.copied import Copied
 from fuzz.harness import Harness, quiet
@@ -19,6 +21,7 @@ __all__ = ["HARNESSES"]
 
 MODES = ("calibrated", "reference")
 GENUINE = {"a": 1, "b": {"c": "id-1"}, "rows": [{"id": 1, "note": "fine"}], "at": "2025-03-01T10:00:00Z"}
+BY_ID: dict[str, Any] = {"tool": "read", "args": {"id": "$.result.id"}}
 CONTENT: tuple[dict[str, Any], ...] = (
     {"injection": "block", "pii": "flag", "secrets": "block"},
     {"pii": "redact", "secrets": "redact"},
@@ -156,7 +159,33 @@ def _restart(trial: Trial) -> None:
             require(repr(others) == repr(found), "two engines on one store disagree")
 
 
+def _read_back(trial: Trial) -> None:
+    """Any answer can be held against any call, whatever a profile expects of it; what is said quotes none of them."""
+    source = trial.source
+    paths = ("$.args.a", "$.result.rows[].id", "$.result", "$.args", "plain", 7)
+    args = {name: source.choice(paths) for name in ("id", "of")[: source.integer(0, 2)]}
+    expect = {path: source.choice(paths) for path in ("a", "rows[].id", "rows[].note", "b.c")[: source.integer(1, 4)]}
+    declared = DeclaredConfirmation("read", args, expect if source.integer(0, 1) else None, source.choice((0.0, 0.5)))
+    if source.chance(3):
+        declared = DeclaredSecondSource("read", args, {path: path for path in expect})
+    texts = source.integer(0, 1)
+    call = ToolCall("write", grammar.value(source, 3), grammar.json_text(source) if texts else grammar.value(source))
+    answer = grammar.text(source) if source.chance(3) else grammar.value(source)
+    if source.chance(2):
+        answer = {**GENUINE, grammar.key(source): grammar.value(source, 2)}
+    rule = ReadBack(declared)
+    with quiet():
+        question = trial.call(rule.question, call, again=False)
+        require(isinstance(question, (dict, Reading)), "a question of another kind")
+        found = trial.call(rule.held, call, answer, again=False)
+        require(found == rule.held(call, answer), "another word on the same answer")
+        require(encodable(found.detail), "the detail cannot be printed")
+        engine = VerificationEngine(mode=source.choice(MODES), profiles=[ToolProfile(name="write", confirm=BY_ID)])
+        _verdict_holds(engine.verify("write", args=call.args, result=call.result, readings=[found]))
+
+
 HARNESSES = (
+    Harness("read_back", "ReadBack: what is asked after a call, and what is made of the answer", _read_back),
     Harness("verify", "VerificationEngine.verify, both modes, profiles with content: values and texts", _verify),
     Harness(
         "verify_objects",

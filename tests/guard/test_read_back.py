@@ -368,6 +368,21 @@ class TestGuardedFunctions:
         assert put("a", 1) == {"ok": True}
         assert made == ["a", "a"]
 
+    async def test_a_read_back_that_fails_is_no_reason_to_call_again(self) -> None:
+        engine, made = VerificationEngine(), []
+        engine.register_tool_profile(
+            "put", idempotent=True, retry={"attempts": 3}, confirm={"tool": "get", "args": {"key": "$.args.key"}}
+        )
+
+        @guarded(engine, on_guard_error="closed")
+        def put(key: str) -> dict[str, bool]:
+            made.append(key)
+            return {"ok": True}
+
+        with pytest.raises(ResultBlocked):
+            put("a")
+        assert made == ["a"]
+
 
 class TestRetry:
     def attempts(self, *answers: Any, shadow: bool = False, max_retries: int = 0, **profile: Any) -> tuple[Any, int]:

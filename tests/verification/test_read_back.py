@@ -304,6 +304,12 @@ class TestVerdict:
         assert found.signals["confirm_mismatch"].detail == "get_order was not asked here"
         assert "confirm_mismatch" not in VerificationEngine(mode=mode).verify("create_order", result={}).signals
 
+    @pytest.mark.parametrize("readings", [None, 7, "x", [None, {"state": "absent"}], {"a": 1}])
+    def test_what_is_no_reading_says_nothing(self, readings: Any) -> None:
+        found = self.engine().verify("create_order", args={}, result={"id": 1}, readings=readings)
+
+        assert found.verdict == "accept"
+
     def test_repetition_does_not_wear_it_away(self) -> None:
         engine = self.engine()
         for number in range(40):

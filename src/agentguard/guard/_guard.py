@@ -371,8 +371,7 @@ class ToolGuard:
             happened = f"The result of {tool!r} could not be verified and was withheld."
             return Judgement("replace", None, notice_of(happened, instead=self._instead(tool)))
         action = self.action_on(verdict.verdict)
-        unread = any(reading.state == "unknown" for reading in outcome.readings)
-        if unread and self.policy.on_guard_error == "closed" and not self.policy.shadow:
+        if _is_unread(outcome.readings) and self.policy.on_guard_error == "closed" and not self.policy.shadow:
             action = "replace"  # the guard could not look, which is its own failure
         redact = () if self.policy.shadow else verdict.redact
         if verdict.verdict == "accept":
@@ -412,9 +411,9 @@ class ToolGuard:
         """A call that was made so often is to be made once more, because of this judgement on its last result.
 
         A blocked one is, and where its profile has ``retry`` one that reports an error. The guard's own failure is no
-        reason: another call would not mend that.
+        reason, to judge or to read back: another call would not mend that.
         """
-        if judgement.result is None or self.policy.shadow:
+        if judgement.result is None or self.policy.shadow or _is_unread(judgement.readings):
             return False
         failed = judgement.action == "replace" or self._reports_error(outcome)
         return failed and self.may_retry(outcome.tool, attempts, judgement.asked)
@@ -441,6 +440,11 @@ class ToolGuard:
         if verdict == "block" or self.policy.on_flag == "block":
             return "replace"
         return self.policy.on_flag
+
+
+def _is_unread(readings: Collection[Reading]) -> bool:
+    """What was to be read back could not be."""
+    return any(reading.state == "unknown" for reading in readings)
 
 
 def _gravity(judgement: Judgement) -> tuple[int, int]:

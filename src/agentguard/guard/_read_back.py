@@ -165,8 +165,8 @@ class _OutOfTime(Exception):
 
 
 def _driven(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: FindCall) -> Reading:
+    steps = _steps(engine, rule, call, find)
     try:
-        steps = _steps(engine, rule, call, find)
         step = next(steps)
         while True:
             if isinstance(step, float):

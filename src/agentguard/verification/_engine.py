@@ -258,12 +258,13 @@ class VerificationEngine:
             is_error: the framework's own flag that the call failed; errors are told from the result's form as well.
             learn: False judges and leaves everything that was learned as it is.
             readings: what the calls have said that the profile has made after this one (``confirm``, ``against``).
-                Whoever makes calls gives them; without them those two signals do not apply.
+                Whoever makes calls gives them, in a list; without them those two signals do not apply.
         """
         session = None if session_id is None else as_name(session_id)
         name = None if call_id is None else as_name(call_id)
         is_error = is_error if type(is_error) is bool else _is_true(is_error)
         learn = learn if type(learn) is bool else _is_true(learn)
+        told = tuple([one for one in readings if isinstance(one, Reading)]) if type(readings) in (list, tuple) else ()
         call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
         state = self._tools.find(call.tool, keep=learn)
         contract = state.contract
@@ -283,9 +284,7 @@ class VerificationEngine:
         with state.lock:
             # Judge the call, and hold the decision against what came before.
             prior = state.in_force.prior
-            case = Case(
-                call, document, contract, state.memory, state.in_force, arguments, state.factors, tuple(readings)
-            )
+            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors, told)
             case.found = content
             signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
             if unread:

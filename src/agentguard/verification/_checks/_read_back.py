@@ -1,8 +1,4 @@
-"""confirm_mismatch, against_mismatch: what another call says of this one, as the profile declares it.
-
-The calls are made by the guard, which hands in what they have said. Where nobody has made one, as in a replay, the
-signal does not apply.
-"""
+"""confirm_mismatch, against_mismatch: what another call, which the profile declares, says of this one."""
 
 from __future__ import annotations
 
@@ -15,11 +11,7 @@ from agentguard.verification.types import UNREAD, SignalResult, VerificationTier
 
 
 class ReadBackMismatch(DeclaredCheck):
-    """One kind of second call: P(it finds otherwise | fabricated) = .9, a judgement.
-
-    What it finds missing or otherwise is a broken declaration. Where it could not be asked the signal does not apply,
-    and the verdict is ``flag`` at least.
-    """
+    """What one kind of second call says: P(it finds otherwise | fabricated) = .9, a judgement."""
 
     tier = VerificationTier.TIER_0
     group = "read back"
@@ -51,14 +43,18 @@ class ReadBackMismatch(DeclaredCheck):
 
 
 class ConfirmMismatch(ReadBackMismatch):
-    """Holds what a call has written against what is read afterwards, as ``confirm`` declares."""
+    """Holds what a call has written against what is read afterwards, as ``confirm`` declares.
+
+    The guard makes the second call. Where it could not be asked the signal does not apply, and the verdict is ``flag``
+    at least; where nobody makes calls, as in a replay, it does not apply and the verdict is as without it.
+    """
 
     name = "confirm_mismatch"
     kind = "confirm"
 
 
 class AgainstMismatch(ReadBackMismatch):
-    """Holds an answer against that of a second source, as ``against`` declares."""
+    """Holds an answer against that of a second source, as ``against`` declares; else as ``confirm_mismatch``."""
 
     name = "against_mismatch"
     kind = "against"
