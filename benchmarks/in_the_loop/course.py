@@ -51,7 +51,7 @@ class Course(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What came of one contestant: its runs, and the seconds that it took to learn the traffic."""
+    """What came of one contestant: its runs, and the milliseconds that it took to learn one call of the traffic."""
 
     runs: Sequence[Run]
     learned: float

@@ -135,24 +135,20 @@ def _by_kind(rows: Sequence[Entry]) -> str:
 
 
 def _costs(rows: Sequence[Entry]) -> str:
-    first = ordered(rows)[0]["cost"]["clean"]["tool_calls"]
+    first = ordered(rows)[0]["cost"]["clean"]
 
-    def more(calls: float) -> str:
-        return f"{calls:.2f} ({100 * (calls / first - 1):+.0f}%)"
+    def beside(row: Entry, what: str) -> str:
+        figure = row["cost"]["clean"][what]
+        return f"{figure:.2f} ({100 * (figure / first[what] - 1):+.0f}%)" if first[what] else f"{figure:.2f}"
 
     header = (
-        "contestant",
-        "calls of tools",
-        "tokens read",
-        "guard, ms a call",
-        "learning, s",
-        "calls of tools under faults",
-    )
+        "contestant", "calls of tools", "tokens read", "time of the tools, ms", "guard, ms a call",
+        "guard, ms a call while learning", "calls of tools under faults",
+    )  # fmt: skip
     return markdown(header, [
         (
-            row["contestant"]["name"], more(row["cost"]["clean"]["tool_calls"]),
-            f"{row['cost']['clean']['tokens']:.0f}",
-            f"{row['cost']['clean']['guard_ms_a_call']:.2f}", f"{row['cost']['learned_seconds']:.1f}",
+            row["contestant"]["name"], *(beside(row, what) for what in ("tool_calls", "tokens", "tool_ms")),
+            f"{row['cost']['clean']['guard_ms_a_call']:.2f}", f"{row['cost']['learning_ms_a_call']:.2f}",
             f"{row['cost']['faulty']['tool_calls']:.2f}",
         )
         for row in ordered(rows)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import Any, Literal, NamedTuple, Protocol
 
 from .agent import Agent, Call, Given, Told
@@ -63,22 +63,29 @@ class Contestant(Protocol):
 
 
 class Tools:
-    """The tools as a contestant calls them, with a count of calls and of the seconds that they took."""
+    """The tools as a contestant calls them.
+
+    Attributes:
+        calls: how often they were called.
+        ms: the times that they are told to have taken, in all.
+        spent: seconds of the processor that they took.
+    """
 
     def __init__(self, struck: Struck, draw: Random) -> None:
         self._struck = struck
         self._draw = draw
         self.calls = 0
-        self.seconds = 0.0
+        self.ms = 0.0
+        self.spent = 0.0
 
     def __call__(self, tool: str, args: Mapping[str, Any]) -> Answer:
         """Make a call."""
-        started = perf_counter()
-        try:
-            return self._struck(tool, args, self._draw)
-        finally:
-            self.calls += 1
-            self.seconds += perf_counter() - started
+        started = process_time()
+        answer = self._struck(tool, args, self._draw)
+        self.calls += 1
+        self.ms += answer.ms
+        self.spent += process_time() - started
+        return answer
 
 
 class Episode(NamedTuple):
@@ -112,7 +119,8 @@ class Run(NamedTuple):
         refused: calls that the guard did not accept.
         calls: the agent's; ``tool_calls`` those that the tools got, the guard's own too.
         read: characters that the agent read.
-        tool_seconds, guard_seconds: time in the tools, and in the guard without them.
+        tool_ms: the times that the tools are told to have taken.
+        guard_seconds: of the processor, in the guard without the tools.
     """
 
     template: str
@@ -128,7 +136,7 @@ class Run(NamedTuple):
     calls: int = 0
     tool_calls: int = 0
     read: int = 0
-    tool_seconds: float = 0.0
+    tool_ms: float = 0.0
     guard_seconds: float = 0.0
 
     @classmethod
@@ -219,9 +227,9 @@ def _run(
 
     def call(tool: str, args: Mapping[str, Any]) -> Told:
         nonlocal noticed, refused, seconds
-        shown, inside, started = struck.shown, tools.seconds, perf_counter()
+        shown, inside, started = struck.shown, tools.spent, process_time()
         told = through(tool, args)
-        seconds += perf_counter() - started - (tools.seconds - inside)
+        seconds += process_time() - started - (tools.spent - inside)
         odd = told.verdict != "accept"
         refused += odd
         noticed = noticed or (odd and struck.shown > shown)
@@ -231,7 +239,7 @@ def _run(
     after = world.state()
     ended = run._replace(
         outcome=outcome_of(given, truth, before, after, wanted), shown=struck.shown - untouched, noticed=noticed,
-        refused=refused, calls=given.calls, tool_calls=tools.calls, read=given.read, tool_seconds=tools.seconds,
+        refused=refused, calls=given.calls, tool_calls=tools.calls, read=given.read, tool_ms=tools.ms,
         guard_seconds=seconds,
     )  # fmt: skip
     return ended, after

@@ -28,7 +28,7 @@ def row(about: Mapping[str, str], runs: Sequence[Run], course: Mapping[str, Any]
         about: of the contestant: ``key``, ``name``, ``version`` and ``about``, and who ``agent`` was.
         runs: all runs of the course.
         course: what was run: see ``digest``.
-        learned: the seconds that it took to learn the ordinary traffic.
+        learned: milliseconds of the processor that it took to learn one call of the ordinary traffic.
     """
     kinds = sorted({run.kind for run in runs if run.kind})
     struck = [run for run in runs if run.mode in FAULTY]
@@ -41,13 +41,13 @@ def row(about: Mapping[str, str], runs: Sequence[Run], course: Mapping[str, Any]
         "clean": counts(clean),
         "after": counts(run for run in runs if run.mode == "after"),
         **{mode: counts(run for run in harm if run.mode == mode) for mode in FAULTY},
-        "harmless": counts(run for run in struck if not run.matters and run.shown),
+        "harmless": counts(run for run in struck if run.mode == "single" and not run.matters),
         "kinds": {
             kind: {mode: counts(run for run in harm if (run.kind, run.mode) == (kind, mode)) for mode in FAULTY}
             for kind in kinds
         },
         "read_back": counts(read_back),
-        "cost": {"clean": _cost(clean), "faulty": _cost(harm), "learned_seconds": round(learned, 1)},
+        "cost": {"clean": _cost(clean), "faulty": _cost(harm), "learning_ms_a_call": round(learned, 3)},
     }
 
 
@@ -82,13 +82,13 @@ def reduced(found: Counts, without: Counts) -> float | None:
 
 
 def _cost(runs: Sequence[Run]) -> Mapping[str, float]:
-    """Means a task; the guard's time a call of a tool."""
+    """Means a task; of the guard's time, in milliseconds of the processor, that of a call of a tool."""
     n, calls = max(len(runs), 1), max(sum(run.tool_calls for run in runs), 1)
     return {
         "calls": round(sum(run.calls for run in runs) / n, 3),
         "tool_calls": round(sum(run.tool_calls for run in runs) / n, 3),
         "tokens": round(sum(run.read for run in runs) / CHARACTERS_A_TOKEN / n, 1),
-        "tool_ms": round(1e3 * sum(run.tool_seconds for run in runs) / n, 2),
+        "tool_ms": round(sum(run.tool_ms for run in runs) / n, 1),
         "guard_ms_a_call": round(1e3 * sum(run.guard_seconds for run in runs) / calls, 3),
     }
 
@@ -105,7 +105,12 @@ class Digest(NamedTuple):
 def digest(seed: int, episodes: Sequence[Episode]) -> Mapping[str, Any]:
     """What was run, so that rows of the same course can be told."""
     text = json.dumps([as_plain(episode) for episode in episodes], sort_keys=True)
-    struck = {(task.template, task.number) for episode in episodes if episode.fault for task in episode.tasks}
+    struck = {
+        (task.template, task.number)
+        for episode in episodes
+        if episode.fault is not None
+        for task in (episode.tasks[:-1] if episode.mode == "lasting" else episode.tasks)
+    }
     return Digest(
         seed,
         len(struck),

@@ -375,7 +375,12 @@ def made_row(key, *outcomes, agent="scripted"):
     runs += [Run("raise_price", 0, "noop", "set_price", "lasting", True, end, 1, end == "reported") for end in outcomes]
     runs.append(Run("raise_price", 1, "", "", "clean", False, "success", calls=2, tool_calls=2, read=400))
     about = {"key": key, "name": key, "version": "", "about": "as it is.", "agent": agent}
-    return row(about, runs, digest(1, [Episode([Task("raise_price", 0, {})], Fault("noop", "set_price", 1))]), 0.5)
+    return row(
+        about,
+        runs,
+        digest(1, [Episode([Task("raise_price", 0, {})], Fault("noop", "set_price", 1), "single", [True])]),
+        0.5,
+    )
 
 
 NONE = made_row("none", "silent", "silent", "silent", "silent")
