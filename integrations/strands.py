@@ -113,15 +113,16 @@ class GuardHooks(HookProvider):
         args, session, call_id = event.tool_use["input"], self._session(event), event.tool_use["toolUseId"]
         outcome = Outcome(tool, args, result, took, session, call_id, failed)
         judgement = await self._guard.judge_async(outcome)
+        again = self._guard.again(outcome, judgement, call.made)
+        if again:
+            self._calls[_key_of(event)] = _Call(call.made + 1)
+            event.retry = True
         if judgement.action != "replace":
             if judgement.line or judgement.redact:
                 about = result if judgement.redact else None
                 event.result = await apart(_shown, event.result, judgement, about=about)
             return
-        if self._guard.again(outcome, judgement, call.made):
-            self._calls[_key_of(event)] = _Call(call.made + 1)
-            event.retry = True
-        elif self._guard.policy.on_block == "raise":
+        if not again and self._guard.policy.on_block == "raise":
             error = self._guard.error(judgement, tool)
             self._calls[_key_of(event)] = _Call(raised=error)
             raise error

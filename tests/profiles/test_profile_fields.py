@@ -78,3 +78,42 @@ def test_a_text_that_cannot_be_written_is_told_in_signs_that_can(fields: dict[st
         parse_profile({"name": "t", **fields})
 
     assert [f"{problem.field}: {problem.message}" for problem in caught.value.problems] == [fault]
+
+
+def test_a_read_back_reads_as_it_is_written() -> None:
+    confirm = {"tool": "get", "args": {"id": "$.result.id", "of": [{"x": "$.args.x"}, 5]}, "expect": {"a.b": "open"}}
+    against = {"tool": "list", "args": {}, "fields": ["price"], "tolerance": 0.01}
+    profile = parse_profile({"name": "t", "confirm": confirm, "against": against})
+
+    assert profile.against is not None
+    assert profile.against.fields == {"price": "price"}
+    assert parse_profile(profile.model_dump(include=profile.model_fields_set)) == profile
+    assert parse_profile(json.loads(json.dumps(profile.model_dump(mode="json")))) == profile
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "why"),
+    [
+        ({"tool": "get", "args": {"id": "$.arg.id"}}, "confirm.args.id", "did you mean '$.args.id'?"),
+        ({"tool": "get", "args": {"id": "result.id"}}, "confirm.args.id", "did you mean '$.result.id'?"),
+        ({"tool": "get", "args": {"id": "$.output.id"}}, "confirm.args.id", "did you mean '$.result.id'?"),
+        ({"tool": "get", "args": {"id": "$.nowhere"}}, "confirm.args.id", "write it like '$.args.order_id'"),
+        ({"tool": "get", "args": {"id": "$.result[0].id"}}, "confirm.args.id", "stands for every element of a list"),
+        ({"tool": "get", "args": {"id": ENDLESS}}, "confirm.args.id", "more than 64 levels deep"),
+        ({"tool": "get", "args": {}, "expect": {"a..b": 1}}, "confirm.expect.a..b", "write 'a.b'"),
+        ({"tool": "get", "args": {}, "expect": {}}, "confirm.expect", "at least 1 item"),
+        ({"tool": "get", "args": {}, "timeout": 0}, "confirm.timeout", "greater than 0"),
+        ({"tool": "get", "args": {}, "tolerance": "1%"}, "confirm.tolerance", "a valid number"),
+        ({"tool": "t", "args": {}}, "confirm", "must be another one"),
+        ({"args": {}}, "confirm.tool", "required"),
+    ],
+)
+def test_a_read_back_that_cannot_be_is_refused_with_what_is_meant(value: Any, field: str, why: str) -> None:
+    found = faults(confirm=value)
+
+    assert list(found) == [field]
+    assert why in found[field]

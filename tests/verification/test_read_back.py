@@ -48,13 +48,19 @@ class TestQuestion:
 
         assert rule.question(CALL._replace(result={"rows": [{"id": 1}, {}, {"id": 3}]})) == {"ids": [1, 3]}
 
-    def test_a_result_without_what_is_asked_for_cannot_be_looked_up(self) -> None:
-        reading = ReadBack(DeclaredConfirmation(**BY_ID)).question(CALL._replace(result={"ok": True}))
+    @pytest.mark.parametrize("result", [{"ok": True}, {"id": None}, "done", None])
+    def test_a_result_without_what_is_asked_for_cannot_be_looked_up(self, result: Any) -> None:
+        reading = ReadBack(DeclaredConfirmation(**BY_ID)).question(CALL._replace(result=result))
 
         assert isinstance(reading, Reading)
         assert (reading.state, reading.detail) == (
             "unknown", "what it did cannot be looked up: it has no id in its result",
         )  # fmt: skip
+
+    def test_an_argument_that_was_left_out_is_left_out_here_too(self) -> None:
+        args = {"order_id": "$.result.id", "note": "$.args.note", "region": "$.args.region"}
+
+        assert ReadBack(DeclaredConfirmation("get_order", args)).question(CALL) == {"order_id": "O-1"}
 
     @pytest.mark.parametrize("call", [CALL._replace(is_error=True), CALL._replace(result={"error": "no stock"})])
     def test_nothing_is_asked_of_a_call_that_says_that_it_failed(self, call: ToolCall) -> None:
@@ -201,6 +207,9 @@ class TestSecondSource:
     def test_a_field_that_the_result_itself_has_not_is_otherwise(self) -> None:
         assert self.held({"price": 10}, self.CALL._replace(result={"unit": "EUR"}), fields=["price"]).state == "differs"
 
+    def test_what_neither_has_is_the_same_in_both(self) -> None:
+        assert self.held({"price": 10, "tax": None}, fields=["price", "tax"]).state == "agrees"
+
     def test_another_source_need_not_know_all(self) -> None:
         assert self.held(None, fields=["price"]).state == "not asked"
 
@@ -239,6 +248,7 @@ def test_any_answer_can_be_held_against_any_call(args: Any, result: Any, answer:
         (True, "true", 0, True),
         (None, None, 0, True),
         (None, "", 0, False),
+        ({"a": None}, {}, 0, True),
         (0.1 + 0.2, 0.3, 0, True),
         (100, 99.5, 0.01, True),
         (100, 98, 0.01, False),

@@ -114,11 +114,14 @@ class ReadBack:
         asked: dict[str, Any] = {}
         for name, template in self._args.items():
             value, gone = _filled(template, sides)
-            if gone is not None:
-                if self.kind == "against":
-                    return self._reading("not asked", f"the call has no {gone} to ask {self.tool} for")
+            if gone is None:
+                asked[name] = value
+            elif isinstance(template, str) and CallReference.parse(template).side == "args":
+                continue  # an argument that was left out is left out here too
+            elif self.kind == "against":
+                return self._reading("not asked", f"the call has no {gone} to ask {self.tool} for")
+            else:
                 return self._reading("unknown", f"what it did cannot be looked up: it has no {gone}")
-            asked[name] = value
         return asked
 
     def _reading(self, state: State, detail: str, fields: tuple[str, ...] = ()) -> Reading:
@@ -227,7 +230,7 @@ def _filled(template: Any, sides: Mapping[str, Any]) -> tuple[Any, str | None]:
             return template, None
         side, steps = CallReference.parse(template)
         value = _value_at(sides[side], steps)
-        if value is MISSING or (value is None and not steps):
+        if value is MISSING or value is None:
             path = str(FieldPath(steps))
             if side == "args":
                 return None, f"argument {path}" if path else "arguments"
@@ -317,7 +320,8 @@ def agree(written: Any, found: Any, tolerance: Decimal = Decimal(0)) -> bool:
     """What was found is what was written.
 
     Numbers are compared as numbers, also where one of them is written as text, times as instants, texts without case
-    and outer space. An object may have more fields than were written; a list has the same elements in the same order.
+    and outer space; null is as good as nothing. An object may have more fields than were written; a list has the same
+    elements in the same order.
 
     >>> agree(12.5, "12.50"), agree({"a": 1}, {"a": 1, "id": 7}), agree([1, 2], [2, 1]), agree("x", MISSING)
     (True, True, False, False)
@@ -342,7 +346,7 @@ def agree(written: Any, found: Any, tolerance: Decimal = Decimal(0)) -> bool:
 
 def _same_scalar(one: Any, other: Any, tolerance: Decimal) -> bool:
     if one is MISSING or other is MISSING or one is None or other is None:
-        return one is other
+        return one in (MISSING, None) and other in (MISSING, None)
     if isinstance(one, (dict, list)) or isinstance(other, (dict, list)):
         return False
     left, right = _as_number(one), _as_number(other)

@@ -293,15 +293,17 @@ Echo = Annotated[
 
 def _holds_references(value: Any) -> Any:
     """Parse every reference in a value of a declaration, at any depth, so that faults are told when it is read."""
-    pending = [value]
+    pending = [(value, 0)]
     while pending:
-        item = pending.pop()
+        item, level = pending.pop()
+        if level > MAX_STEPS:
+            raise ValueError(f"is nested more than {MAX_STEPS} levels deep")
         if isinstance(item, str) and is_reference(item):
             CallReference.parse(item)
         elif isinstance(item, Mapping):
-            pending += item.values()
+            pending += [(inner, level + 1) for inner in item.values()]
         elif isinstance(item, (list, tuple)):
-            pending += item
+            pending += [(inner, level + 1) for inner in item]
     return value
 
 

@@ -218,6 +218,15 @@ async def test_only_an_idempotent_tool_is_called_again(kind: str, idempotent: bo
     assert (response == GOOD, 3 - len(answers)) == (idempotent, made)
 
 
+async def test_what_the_profile_asks_for_is_read_back(kind: str) -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
+    for stored, passes in ((GOOD, True), (None, False)):
+        guard = GuardPlugin(engine, readers={"get": lambda id, stored=stored: stored})
+        (response,) = await shown(lambda: GOOD, kind, guard)
+        assert (response == GOOD) == passes
+
+
 async def test_a_retry_that_raises_leaves_the_block(kind: str) -> None:
     engine = ScriptedEngine(lookup="block")
     engine.register_tool_profile("lookup", idempotent=True)

@@ -165,6 +165,15 @@ class TestEitherKind:
             result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
             assert [record["verdict"] for record in records(result)] == [verdict]
 
+    async def test_what_the_profile_asks_for_is_read_back(self, which: int, run: Any) -> None:
+        for stored, verdict in (({"id": 7, "key": 1}, "accept"), ({"id": 7, "key": 2}, "block"), (None, "block")):
+            engine = VerificationEngine()
+            engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
+            readers = {"get": lambda id, stored=stored: stored}
+            tool = guard_tool(tools_of(lambda: GOOD)[which], engine, readers=readers)
+            result = await run(Agent("a", tools=[tool]), ("lookup", {"key": 1}))
+            assert [record["verdict"] for record in records(result)] == [verdict]
+
     async def test_every_type_of_result_reaches_the_engine_raw(self, which: int, run: Any) -> None:
         text = ToolOutputText(text="t")
         for given in (GOOD, [GOOD], "id: 7", None, (1, 2), Model(), Record(), b"\x00\xff", 7, text):

@@ -236,6 +236,14 @@ class TestEitherKind:
             (part,) = await run(agent_of(lambda answers=answers: next(answers), kind, guard), ("lookup", {}))
             assert part.outcome == outcome
 
+    async def test_what_the_profile_asks_for_is_read_back(self, kind: str, run: Any) -> None:
+        for stored, outcome in (({"id": 7, "key": 1}, "success"), ({"id": 7, "key": 2}, "failed"), (None, "failed")):
+            engine = VerificationEngine()
+            engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {"id": "$.result.id"}})
+            guard = GuardCapability(engine, readers={"get": lambda id, stored=stored: stored})
+            (part,) = await run(agent_of(lambda: GOOD, kind, guard), ("lookup", {"key": 1}))
+            assert part.outcome == outcome
+
     async def test_every_type_of_result_reaches_the_engine_raw(self, kind: str, run: Any) -> None:
         for given in (GOOD, [GOOD], "id: 7", None, (1, 2), Model(), Record(), b"abc", 7):
             seen = Seen()

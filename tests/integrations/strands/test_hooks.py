@@ -229,6 +229,23 @@ async def test_only_an_idempotent_tool_is_called_again(kind: str, idempotent: bo
     assert (result["status"], 3 - len(answers)) == (status, made)
 
 
+async def test_an_error_is_tried_again_as_the_profile_says(kind: str) -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("lookup", idempotent=True, retry={"attempts": 3})
+    answers: list[Any] = ["Error: try later", "Error: try later", GOOD]
+    (result,) = await results_of(lambda: answers.pop(0), kind, GuardHooks(engine))
+    assert (result, answers) == ((await results_of(lambda: GOOD, kind))[0], [])
+
+
+async def test_what_the_profile_asks_for_is_read_back(kind: str) -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("lookup", confirm={"tool": "get", "args": {}})
+    for stored, status in ((GOOD, "success"), (None, "error")):
+        guard = GuardHooks(engine, readers={"get": lambda stored=stored: stored})
+        (result,) = await results_of(lambda: GOOD, kind, guard)
+        assert result["status"] == status
+
+
 async def test_retries_come_to_an_end(kind: str) -> None:
     engine = ScriptedEngine(lookup="block")
     engine.register_tool_profile("lookup", idempotent=True)
