@@ -118,9 +118,16 @@ class Recovering(Ours):
         from agentguard.guard import Outcome
         from agentguard.guard._guard import CallGuard
 
-        guard = CallGuard(self._engine, readers={name: partial(_read, tools, name) for name in TOOLS})
+        verdicts: list[str] = []
+        guard = CallGuard(
+            self._engine,
+            readers={name: partial(_read, tools, name) for name in TOOLS},
+            on_judgement=lambda outcome, judgement: verdicts.append(judgement.verdict),
+        )
 
         def call(tool: str, args: Mapping[str, Any]) -> Told:
+            verdicts.clear()
+
             def attempt() -> Any:
                 answer = tools(tool, args)
                 return as_text(answer.value), Outcome(
@@ -128,7 +135,9 @@ class Recovering(Ours):
                 )
 
             text, judgement = guard.settle(attempt)
-            return told_by(judgement, text)
+            # A call that was made again has been refused before, whatever came of it.
+            refused = next((verdict for verdict in verdicts if verdict != "accept"), "accept")
+            return told_by(judgement, text)._replace(verdict=refused)
 
         return call
 

@@ -24,8 +24,8 @@ COMMAND = "python benchmarks/in_the_loop/run.py measure"
 ENDS, KINDS_PICTURE = "pictures/in_the_loop_ends.svg", "pictures/in_the_loop_kinds.svg"
 TEMPLATE = Path(__file__).with_suffix(".md")
 NONE, OURS = "none", "agentguard-recovery"
-KEYS = (NONE, "schema", "awesome-agentguard", "agentguard-observe", "agentguard-enforce", OURS)
-DRAWN = (NONE, "schema", "awesome-agentguard", "agentguard-enforce", OURS)  # observing changes no end
+OBSERVING = "agentguard-observe"  # which changes no end
+KEYS = (NONE, "schema", "awesome-agentguard", OBSERVING, "agentguard-enforce", OURS)
 REDUCED = Goal("at least", 0.80, as_share)
 GAINED = Goal("at least", 0.15, as_points)
 LOST = Goal("at least", -0.01, as_points)
@@ -90,6 +90,7 @@ def page(rows: Sequence[Entry]) -> str:
         "about": _about(rows),
         "goals": judged(("agentguard with recovery",), goals) if goals else "Not measured.",
         "by_kind": _by_kind(rows),
+        "by_tool": _by_tool(rows),
         "kinds_picture": KINDS_PICTURE,
         "characters": CHARACTERS_A_TOKEN,
         "costs": _costs(rows),
@@ -115,7 +116,8 @@ def _board(rows: Sequence[Entry]) -> str:
 
 def _about(rows: Sequence[Entry]) -> str:
     return "\n".join(
-        f"- **{row['contestant']['name']}** {row['contestant']['version']}: {row['contestant']['about']}"
+        f"- **{' '.join(filter(None, (row['contestant']['name'], row['contestant']['version'])))}**: "
+        f"{row['contestant']['about']}"
         f"{' Its verdicts name ' + as_share(_noticed(row)) + ' of the harmful faults.' if _noticed(row) else ''}"
         for row in ordered(rows)
     )
@@ -126,11 +128,27 @@ def _by_kind(rows: Sequence[Entry]) -> str:
         both = _sum([row["kinds"].get(kind, {}).get(mode) for mode in FAULTY])
         return f"{_shown(both, 'silent')} ({_shown(both, 'success')})"
 
-    some = [row for row in ordered(rows) if row["contestant"]["key"] != "agentguard-observe"]
+    some = [row for row in ordered(rows) if row["contestant"]["key"] != OBSERVING]
     runs = {kind: _sum([some[0]["kinds"].get(kind, {}).get(mode) for mode in FAULTY])["runs"] for kind in KINDS}
     return markdown(
         ("kind", "runs", *(row["contestant"]["name"] for row in some)),
         [(kind, str(runs[kind]), *(cell(row, kind) for row in some)) for kind in KINDS if runs[kind]],
+    )
+
+
+def _by_tool(rows: Sequence[Entry]) -> str:
+    some = [row for row in ordered(rows) if row["contestant"]["key"] != OBSERVING]
+    tools = [tool for tool in TOOLS if tool in some[0]["tools"]]
+    return markdown(
+        ("tool", "runs", *(row["contestant"]["name"] for row in some)),
+        [
+            (
+                tool,
+                str(some[0]["tools"][tool]["runs"]),
+                *(_shown(row["tools"][tool], "silent") if tool in row["tools"] else "–" for row in some),
+            )
+            for tool in tools
+        ],
     )
 
 
@@ -163,7 +181,7 @@ def pictures(rows: Sequence[Entry], folder: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    rows = [row for row in ordered(rows) if row["contestant"]["key"] not in KEYS or row["contestant"]["key"] in DRAWN]
+    rows = [row for row in ordered(rows) if row["contestant"]["key"] != OBSERVING]
     (folder / ENDS).parent.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 0.7 + 0.42 * len(rows)), layout="constrained")

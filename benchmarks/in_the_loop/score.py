@@ -30,7 +30,6 @@ def row(about: Mapping[str, str], runs: Sequence[Run], course: Mapping[str, Any]
         course: what was run: see ``digest``.
         learned: milliseconds of the processor that it took to learn one call of the ordinary traffic.
     """
-    kinds = sorted({run.kind for run in runs if run.kind})
     struck = [run for run in runs if run.mode in FAULTY]
     harm = [run for run in struck if run.matters]
     read_back = [run for run in harm if run.kind == "noop" and TOOLS[run.tool].confirm is not None]
@@ -44,8 +43,9 @@ def row(about: Mapping[str, str], runs: Sequence[Run], course: Mapping[str, Any]
         "harmless": counts(run for run in struck if run.mode == "single" and not run.matters),
         "kinds": {
             kind: {mode: counts(run for run in harm if (run.kind, run.mode) == (kind, mode)) for mode in FAULTY}
-            for kind in kinds
+            for kind in sorted({run.kind for run in harm})
         },
+        "tools": {tool: counts(run for run in harm if run.tool == tool) for tool in sorted({run.tool for run in harm})},
         "read_back": counts(read_back),
         "cost": {"clean": _cost(clean), "faulty": _cost(harm), "learning_ms_a_call": round(learned, 3)},
     }
