@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -32,6 +33,7 @@ CHUNK = 20  # episodes for which one copy of the company is made
 
 def main() -> None:
     """Run the order and end."""
+    logging.getLogger().addHandler(logging.NullHandler())  # what a guard logs would go between the progress bars
     order = json.load(sys.stdin)
     traffic = [Made(session, tool, args, Answer(*answer)) for session, tool, args, answer in order["traffic"]]
     past = Past(traffic, Path(order["yesterday"]))
