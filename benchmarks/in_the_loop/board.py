@@ -32,9 +32,11 @@ class Board:
         """All rows, checked.
 
         Raises:
-            BoardError: for a file that is no row, or rows of different courses.
+            BoardError: for a file that is no row, for rows of different courses, and where there is none.
         """
         rows = [self.read(path) for path in sorted(self.folder.glob("*.json"))]
+        if not rows:
+            raise BoardError(f"there is no row in {self.folder}; measure, or enter a contestant")
         if len({entry["course"]["digest"] for entry in rows}) > 1:
             of = ", ".join(f"{entry['contestant']['key']} {entry['course']['digest']}" for entry in rows)
             raise BoardError(f"the rows are of different courses and cannot be compared: {of}; measure them again")

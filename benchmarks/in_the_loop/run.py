@@ -81,7 +81,11 @@ def measured_rows(
         task = progress.add_task("in the loop, faults are chosen", total=len(sizes.templates))
         course = prepared(Path(folder), seed, sizes, lambda: progress.update(task, advance=1, refresh=True))
         what = digest(seed, course.episodes)
-        done = {entry["contestant"]["key"]: entry for entry in kept.rows()} if resume and UNFINISHED.is_dir() else {}
+        done = (
+            {entry["contestant"]["key"]: entry for entry in kept.rows()}
+            if resume and any(UNFINISHED.glob("*.json"))
+            else {}
+        )
         if not resume:
             shutil.rmtree(UNFINISHED, ignore_errors=True)
         for entrant in entrants:
@@ -138,6 +142,7 @@ def measure(
     output: Output = PAGE,
 ) -> None:
     """Run the project's own contestants, write their rows, and draw the page."""
+    _keep_apart(board, seed, quick=quick)
     for entry in measured_rows(Console(stderr=True), seed, QUICK if quick else None, resume=resume):
         Board(board).put(entry)
     _draw(board, output)
@@ -156,6 +161,7 @@ def enter(
     board: Annotated[Path, typer.Option(help="Folder of the rows.")] = ROWS,
 ) -> None:
     """Run one contestant and write its row."""
+    _keep_apart(board, seed, quick=quick)
     module, _, factory = contestant.rpartition(":")
     path = Path(module)
     folders = [str(path.resolve().parent if path.suffix == ".py" else Path.cwd())]
@@ -181,6 +187,11 @@ def draw(
     except BoardError as error:
         _refused(error)
     _draw(board, output)
+
+
+def _keep_apart(board: Path, seed: int, *, quick: bool) -> None:
+    if board == ROWS and (quick or seed != SEED):
+        raise typer.BadParameter(f"rows of another course than that of seed {SEED} belong on another --board")
 
 
 def _draw(board: Path, output: Path) -> None:

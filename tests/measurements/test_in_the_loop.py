@@ -414,6 +414,8 @@ def test_the_page_and_its_pictures_are_made_of_the_rows_alone(tmp_path):
 
 def test_the_board_takes_rows_and_refuses_what_is_none(tmp_path):
     board = Board(tmp_path)
+    with pytest.raises(BoardError, match="no row"):
+        board.rows()
     for entry in (NONE, OURS):
         board.put(entry)
     assert {entry["contestant"]["key"] for entry in board.rows()} == {"none", "agentguard-recovery"}
