@@ -15,7 +15,7 @@ from .runs import Contestant, Tools
 from .tools import TOOLS, Tool
 from .traffic import Made, as_text
 
-__all__ = ["BLOCKED", "DOUBTED", "enforce", "nothing", "observe", "recover", "schema", "undeclared"]
+__all__ = ["BLOCKED", "DOUBTED", "enforce", "nothing", "observe", "recover", "schema"]
 
 #: What the agent reads where a contestant has no words of its own.
 BLOCKED = (
@@ -66,23 +66,21 @@ class Schema:
 
 
 class Ours:
-    """agentguard with its default engine.
+    """agentguard with its default engine; each tool has a profile: its schema, what it repeats, how fast it may be.
 
     Args:
-        declared: each tool has a profile: its schema, which arguments it repeats, how fast it may be.
         enforce: act on verdicts as the framework integrations do by default; else judge and record alone.
     """
 
     learns = True
 
-    def __init__(self, *, declared: bool = True, enforce: bool = True) -> None:
+    def __init__(self, *, enforce: bool = True) -> None:
         from agentguard import VerificationEngine
         from agentguard.guard import Policy, ToolGuard
 
         self._engine = VerificationEngine()
-        if declared:
-            for tool in TOOLS.values():
-                self._engine.register_tool_profile(tool.name, **profile_of(tool))
+        for tool in TOOLS.values():
+            self._engine.register_tool_profile(tool.name, **profile_of(tool))
         self._guard = ToolGuard(self._engine, Policy(shadow=not enforce))
 
     def learn(self, traffic: Sequence[Made]) -> None:
@@ -199,8 +197,3 @@ def enforce() -> Contestant:
 def recover() -> Contestant:
     """The same with recovery: read-backs after writes, second sources, calls made again by the guard."""
     return Recovering()
-
-
-def undeclared() -> Contestant:
-    """The same without profiles."""
-    return Ours(declared=False)

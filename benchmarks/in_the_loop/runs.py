@@ -17,7 +17,6 @@ from .traffic import Answer, Made
 from .world import IN_MEMORY, Rows, World
 
 __all__ = [
-    "MODES",
     "Contestant",
     "Episode",
     "Mode",
@@ -31,13 +30,11 @@ __all__ = [
     "run_episode",
     "scenery",
     "scripted",
-]  # fmt: skip
+]
 
 Mode = Literal["clean", "single", "lasting", "after"]
-MODES: tuple[Mode, ...] = ("clean", "single", "lasting", "after")
 Outcome = Literal["success", "silent", "reported"]
 CENT = 0.0051  # two roundings of one amount
-
 
 #: Works on a task, given in words, with what makes its calls.
 Worker = Callable[[Task, str, Call], Given]
