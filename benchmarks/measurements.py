@@ -18,6 +18,7 @@ import fuzzing
 import growth
 import hook
 import in_langgraph
+import in_the_loop
 import lasting
 import over_http
 import proxy
@@ -62,6 +63,7 @@ def main(
         detection.measured(console, output.parent),
         weights.section(console, script.with_name("faults.py"), data),
         lasting.measured(console, script.with_name("lasting.py"), data, output.parent),
+        in_the_loop.measured(console, output.parent),
         content.measured(console, data),
         deeds.section(),
         claims.section(data),
