@@ -34,6 +34,7 @@ PART_OF = {
     "integrations/_demo": "langchain",
     "integrations/google_adk.py": "google-adk",
     "integrations/langgraph.py": "langgraph",
+    "integrations/claims.py": "langchain",
     "integrations/health.py": "langchain",
     "integrations/langchain.py": "langchain",
     "integrations/litellm.py": "litellm",

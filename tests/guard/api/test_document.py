@@ -46,5 +46,5 @@ def test_each_line_is_answered_as_it_is_shown(serve: Callable[..., Any]) -> None
         )  # fmt: skip
         answers.append(rounded(json.loads(done.stdout)))
 
-    assert len(answers) == 5
+    assert len(answers) == 6
     assert answers == shown
