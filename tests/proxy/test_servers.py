@@ -108,7 +108,7 @@ def steady(made: Any) -> Any:
     """What came of it without times, which differ, and the last step's progress, which a client may miss."""
     if "heard" in made:
         made = {**made, "heard": [step for step in made["heard"] if step[0] != step[1]]}
-    return json.loads(re.sub(r"\d\d:\d\d:\d\d( [AP]M)?|\d{4}-\d\d-\d\dT[\d:.]+Z?", "<time>", json.dumps(made)))
+    return json.loads(re.sub(r"\d{1,2}:\d\d:\d\d( [AP]M)?|\d{4}-\d\d-\d\dT[\d:.]+Z?", "<time>", json.dumps(made)))
 
 
 def free_port() -> int:
