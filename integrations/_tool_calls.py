@@ -439,7 +439,7 @@ class _Call:
         return Outcome(tool, args, value, last.milliseconds, self.session, self.call_id, is_error)
 
     def answer(self, result: Any) -> Answer:
-        """What the tool itself answered.
+        """The answer of the tool itself.
 
         Raises:
             Exception: what the tool raised, whoever has made a message of it.

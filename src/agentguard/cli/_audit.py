@@ -135,7 +135,7 @@ def audit(
 
 
 def _findings(answer: AuditedAnswer) -> Iterator[_Finding]:
-    """What nothing supports, in the order of the answer: claims, then values."""
+    """The claims and values that nothing supports, in this order."""
     for claim in answer.result.unsupported:
         yield _Finding(claim.verdict, answer, claim.text, claim.reason, claim.start, claim.end, answer.made(claim))
     for value in answer.result.values.findings:

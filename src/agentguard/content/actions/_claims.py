@@ -50,7 +50,7 @@ class Stated(NamedTuple):
 
 
 class _Spot(NamedTuple):
-    """Where a claim stands in its sentence: the places of its first word, its verb, and its subject's first word."""
+    """The place of a claim in its sentence: those of its first word, its verb, and its subject's first word."""
 
     form: Form
     begins: int
@@ -281,16 +281,16 @@ class _Reader:
         return at
 
     def _is_thing(self, subject: int, verb: int, none_of: str = "NMOY") -> bool:
-        """Whether a subject is neither a person nor negated."""
+        """Tell whether a subject is neither a person nor negated."""
         return not set(self._tags[subject:verb]) & set(none_of)
 
     def _is_reader(self, subject: int, verb: int) -> bool:
-        """Whether a passive says what was arranged for the reader: "you're enrolled"."""
+        """Tell whether a passive says what was arranged for the reader: "you're enrolled"."""
         arranged = meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"}
         return self._tags[subject] == "Y" and bool(arranged) and not set(self._tags[subject:verb]) & set("NMO")
 
     def _by_others(self, verb: int) -> bool:
-        """Whether "by" and somebody stands behind a participle."""
+        """Tell whether "by" and somebody stands behind a participle."""
         for at in range(verb + 1, min(verb + 12, len(self._tokens) - 1)):
             if self._low(at) == "by":
                 low = self._low(at + 1)

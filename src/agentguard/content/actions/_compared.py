@@ -141,7 +141,7 @@ def exact_in(text: str) -> list[str]:
 
 
 def _may_be_words(token: str) -> bool:
-    """Whether a slash may stand for "or": "and/or", "his/her"."""
+    """Tell whether a slash may stand for "or": "and/or", "his/her"."""
     return token.count("/") == 1 and not {".", "@"} & set(token) and "/" not in (token[0], token[-1])
 
 
@@ -196,11 +196,11 @@ class Text:
         return frozenset(each[:NEAR] for each in self.bases if len(each) >= NEAR)
 
     def has(self, token: str) -> bool:
-        """Whether it has what is said exactly."""
+        """Tell whether it has what is said exactly."""
         return token in self.text or token.lstrip("#v") in self.text
 
     def names(self, thing: str) -> bool:
-        """Whether it has a word, by its base, or one of the same family."""
+        """Tell whether it has a word, by its base, or one of the same family."""
         return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
 
 
@@ -240,7 +240,7 @@ def contrasts() -> tuple[tuple[frozenset[str], ...], ...]:
 
 
 def other_moment(claim: Compared, text: str) -> bool:
-    """Whether a claim says a date or time where a text, as far as it is read, has only others."""
+    """Tell whether a claim says a date or time where a text, as far as it is read, has only others."""
     own = read(" ".join(token.text for token in claim.stated.objects)).moments
     there = read(text[:MOST_READ]).moments if own else ()
     return bool(own and there) and any(

@@ -96,7 +96,7 @@ def _of_fields(value: Any, depth: int) -> Ending | None:
 
 
 def _has_done(value: Mapping[Any, Any]) -> bool:
-    """Whether an object lists what was done beside what was not."""
+    """Tell whether an object lists what was done beside what was not."""
     return any(str(name).casefold() in _fields("count") | _fields("success") and held for name, held in value.items())
 
 

@@ -89,7 +89,7 @@ def _undoubled(word: str) -> str:
 
 
 def is_past(word: str) -> bool:
-    """Whether a word, in small letters, has the form of a past tense or a past participle.
+    """Tell whether a word, in small letters, has the form of a past tense or a past participle.
 
     >>> [is_past(word) for word in ("pushed", "sent", "need", "push", "bed")]
     [True, True, False, False, False]
@@ -104,7 +104,7 @@ def is_past(word: str) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Whether a word, in small letters, can be a past participle.
+    """Tell whether a word, in small letters, can be a past participle.
 
     >>> is_participle("sent"), is_participle("wrote"), is_participle("written")
     (True, False, True)
@@ -114,5 +114,5 @@ def is_participle(word: str) -> bool:
 
 
 def is_plain(word: str) -> bool:
-    """Whether a word can be a verb's plain form, as in an order: it has no ending of another one."""
+    """Tell whether a word can be a verb's plain form, as in an order: it has no ending of another one."""
     return not word.endswith(("ed", "ing", "s")) and (word not in _irregular().past or word in words("same"))

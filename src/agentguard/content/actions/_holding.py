@@ -84,7 +84,7 @@ def hold(
 
 
 def decides(signs: Collection[str]) -> bool:
-    """Whether signs say enough for a claim to be weighed.
+    """Tell whether signs say enough for a claim to be weighed.
 
     What it is can be done by a tool, it names something, and it is no fact of another day that a result tells.
     """

@@ -64,7 +64,7 @@ class Pair(NamedTuple):
 
     @property
     def shares(self) -> bool:
-        """Whether the call has anything that the claim names."""
+        """Tell whether the call has anything that the claim names."""
         return self.things + self.exact > 0
 
 
@@ -160,7 +160,7 @@ class Ledger:
         return sum(text.names(thing) for thing in claim.things)
 
     def _tells(self, claim: Compared, deed: Deed) -> bool:
-        """Whether a result says much of what the claim names, and all that it says exactly."""
+        """Tell whether a result says much of what the claim names, and all that it says exactly."""
         result = self._results[deed.number]
         things = sum(result.names(thing) for thing in claim.things)
         if not all(result.has(each) for each in claim.exact):
@@ -281,7 +281,7 @@ class Ledger:
             yield "several said, one came out badly"
 
     def _again(self, deed: Deed) -> bool:
-        """Whether a call was made again later, and came out well."""
+        """Tell whether a call was made again later, and came out well."""
         return any(
             later.number > deed.number
             and (later.call.tool, later.args) == (deed.call.tool, deed.args)
@@ -447,18 +447,18 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
 
 
 def is_vague(meaning: Meaning) -> bool:
-    """Whether a verb can stand for so many acts that it says little."""
+    """Tell whether a verb can stand for so many acts that it says little."""
     return (
         not meaning.acts or len(meaning.acts) > MANY or bool(meaning.acts & GENERIC or meaning.bases & bases("vague"))
     )
 
 
 def reads(meaning: Meaning) -> bool:
-    """Whether a verb only says that something was looked at."""
+    """Tell whether a verb only says that something was looked at."""
     return bool(meaning.acts & {"read", "verify"}) and meaning.acts <= READING
 
 
 def looks(deed: Deed) -> bool:
-    """Whether a call only looked at something."""
+    """Tell whether a call only looked at something."""
     acts = deed.acts - {"run"}
     return bool(acts) and acts <= LOOKING

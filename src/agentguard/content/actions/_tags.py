@@ -68,7 +68,7 @@ def tags_of(tokens: Sequence[Token]) -> str:
 
 
 def is_open(tokens: Sequence[Token], tags: str) -> bool:
-    """Whether something in a sentence hangs on what may be: "once it is back, the refund is issued"."""
+    """Tell whether something in a sentence hangs on what may be: "once it is back, the refund is issued"."""
     return any(tag == "u" and token.low in words("open") for token, tag in zip(tokens, tags, strict=True))
 
 
@@ -150,7 +150,7 @@ def _without_brackets(tokens: Sequence[Token], tags: str) -> str:
 
 
 def _instructs(tokens: Sequence[Token], tags: str) -> bool:
-    """Whether a sentence begins as an order: "run the tests", "wait until …"."""
+    """Tell whether a sentence begins as an order: "run the tests", "wait until …"."""
     first = tokens[0].low if tokens else ""
     return tags[:1] in ("n", "s", "G") and tags[1:2] in ("D", "Q", "S", "C") and is_plain(first) and "M" not in tags
 
