@@ -32,7 +32,7 @@ _GONE: Final = (404, 410)  # HTTP
 
 
 class Answer(NamedTuple):
-    """What the second call returned; ``is_error`` where its framework says that it failed."""
+    """The answer of the second call; ``is_error`` where its framework says that it failed."""
 
     value: Any
     is_error: bool = False
@@ -265,7 +265,7 @@ def in_thread(make: Callable[[], Any]) -> Future[Any]:
 
 
 def _made(make: Callable[[], Any]) -> Any:
-    """What a call returns, awaited in a loop of its own where it is to be awaited."""
+    """The result of a call, awaited in a loop of its own where it is to be awaited."""
     made = make()
     return asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made
 

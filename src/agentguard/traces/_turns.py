@@ -91,7 +91,7 @@ class _Event(NamedTuple):
 
 
 class _Session:
-    """What is held of a session."""
+    """The calls and words that are held of a session."""
 
     def __init__(self, name: str, *, whole: bool) -> None:
         self.size = 0

@@ -42,7 +42,7 @@ State = Literal["agrees", "differs", "absent", "unknown", "not asked"]
 
 
 class Reading(NamedTuple):
-    """What a second call has said of a first one.
+    """The answer of a second call on a first one.
 
     Attributes:
         kind: ``confirm`` for a write that was read back, ``against`` for a second source.
@@ -317,7 +317,7 @@ def says_no_such(text: str) -> bool:
 
 
 def agree(written: Any, found: Any, tolerance: Decimal = Decimal(0)) -> bool:
-    """What was found is what was written.
+    """Tell whether what was found is what was written.
 
     Numbers are compared as numbers, also where one of them is written as text, times as instants, texts without case
     and outer space; null is as good as nothing. An object may have more fields than were written; a list has the same

@@ -52,7 +52,7 @@ class Amount(NamedTuple):
 
     @property
     def values(self) -> frozenset[float]:
-        """What it can be; money in cents, too."""
+        """The numbers that it can be; money in cents, too."""
         values = numbers_in(self.text)
         return frozenset(values | {100 * value for value in values} if self.text[0] in _MONEY else values)
 
@@ -136,7 +136,7 @@ def compared(stated: Stated) -> Compared:
 
 
 def exact_in(text: str) -> list[str]:
-    """What a text says exactly: addresses, identifiers, versions, paths and files, in small letters."""
+    """Find what a text says exactly: addresses, identifiers, versions, paths and files, in small letters."""
     return [each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each)]
 
 

@@ -70,7 +70,7 @@ def ending_of(failed: bool, args: str, result: Any, text: str) -> Ending:
 
 
 def _of_fields(value: Any, depth: int) -> Ending | None:
-    """What the fields of a result say of how the call came out."""
+    """Read from the fields of a result how the call came out."""
     if depth >= DEEPEST or not isinstance(value, Mapping):
         return None
     for name, held in list(value.items())[:MOST_FIELDS]:

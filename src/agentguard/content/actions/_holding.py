@@ -15,7 +15,7 @@ from agentguard.content.actions._signs import Ledger, Pair, Seen
 from agentguard.content.actions._tools import Ability
 
 Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
-"""What the ledger says of a claim."""
+"""The verdict of the ledger on a claim."""
 
 
 class Held(NamedTuple):

@@ -39,7 +39,7 @@ class Call(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """What a call did.
+    """A call, read for its acts.
 
     Attributes:
         number: its place in the ledger.

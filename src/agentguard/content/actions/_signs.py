@@ -231,7 +231,7 @@ class Ledger:
         return Seen(frozenset(signs), best, missing)
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
-        """What the claim is."""
+        """Signs of the claim itself."""
         meaning = claim.stated.meaning
         yield f"form: {claim.stated.form}"
         if meaning.kind:
@@ -255,7 +255,7 @@ class Ledger:
     def _of_best(
         self, claim: Compared, best: Pair, pairs: Sequence[Pair], conflict: bool, spoken_for: bool
     ) -> Iterator[str]:
-        """What the call that goes best with a claim is, and how it came out."""
+        """Signs of the call that goes best with a claim, and of how it came out."""
         yield _FITS[best.level]
         yield "shares much" if best.things > 1 else "shares a thing" if best.things else "shares nothing"
         if looks(best.deed) and not reads(claim.stated.meaning):
@@ -290,7 +290,7 @@ class Ledger:
         )
 
     def _of_tools(self, claim: Compared) -> Iterator[str]:
-        """What tools there are for it."""
+        """Signs of the tools that there are for it."""
         meaning = claim.stated.meaning
         for name, ability in self._abilities.items():
             same = meaning.acts & ability.acts or meaning.bases & ability.verbs
@@ -309,7 +309,7 @@ class Ledger:
             yield "no tool for it"
 
     def _of_results(self, claim: Compared, best: Pair | None) -> Iterator[str]:
-        """What results tell of it."""
+        """Signs of the results that tell of it."""
         meaning = claim.stated.meaning
         told = any(
             meaning.bases & deed.told
@@ -329,7 +329,7 @@ class Ledger:
             yield "read in a result"
 
     def _of_rest(self, claim: Compared, left: Sequence[Deed]) -> Iterator[str]:
-        """What calls no other claim speaks of."""
+        """Signs of the calls that no other claim speaks of."""
         if not self._done:
             yield "no calls"
         if left:

@@ -38,7 +38,7 @@ class Tool(NamedTuple):
 
 
 class Ability(NamedTuple):
-    """What a tool can do.
+    """The abilities of a tool.
 
     Attributes:
         acts: by its name, or as declared.
@@ -60,7 +60,7 @@ class Ability(NamedTuple):
 
 
 class _Name(NamedTuple):
-    """What the words of a name say: the acts, the bases of the words that say them, and whether it only prepares."""
+    """The words of a name, read: the acts, the bases of the words that say them, and whether it only prepares."""
 
     acts: frozenset[str]
     verbs: frozenset[str]
@@ -68,7 +68,7 @@ class _Name(NamedTuple):
 
 
 def ability_of(tool: Tool) -> Ability:
-    """What a tool can do, by what it says of itself.
+    """Read the ability of a tool from what it says of itself.
 
     >>> ability = ability_of(Tool("crm.refunds.issue", "Pays back an order.", ("order_id", "amount")))
     >>> "refund" in ability_of(Tool("issue_refund")).acts, ability_of(Tool("draftEmail")).tentative, ability.general
@@ -107,7 +107,7 @@ def bases_of(found: Iterable[str]) -> frozenset[str]:
 
 
 def _read(pieces: Sequence[str]) -> _Name:
-    """What the words of a name say: its verb does, and where that only says "make", the noun that it makes."""
+    """Read the words of a name: its verb does, and where that only says "make", the noun that it makes."""
     prepares = [piece for piece in pieces if piece in words("prepares")]
     if prepares:
         acts = frozenset(act for piece in prepares for act in verb_acts(piece) | noun_acts(piece))

@@ -172,7 +172,7 @@ class ModelCalls:
         self._met = Remembered()
 
     def found(self, asked: Asked, record: Record) -> Iterator[Found]:
-        """What a call of a model says."""
+        """Find the words of a call of a model."""
         source, line, session = record.source, record.line, asked.session
         if tools := tools_in(asked.tools):
             yield Offered(source, line, session, tools)
