@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
-from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async
+from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async, rules_of
 from agentguard.guard._wording import (
     FLAG_TEXT,
     asked_often,
@@ -257,7 +257,7 @@ class Judgement(NamedTuple):
         if result is None:
             return {"verdict": self.verdict, "action": self.action, "reason": self.notice, **about}
         fired = sorted([name for name, signal in result.signals.items() if signal.fired])
-        return {
+        said = {
             "verdict": result.verdict,
             "posterior": round(result.posterior, 6),
             "action": self.action,
@@ -265,14 +265,18 @@ class Judgement(NamedTuple):
             "reason": result.explanation,
             "tool": result.tool,
             "call_id": result.call_id,
-            **({"hazard": self.hazard} if self.hazard else {}),
-            **({"line": self.line} if self.line else {}),
-            **({"asked": result.asked} if result.asked else {}),
-            **({"change": result.change} if result.change else {}),
-            **({"redacted": list(self.redact)} if self.redact else {}),
-            **({"redacted_artifact": list(self.redact_artifact)} if self.redact_artifact else {}),
-            **about,
         }
+        for name, value in (
+            ("hazard", self.hazard),
+            ("line", self.line),
+            ("asked", result.asked),
+            ("change", result.change),
+            ("redacted", list(self.redact)),
+            ("redacted_artifact", list(self.redact_artifact)),
+        ):
+            if value:
+                said[name] = value
+        return {**said, **about} if about else said
 
 
 class ToolGuard:
@@ -300,6 +304,10 @@ class ToolGuard:
     def covers(self, tool: str) -> bool:
         """The tool is guarded."""
         return self._tools is None or tool in self._tools
+
+    def reads_back(self, tool: str) -> bool:
+        """A call of the tool is followed by calls of the guard's own. Never raises."""
+        return self.covers(tool) and bool(rules_of(self.engine, tool))
 
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
