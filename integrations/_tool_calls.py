@@ -176,13 +176,11 @@ class _Known:
     """A tool whose function says at once what it takes; all else of it is the tool's own, as it stands."""
 
     def __init__(self, tool: BaseTool, name: str, function: Callable[..., Any]) -> None:
-        self.__dict__.update({"_tool": tool, name: function})
+        self._tool = tool
+        setattr(self, name, function)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tool, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._tool, name, value)
 
 
 def _known(tool: BaseTool, method: str, name: str) -> Callable[..., Any] | None:
@@ -195,12 +193,15 @@ def _known(tool: BaseTool, method: str, name: str) -> Callable[..., Any] | None:
         method: the method's name.
         name: the name of the attribute with the function that the method calls.
     """
-    run, function = getattr(type(tool), method), getattr(tool, name, None)
-    if run not in _OF_FUNCTIONS or method in vars(tool) or type(function) is not FunctionType:
+    function = getattr(tool, name, None)
+    if type(function) is not FunctionType or method in vars(tool):
         return None
-    if function not in _FACES:  # a function made for one request goes with it
-        _FACES[function] = _plain(_face_of(function, function))
-    face = _FACES[function]
+    run = getattr(type(tool), method)
+    if run not in _OF_FUNCTIONS:
+        return None
+    face = _FACES.get(function, _UNSEEN)
+    if face is _UNSEEN:
+        face = _FACES[function] = _plain(_face_of(function, function))
     if face is None:
         return None
 
@@ -222,6 +223,8 @@ class _Face(NamedTuple):
     attributes: dict[str, Any]
 
 
+_UNSEEN = _Face({}, {})
+#: Of functions that are alive: one that was made for one request goes with it.
 _FACES: WeakKeyDictionary[Callable[..., Any], _Face | None] = WeakKeyDictionary()
 
 
@@ -402,8 +405,9 @@ class GuardedCalls:
         if outcome is not None and judgement is not None and self.guard.is_to_repeat(outcome, judgement, tries):
             call.tell(found.stamp)
             return True
-        found.stamp.update(tool=found.tool, call_id=call.call_id)
-        found.stamp.update(executed=bool(call.attempts), execution_time_ms=call.milliseconds)
+        found.stamp.update(
+            tool=found.tool, call_id=call.call_id, executed=bool(call.attempts), execution_time_ms=call.milliseconds
+        )
         call.tell(found.stamp)
         return False
 

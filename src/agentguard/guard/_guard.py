@@ -257,7 +257,7 @@ class Judgement(NamedTuple):
         if result is None:
             return {"verdict": self.verdict, "action": self.action, "reason": self.notice, **about}
         fired = sorted([name for name, signal in result.signals.items() if signal.fired])
-        said = {
+        return {
             "verdict": result.verdict,
             "posterior": round(result.posterior, 6),
             "action": self.action,
@@ -265,18 +265,14 @@ class Judgement(NamedTuple):
             "reason": result.explanation,
             "tool": result.tool,
             "call_id": result.call_id,
+            **({"hazard": self.hazard} if self.hazard else {}),
+            **({"line": self.line} if self.line else {}),
+            **({"asked": result.asked} if result.asked else {}),
+            **({"change": result.change} if result.change else {}),
+            **({"redacted": list(self.redact)} if self.redact else {}),
+            **({"redacted_artifact": list(self.redact_artifact)} if self.redact_artifact else {}),
+            **about,
         }
-        for name, value in (
-            ("hazard", self.hazard),
-            ("line", self.line),
-            ("asked", result.asked),
-            ("change", result.change),
-            ("redacted", list(self.redact)),
-            ("redacted_artifact", list(self.redact_artifact)),
-        ):
-            if value:
-                said[name] = value
-        return {**said, **about} if about else said
 
 
 class ToolGuard:
