@@ -24,6 +24,7 @@ __all__ = [
     "REPLAYED",
     "Import",
     "Replay",
+    "Start",
     "measure_import",
     "measure_many",
     "measure_replay",
@@ -33,6 +34,7 @@ INTERPRETERS = 15
 HEAVY = (
     "numpy", "scipy", "pandas", "torch", "langchain", "langchain_core", "langgraph", "mcp", "agents", "pydantic_ai",
 )  # fmt: skip
+OPTIONS = ("--version", "--help")
 REPLAYED = (10_000, 20_000, 40_000)
 MANY = (25_000, 100_000)  # tools of one call each: far more than an engine keeps in memory
 READ_BY = ("replay", "report")
@@ -41,12 +43,20 @@ MIX = ("records, 1 KB", "new arguments in every call", "prose", "keyed text")
 Advance = Callable[[int], object]
 
 
+class Start(NamedTuple):
+    """One way to start the program, and its seconds from start to exit: the median."""
+
+    option: str
+    seconds: float
+
+
 class Import(NamedTuple):
     """Medians over fresh interpreters in turns, in seconds; ``loaded`` are the heavy packages that were loaded."""
 
     bare: float
     package: float
     loaded: list[str]
+    starts: tuple[Start, ...] = ()
 
     @property
     def own(self) -> float:
@@ -63,18 +73,19 @@ class Replay(NamedTuple):
 
 
 def measure_import(advance: Advance = lambda times: None) -> Import:
-    """``import agentguard`` in fresh interpreters, beside interpreters that import nothing."""
-    times: dict[str, list[float]] = {"pass": [], "import agentguard": []}
+    """``import agentguard`` in fresh interpreters, beside interpreters that import nothing; and the program's start."""
+    words = [("-c", "pass"), ("-c", "import agentguard"), *(("-m", "agentguard", option) for option in OPTIONS)]
+    times: list[list[float]] = [[] for _ in words]
     for _ in range(INTERPRETERS):
-        for statement, taken in times.items():
+        for given, taken in zip(words, times, strict=True):
             start = perf_counter()
-            subprocess.run([sys.executable, "-c", statement], check=True)
+            subprocess.run([sys.executable, *given], check=True, stdout=subprocess.DEVNULL)
             taken.append(perf_counter() - start)
         advance(1)
     asked = f"import agentguard, json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
     said = subprocess.run([sys.executable, "-c", asked], check=True, stdout=subprocess.PIPE, text=True).stdout
-    bare, package = (median(taken) for taken in times.values())
-    return Import(bare, package, json.loads(said))
+    bare, package, *started = map(median, times)
+    return Import(bare, package, json.loads(said), tuple(map(Start, OPTIONS, started)))
 
 
 def measure_replay(advance: Advance = lambda rows: None) -> list[Replay]:

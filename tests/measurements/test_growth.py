@@ -8,7 +8,7 @@ import pytest
 from growth_cost import Point, SizePoint
 from growth_hostile import Ordeal
 from growth_memory import Held, deep_bytes, state_bytes
-from growth_process import Import, Replay
+from growth_process import Import, Replay, Start
 from growth_tables import Bound, Growth, as_kib, as_ms, as_rate, as_times, growth_lines, growth_section
 from tables import tally
 
@@ -96,8 +96,9 @@ def test_large_results_are_compared_only_where_json_takes_its_time():
 
 def test_the_process_is_judged_by_import_rate_and_memory():
     replays = [Replay(10_000, 1.0, 50 * MIB), Replay(20_000, 0.8, 50 * MIB), Replay(40_000, 2.0, 60 * MIB)]
-    found = [line.figure for line in growth_lines(Growth(imported=Import(0.02, 0.12, []), replays=replays))]
-    assert found == pytest.approx([100.0, 0, 25_000.0, 1.2])
+    imported = Import(0.02, 0.12, [], (Start("--version", 0.14),))
+    found = [line.figure for line in growth_lines(Growth(imported=imported, replays=replays))]
+    assert found == pytest.approx([100.0, 0, 140.0, 25_000.0, 1.2])
 
 
 def test_a_section_names_its_command_and_leaves_out_what_was_not_measured():
