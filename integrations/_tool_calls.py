@@ -29,7 +29,7 @@ except ImportError as error:
 
 from agentguard.guard import Judgement, Outcome, ToolGuard
 from agentguard.guard._guard import is_large
-from agentguard.guard._read_back import Answer, FindCall
+from agentguard.guard._read_back import Answer, FindCall, rules_of
 from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
     content_value,
@@ -305,7 +305,7 @@ class GuardedCalls:
             seen = self._seen(call, tool_message(result, call.call_id))
             if seen is None:
                 return result
-            if seen.outcome is not None and self.guard.reads_back(seen.tool):
+            if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
                 seen = seen._replace(outcome=self.guard.read_back(seen.outcome, self._calls_by(request, handler)))
             judged = self._judged(seen)
             if self._repeats(call, judged, tries):
@@ -326,7 +326,7 @@ class GuardedCalls:
             seen = await to_thread(self._seen, call, message) if large else self._seen(call, message)
             if seen is None:
                 return result
-            if seen.outcome is not None and self.guard.reads_back(seen.tool):
+            if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
                 by = self._calls_by_async(request, handler)
                 seen = seen._replace(outcome=await self.guard.read_back_async(seen.outcome, by))
             judged = await to_thread(self._judged, seen) if large else self._judged(seen)

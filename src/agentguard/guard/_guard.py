@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 from agentguard.content._findings import Kind
 from agentguard.content._results import redacted
 from agentguard.errors import ConfigurationError, ResultBlocked
-from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async, rules_of
+from agentguard.guard._read_back import FindCall, calls_of, read_back, read_back_async
 from agentguard.guard._wording import (
     FLAG_TEXT,
     asked_often,
@@ -300,10 +300,6 @@ class ToolGuard:
     def covers(self, tool: str) -> bool:
         """The tool is guarded."""
         return self._tools is None or tool in self._tools
-
-    def reads_back(self, tool: str) -> bool:
-        """A call of the tool is followed by calls of the guard's own. Never raises."""
-        return self.covers(tool) and bool(rules_of(self.engine, tool))
 
     def read_back(self, outcome: Outcome, find: FindCall) -> Outcome:
         """The outcome with what other calls say of it, where its profile declares ``confirm`` or ``against``.
