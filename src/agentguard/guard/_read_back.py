@@ -71,19 +71,20 @@ def _unguarded(function: Any) -> Any:
 
 def read_back(engine: VerificationEngine, call: ToolCall, find: FindCall) -> tuple[Reading, ...]:
     """Make the calls that the profile of a call's tool asks for, and tell what they say. Never raises."""
-    return tuple([_told(call, _driven(engine, rule, call, find)) for rule in _rules(engine, call)])
+    return tuple([_told(call, _driven(engine, rule, call, find)) for rule in rules_of(engine, call.tool)])
 
 
 async def read_back_async(engine: VerificationEngine, call: ToolCall, find: FindCall) -> tuple[Reading, ...]:
     """As ``read_back``, without blocking the event loop: a plain function is called in a thread."""
-    return tuple([_told(call, await _driven_async(engine, rule, call, find)) for rule in _rules(engine, call)])
+    return tuple([_told(call, await _driven_async(engine, rule, call, find)) for rule in rules_of(engine, call.tool)])
 
 
-def _rules(engine: VerificationEngine, call: ToolCall) -> tuple[ReadBack, ...]:
+def rules_of(engine: VerificationEngine, tool: str) -> tuple[ReadBack, ...]:
+    """The calls that the profile of a tool asks for. Never raises."""
     try:
-        return engine.read_backs(call.tool)
+        return engine.read_backs(tool)
     except Exception as error:
-        _log.error("what is to be read back of %r is not known: %s", call.tool, type(error).__name__)
+        _log.error("what is to be read back of %r is not known: %s", tool, type(error).__name__)
         return ()
 
 
