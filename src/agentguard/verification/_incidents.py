@@ -56,7 +56,7 @@ RENEWED_AFTER: Final = 100  # calls, from which on a number that lies elsewhere 
 MODE_AFTER: Final = 3  # runs
 BETWEEN: Final = 2  # ordinary calls to each one of a mode
 ENDED: Final = ("adopted", "mode")  # states in which calls like it are judged as they come
-QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change needs no more forbearance
+QUIET_AFTER: Final = 50  # calls without it, from which on a change is over: an adopted one, a number off its level
 SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
 
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
@@ -396,7 +396,9 @@ def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtfu
         return True
     lasting = any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
     if doubtful and is_level(incident.traits[0]):
-        return incident.state in ("open", "recovered")
+        # One or two calls were learned when their run ended, and what has stayed away so long is over.
+        lasted = incident.calls > SHORT_RUN and incident.misses <= QUIET_AFTER
+        return incident.state == "open" or (incident.state == "recovered" and lasted)
     return lasting and incident.state == "open" and incident.run >= KEEPS_AFTER
 
 

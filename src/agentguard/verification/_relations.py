@@ -107,7 +107,9 @@ class Relation(ABC):
 
     @property
     def strength(self) -> float:
-        """Nats against a call that breaks it."""
+        """Nats against a call that breaks it; 0 where it holds too seldom, until it is given up."""
+        if self.is_hopeless:
+            return 0.0
         if self.by_chance >= 0.0:
             return ratio(self.held, self.tried, self.by_chance) if self.tried >= TRIED else 0.0
         return evidence(self.held, self.tried, self.foreign_held, self.foreign_tried)
@@ -345,15 +347,17 @@ class Constants:
     def __init__(self) -> None:
         self.places: dict[str, dict[int, float] | None] = {}
 
-    def new_value(self, result: Side, asked: frozenset[int] = frozenset()) -> tuple[str, float, int]:
+    def new_value(
+        self, result: Side, asked: frozenset[int] = frozenset(), vouched: frozenset[str] = frozenset()
+    ) -> tuple[str, float, int]:
         """The path whose new value is the least likely, its chance, and how many values came there; ("", 1, 0) without.
 
         The chance of a new value after n, k of which were other than the usual one, is ``(k + 1/2) / (n + 3/2)``. What
-        the arguments say (the marks in ``asked``) is no new value.
+        the arguments say (the marks in ``asked``) is no new value, nor is what others have confirmed (``vouched``).
         """
         rarest, least, times = "", 1.0, 0
         for path, known in self.places.items():
-            if known is None:
+            if known is None or path in vouched:
                 continue
             for mark in result.marks(path):
                 if mark not in known and is_word(mark) and mark not in asked:
@@ -446,7 +450,9 @@ class Deciders:
             row[place] = _byte_of(result.mark(path))
         return bytes(row)
 
-    def broken(self, arguments: Side, result: Side) -> tuple[str, str, float, int, int]:
+    def broken(
+        self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()
+    ) -> tuple[str, str, float, int, int]:
         """Argument, path, nats, and held of tried, of what says most; ("", "", 0, 0, 0) without."""
         best = ("", "", 0.0, 0, 0)
         paths = self._in_order()
@@ -457,7 +463,7 @@ class Deciders:
                 continue
             known = _unpacked(packed)
             for place in counts.telling:
-                if place >= len(paths) or paths[place] not in result.paths:
+                if place >= len(paths) or paths[place] not in result.paths or paths[place] in vouched:
                     continue
                 value = _byte_of(result.mark(paths[place]))
                 if value and _agrees(known, place, value) is False:
@@ -710,18 +716,27 @@ class Relations:
         document.slotted = side
         return side
 
-    def broken(self, arguments: Side, result: Side, changed: float = 0.0) -> Broken:
-        """Find what held before and does not now; ``changed`` is P(what the arguments decide has changed)."""
+    def broken(
+        self, arguments: Side, result: Side, changed: float = 0.0, vouched: frozenset[str] = frozenset()
+    ) -> Broken:
+        """Find what held before and does not now.
+
+        Args:
+            arguments, result: the call.
+            changed: P(what the arguments decide has changed).
+            vouched: paths of the result whose values others have confirmed; a relation between them and the arguments
+                is not broken by the tool.
+        """
         strongest: dict[str, tuple[float, str, str]] = {}
         for relation in self._plan(arguments, result):
-            if relation.holds(arguments, result) is False:
+            if relation.holds(arguments, result) is False and not _is_vouched(relation, result, vouched):
                 nats = relation.strength
                 family = relation.key[0]
                 if nats > 0.0 and (family not in strongest or nats > strongest[family][0]):
                     message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} calls"
                     strongest[family] = nats, message, " ".join(filter(None, relation.key))
         if changed < 1.0:
-            asked, path, nats, held, tried = self.deciders.broken(arguments, result)
+            asked, path, nats, held, tried = self.deciders.broken(arguments, result, vouched)
             if changed > 0.0:
                 nats = min(nats, -math.log(changed))
             if nats > 0.0:
@@ -734,7 +749,9 @@ class Relations:
         nats = sum(share * one[0] for share, one in zip(SHARES, broken))
         return Broken(nats, broken[0][1], tuple([trait for _, _, trait in broken]))
 
-    def new_value(self, arguments: Side, result: Side) -> tuple[str, float, int]:
+    def new_value(
+        self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()
+    ) -> tuple[str, float, int]:
         """The path whose value hardly ever changes and is new, its chance, and how many came; ("", 1, 0) without.
 
         A constant may follow what was asked: what the arguments say is none, nor is any where an argument that hardly
@@ -743,7 +760,7 @@ class Relations:
         if self.constant_arguments.new_value(arguments)[0]:
             return "", 1.0, 0
         asked = frozenset([mark for path in arguments.paths for mark in arguments.marks(path)])
-        return self.constants.new_value(result, asked)
+        return self.constants.new_value(result, asked, vouched)
 
     def outcomes(self, arguments: Side, result: Side) -> Iterator[tuple[Relation, bool]]:
         """The relations that a call holds to (True), or breaks (False)."""
@@ -831,3 +848,10 @@ class Relations:
                 and (not relation.left or relation.left in arguments.paths or relation.left in result.paths)
             ]
         return plan
+
+
+def _is_vouched(relation: Relation, result: Side, vouched: frozenset[str]) -> bool:
+    """All places of the result that a relation is about are known to have the right values."""
+    return relation.right in vouched and all(
+        path not in result.paths or path in vouched for path in (relation.left, relation.third) if path
+    )
