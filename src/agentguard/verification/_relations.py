@@ -12,6 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
 from typing import Any, ClassVar, Final, NamedTuple
 from zlib import crc32
 
@@ -321,6 +322,75 @@ class Total(Relation):
         summed = f"the sum of {self.left}" if "[]" in self.left else f"the number of {self.left.removesuffix(COUNT)}"
         times = f" times that of {self.third.removesuffix(COUNT)}" if self.third else ""
         return f"{self.right or 'the result'} is not {summed}{times}"
+
+
+class Weighted(Relation):
+    """``total = sum(items[].price items[].quantity)``: the sum of the products of two columns of one list."""
+
+    __slots__ = ()
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        columns = [path for path in result.paths if "[]" in path and result.numbers(path)][:MOST_COLUMNS]
+        numbers = [path for path in result.paths if "[]" not in path and result.number(path) is not None]
+        for one, other in combinations(columns, 2):
+            if _list_of(one) == _list_of(other):
+                for number in numbers[:MOST_NUMBERS]:
+                    relation = cls(one, number, other)
+                    if not number.endswith(COUNT) and relation.holds(arguments, result):
+                        yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        return self.holds_across(arguments, result, result)
+
+    def holds_across(self, arguments: Side, result: Side, other: Side) -> bool | None:
+        left, right, number = result.numbers(self.left), result.numbers(self.third), other.number(self.right)
+        if not left or len(left) != len(right) or number is None:
+            return None
+        total = sum([one * times for one, times in zip(left, right)])
+        return abs(total - number) <= EXACT * abs(number) + CENT
+
+    def said(self) -> str:
+        return f"{self.right or 'the result'} is not the sum of {self.left} times {self.third}"
+
+
+# --- One time of a record comes after another, and not long after ---
+
+_DAY: Final = 86_400.0  # seconds
+#: The longest that may lie between two times, by the name under which it is kept.
+SPANS: Final = {"an hour": 3_600.0, "a day": _DAY, "a week": 7 * _DAY, "a month": 31 * _DAY, "a year": 366 * _DAY}
+MOST_TIMES: Final = 5  # times of one record
+
+
+class Within(Relation):
+    """One time of each record comes after another one and within an hour, a day, … of it; ``third`` says which."""
+
+    __slots__ = ()
+    by_chance: ClassVar[float] = BY_CHANCE
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        times = [path for path in result.paths if result.times(path)][:MOST_TIMES]
+        for left, right in permutations(times, 2):
+            if _list_of(left) == _list_of(right):
+                for span in SPANS:
+                    relation = cls(left, right, span)
+                    if relation.holds(arguments, result):
+                        yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        before, after, most = result.times(self.left), result.times(self.right), SPANS.get(self.third)
+        if not before or len(before) != len(after) or most is None:
+            return None
+        return all(0.0 <= later - earlier <= most for earlier, later in zip(before, after))
+
+    def said(self) -> str:
+        return f"{self.right} is not within {self.third} after {self.left}"
+
+
+def _list_of(path: str) -> str:
+    """The path of the innermost list that a path leads through; "" where it leads through none."""
+    return path[: path.rfind("[]") + 1]
 
 
 # --- Constants: a path has one of a few values, those that came there before ---
@@ -650,7 +720,9 @@ def _token_mark(token: str) -> int:
 # --- The relations of one tool: what was proposed, how often each held, and what a call breaks ---
 
 #: The families whose relations are bound to paths, and counted one by one.
-FAMILIES: Final[tuple[type[Relation], ...]] = (Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total)
+FAMILIES: Final[tuple[type[Relation], ...]] = (
+    Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total, Weighted, Within,
+)  # fmt: skip
 _BY_NAME: Final = {family.__name__: family for family in FAMILIES}
 MOST_OF_A_FAMILY: Final = 40  # relations of one tool
 PROPOSING: Final = 24  # calls, all of whose relations are taken up; later those of one call in sixteen
@@ -721,11 +793,8 @@ class Relations:
     ) -> Broken:
         """Find what held before and does not now.
 
-        Args:
-            arguments, result: the call.
-            changed: P(what the arguments decide has changed).
-            vouched: paths of the result whose values others have confirmed; a relation between them and the arguments
-                is not broken by the tool.
+        ``changed`` is P(what the arguments decide has changed). In ``vouched`` are the paths of the result whose values
+        others have confirmed: a relation that is about these and the arguments alone is not broken by the tool.
         """
         strongest: dict[str, tuple[float, str, str]] = {}
         for relation in self._plan(arguments, result):
@@ -749,9 +818,7 @@ class Relations:
         nats = sum(share * one[0] for share, one in zip(SHARES, broken))
         return Broken(nats, broken[0][1], tuple([trait for _, _, trait in broken]))
 
-    def new_value(
-        self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()
-    ) -> tuple[str, float, int]:
+    def new_value(self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()) -> tuple[str, float, int]:
         """The path whose value hardly ever changes and is new, its chance, and how many came; ("", 1, 0) without.
 
         A constant may follow what was asked: what the arguments say is none, nor is any where an argument that hardly
@@ -853,5 +920,5 @@ class Relations:
 def _is_vouched(relation: Relation, result: Side, vouched: frozenset[str]) -> bool:
     """All places of the result that a relation is about are known to have the right values."""
     return relation.right in vouched and all(
-        path not in result.paths or path in vouched for path in (relation.left, relation.third) if path
+        path not in result.paths or path in vouched for path in (relation.left, relation.third)
     )

@@ -693,6 +693,7 @@ def encode_incidents(incidents: Incidents) -> Any:
     same = [
         (*key, one.incident.id, one.verdict, one.posterior, one.session, one.asked)
         for key, one in incidents._same.items()
+        if one.incident is not None
         if incidents.find(one.incident.id) is one.incident
     ]
     return encode({"incidents": kept, "same": same})

@@ -11,7 +11,6 @@ from agentguard.verification._read_back import Reading
 from agentguard.verification.statistics import Rate
 from agentguard.verification.types import UNREAD, SignalResult, VerificationTier
 
-
 WHOLE: Final = 0.5  # of the faults replace a whole answer; the others spoil a field of it
 
 
@@ -45,7 +44,6 @@ class ReadBackMismatch(DeclaredCheck):
             return self.broken(case, 1.0, reading.detail, *traits)
         ratio = self.ratio(case)
         return SignalResult(self.name, True, True, 1.0, ratio, None, self.tier, reading.detail, self.group, traits)
-
 
     def _agreed(self, case: Case, reading: Reading) -> SignalResult:
         """The signal of a second look that agrees: P(it does | fabricated) / P(it does | genuine).
