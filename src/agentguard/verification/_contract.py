@@ -46,6 +46,7 @@ class EchoRule(NamedTuple):
         place: the argument's place as a walk names it (see ``FieldPath.place``).
         where: the name under which the past of its rows is learned.
         steps: those of ``path``.
+        result_place: the path's place as a walk names it.
     """
 
     argument: str
@@ -54,13 +55,14 @@ class EchoRule(NamedTuple):
     place: str
     where: str
     steps: tuple[str, ...]
+    result_place: str
 
     @classmethod
     def compile(cls, argument: str, path: str, rows: Literal["any", "every"] | None) -> EchoRule:
         """The rule of one entry of a profile's ``echoes``."""
         place = place_of(path)
         asked = place_of(argument)
-        return cls(argument, path, rows, asked, f"{asked} {place}", FieldPath.parse(path).steps)
+        return cls(argument, path, rows, asked, f"{asked} {place}", FieldPath.parse(path).steps, place)
 
     def rows_of(self, arguments: Arguments, args: Any, document: Document) -> Rows | None:
         """Count the values at the declared place; None where the argument or the place is absent, which says nothing.
