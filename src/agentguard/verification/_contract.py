@@ -28,6 +28,7 @@ MAX_FINDS: Final = 100  # of a part in one value
 MAX_COMPARED: Final = 10_000  # pairs of an argument and another value; beyond them values are equal or not
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
 _NO_WORD = re.compile(r"[\W_]+")
+_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Rows(NamedTuple):
@@ -86,7 +87,7 @@ class EchoRule(NamedTuple):
             elif compared < MAX_COMPARED:
                 compared += len(texts)
                 alike += any(repeats(text, value) for text in texts)
-        return Rows(total, alike) if total else None
+        return _new(Rows, (total, alike)) if total else None
 
     def _values(self, document: Document) -> Iterator[Any] | Sequence[Any]:
         if document.is_structured:

@@ -38,7 +38,7 @@ from typing import Final, NamedTuple
 from agentguard.verification._case import Case
 from agentguard.verification._changes import ChangeState
 from agentguard.verification._method import Decision
-from agentguard.verification.types import SignalResult, Verdict, VerificationTier
+from agentguard.verification.types import FIRED, TRAITS, SignalResult, Verdict, VerificationTier
 
 MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
 MAX_SAME: Final = 128  # suspects of one tool that are known again
@@ -66,6 +66,8 @@ PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner",
 OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ", "decided ")
 #: Traits of a number's level.
 OF_A_LEVEL: Final = (" above its level", " below its level")
+
+_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Held(NamedTuple):
@@ -193,7 +195,7 @@ class Incidents:
         """Relate a judged call to what was odd before; ``learn=False`` leaves everything as it is."""
         verdict, posterior = decision.verdict, decision.posterior
         if not self._by_id and verdict == "accept":
-            return Settled(verdict, posterior)
+            return _new(Settled, (verdict, posterior, None, 0, True, (), ()))  # nearly every call
         # This very call, with this very result, was a suspect before?
         same = self._same.get(case.key)
         again = same is not None and same.session == case.call.session_id
@@ -327,7 +329,7 @@ class Incidents:
                 self._forget(incident)
             if incident.run and incident.misses >= ENDS_AFTER:
                 self._end_run(incident, released, moved)
-        return Settled("accept", posterior, None, 0, True, tuple(moved), tuple(released))
+        return _new(Settled, ("accept", posterior, None, 0, True, tuple(moved), tuple(released)))
 
     def _end_run(self, incident: Incident, released: list[Held], moved: list[Incident]) -> None:
         calls, incident.run = incident.run, 0
@@ -374,7 +376,7 @@ def spoken_traits(
     spoken = {
         name: signal.traits
         for name, signal in signals.items()
-        if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
+        if signal[FIRED] and signal[TRAITS] and contributions.get(name, 0.0) > 0.0
     }
     return {name: traits for name, traits in spoken.items() if not all(map(_passes, traits))} or spoken
 

@@ -549,6 +549,7 @@ class Deciders:
             The row of this call's result.
         """
         row = self.row_of(result)
+        places = len(self.places) or 1  # counts of the places beyond are 0
         for path in arguments.paths:
             mark = arguments.mark(path)
             if not mark:
@@ -567,11 +568,11 @@ class Deciders:
                 continue
             known = _unpacked(packed)
             _count(counts.held, counts.tried, row, known)
-            if max(counts.foreign_tried) < MOST_FOREIGN:
+            if max(counts.foreign_tried[:places]) < MOST_FOREIGN:
                 for asked, other in others:
                     if asked.mark(path) != mark:
                         _count(counts.foreign_held, counts.foreign_tried, other, known)
-            most = max(counts.tried)
+            most = max(counts.tried[:places])
             if most < SETTLED or most % LOOKED_OVER == 0:
                 counts.look_over()
             if row in known:
