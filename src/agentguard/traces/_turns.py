@@ -85,11 +85,10 @@ class Turn(NamedTuple):
     whole: bool
 
 
-class _Event(NamedTuple):
-    """A call, words, or None for a call that is recorded once more."""
+class _Again(NamedTuple):
+    """A call that is recorded once more."""
 
     at: float | None
-    what: _Packed | Said | None
 
 
 class _Packed(NamedTuple):
@@ -118,7 +117,7 @@ class _Session:
 
     def __init__(self, name: str, *, whole: bool) -> None:
         self.size = 0
-        self.events: list[_Event] = []
+        self.events: list[_Packed | Said | _Again] = []
         self._name, self._whole = name, whole
         self._tools: dict[str, OfferedTool] = {}
         self._ids: set[str] = set()
@@ -129,7 +128,7 @@ class _Session:
 
     def say(self, said: Said) -> None:
         text = said.text[:LONGEST_WORDS]
-        self._add(_Event(said.at, said._replace(text=text)), len(text))
+        self._add(said._replace(text=text), len(text))
 
     def call(self, call: Call, *, finished: bool) -> None:
         fields = call.fields
@@ -138,7 +137,7 @@ class _Session:
             return
         if isinstance(identity, str):
             if identity in self._ids:
-                self._add(_Event(call.begun, None), 0)
+                self._add(_Again(call.begun), 0)
                 return
             self._ids.add(identity)
         args, result = _packed(fields.get("args")), _packed(fields.get("result"))
@@ -146,16 +145,16 @@ class _Session:
             call.source, call.line, tool, args, result, fields.get("is_error") is True,
             identity if isinstance(identity, str) else None, call.begun, finished,
         )  # fmt: skip
-        self._add(_Event(call.begun, packed), _size(args) + _size(result))
+        self._add(packed, _size(args) + _size(result))
 
-    def _add(self, event: _Event, size: int) -> None:
+    def _add(self, event: _Packed | Said | _Again, size: int) -> None:
         self.events.append(event)
         self.size += size + _OVERHEAD
 
     def turns(self) -> Iterator[Turn]:
         """The turns of the session, in the order of their times where all that is in it has one."""
         events = self.events
-        if not any(isinstance(event.what, Said) and event.what.by == "agent" for event in events):
+        if not any(isinstance(event, Said) and event.by == "agent" for event in events):
             return  # nothing was said that calls are held against
         if all(event.at is not None for event in events):
             events = sorted(events, key=lambda event: event.at or 0.0)
@@ -163,8 +162,8 @@ class _Session:
         asked: list[str] = []
         given: list[str] = []
         answer: list[Said] = []
-        for _, what in events:
-            if what is None:
+        for what in events:
+            if isinstance(what, _Again):
                 answer = []
             elif isinstance(what, _Packed):
                 calls.append(what.made())
@@ -277,7 +276,7 @@ def _packed(value: Any) -> Any:
         except (TypeError, ValueError):  # a number of more than 64 bits, half a character, or nested too deeply
             packed = b""
         if 0 < len(packed) <= LONGEST_TEXT and b"null" not in packed:  # so it writes NaN as well
-            return packed
+            return bytes(memoryview(packed))  # a copy: what is written stands in a buffer of a kilobyte
     return cut(decoded(value), LONGEST_TEXT, MOST_VALUES)
 
 
