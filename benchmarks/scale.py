@@ -157,7 +157,7 @@ def _reading(read: Mapping[str, Run], build: str, calls: int) -> list[str]:
     return [
         "## Learning and reporting",
         f"`agentguard learn LOG` and `agentguard report LOG` on the log of {calls:,} calls, each in one process: "
-        "seconds of the processor, which do not hang on what else the machine does, wall time, and resident memory at "
+        "seconds of the processor (more where the machine is busy), wall time, and resident memory at "
         "its peak.",
         markdown(header, rows),
     ]
