@@ -71,7 +71,7 @@ def measure(console: Console, parts: tuple[Part, ...] = tuple(Part)) -> Growth:
             advance = bar("hostile results", len(GROWING) + len(LARGE))
             growth.growing, growth.large = growth_hostile.measure(advance)
         if Part.process in parts:
-            growth.imported = growth_process.measure_import(bar("import", growth_process.INTERPRETERS))
+            growth.starts = growth_process.measure_starts(bar("starts", growth_process.INTERPRETERS))
             growth.replays = growth_process.measure_replay(bar("replay", sum(growth_process.REPLAYED)))
             many = len(growth_process.READ_BY) * sum(growth_process.MANY)
             growth.many = growth_process.measure_many(bar("many tools", many))

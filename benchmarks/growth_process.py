@@ -1,4 +1,4 @@
-"""What a whole process takes: importing the package, and replaying a log."""
+"""What a whole process takes: to start, and to replay a log."""
 
 from __future__ import annotations
 
@@ -18,21 +18,31 @@ from growth_shapes import SHAPES
 from workload import Call
 
 __all__ = [
+    "ENGINE",
     "HEAVY",
     "MANY",
     "READ_BY",
     "REPLAYED",
-    "Import",
+    "STARTED",
     "Replay",
-    "measure_import",
+    "Starts",
     "measure_many",
     "measure_replay",
+    "measure_starts",
 ]
 
 INTERPRETERS = 15
 HEAVY = (
     "numpy", "scipy", "pandas", "torch", "langchain", "langchain_core", "langgraph", "mcp", "agents", "pydantic_ai",
 )  # fmt: skip
+ENGINE = "from agentguard.verification import VerificationEngine"
+#: What users start first, and the words behind ``python``; the program is run as its script runs it.
+STARTED = {
+    "import agentguard": ("-c", "import agentguard"),
+    ENGINE: ("-c", ENGINE),
+    "agentguard --version": ("-m", "agentguard", "--version"),
+    "agentguard --help": ("-m", "agentguard", "--help"),
+}
 REPLAYED = (10_000, 20_000, 40_000)
 MANY = (25_000, 100_000)  # tools of one call each: far more than an engine keeps in memory
 READ_BY = ("replay", "report")
@@ -41,17 +51,22 @@ MIX = ("records, 1 KB", "new arguments in every call", "prose", "keyed text")
 Advance = Callable[[int], object]
 
 
-class Import(NamedTuple):
-    """Medians over fresh interpreters in turns, in seconds; ``loaded`` are the heavy packages that were loaded."""
+class Starts(NamedTuple):
+    """Medians over fresh processes in turns, in seconds.
+
+    Attributes:
+        bare: an interpreter that starts and does nothing.
+        whole: by what is started (``STARTED``), from start to exit.
+        loaded: the heavy packages that ``import agentguard`` loads.
+    """
 
     bare: float
-    package: float
+    whole: dict[str, float]
     loaded: list[str]
 
-    @property
-    def own(self) -> float:
-        """What the import adds to a bare interpreter."""
-        return self.package - self.bare
+    def own(self, name: str) -> float:
+        """What a start takes; of an import, what it adds to an interpreter that does nothing."""
+        return self.whole[name] - (self.bare if "import " in name else 0.0)
 
 
 class Replay(NamedTuple):
@@ -62,19 +77,19 @@ class Replay(NamedTuple):
     peak: int | None
 
 
-def measure_import(advance: Advance = lambda times: None) -> Import:
-    """``import agentguard`` in fresh interpreters, beside interpreters that import nothing."""
-    times: dict[str, list[float]] = {"pass": [], "import agentguard": []}
+def measure_starts(advance: Advance = lambda times: None) -> Starts:
+    """What is started first, in fresh processes, beside interpreters that do nothing."""
+    times: dict[str, list[float]] = {name: [] for name in ("bare", *STARTED)}
     for _ in range(INTERPRETERS):
-        for statement, taken in times.items():
+        for name, taken in times.items():
             start = perf_counter()
-            subprocess.run([sys.executable, "-c", statement], check=True)
+            subprocess.run([sys.executable, *STARTED.get(name, ("-c", "pass"))], check=True, stdout=subprocess.DEVNULL)
             taken.append(perf_counter() - start)
         advance(1)
     asked = f"import agentguard, json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
     said = subprocess.run([sys.executable, "-c", asked], check=True, stdout=subprocess.PIPE, text=True).stdout
-    bare, package = (median(taken) for taken in times.values())
-    return Import(bare, package, json.loads(said))
+    medians = {name: median(taken) for name, taken in times.items()}
+    return Starts(medians.pop("bare"), medians, json.loads(said))
 
 
 def measure_replay(advance: Advance = lambda rows: None) -> list[Replay]:

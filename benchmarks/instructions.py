@@ -26,7 +26,9 @@ from agentguard.verification import VerificationEngine
 
 RECORD = Path(__file__).with_name("instructions.json")
 WARM, COUNTED = 500, 100  # calls
-WORSE = 0.03  # of what is on record; what is left of chance (addresses, the collector's turns) is below a hundredth
+# Of what is on record. Chance (addresses, the collector's turns) moves the count of 1 KB by a hundredth; that of 50 KB
+# by a third, for making the calls takes a thousand times what judging them does.
+WORSE = 0.03
 _COUNT = re.compile(r"I\s+refs:\s+([\d,]+)")
 
 

@@ -9,25 +9,27 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
+from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple, get_type_hints
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from agentguard.integrations._extras import needs
 
 try:
     from langchain_core.messages import ToolCall, ToolMessage
-    from langchain_core.tools import BaseTool, ToolException
+    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+    from langchain_core.tools import Tool as SingleInputTool
     from langgraph.prebuilt.tool_node import ToolCallRequest
 except ImportError as error:
     raise needs("langgraph", error) from error
 
 from agentguard.guard import Judgement, Outcome, ToolGuard
-from agentguard.guard._guard import apart
-from agentguard.guard._read_back import Answer, FindCall
+from agentguard.guard._guard import is_large
+from agentguard.guard._read_back import Answer, FindCall, rules_of
 from agentguard.guard._wording import lined
 from agentguard.integrations._messages import (
     content_value,
@@ -88,10 +90,12 @@ class Probe:
         self.tool: BaseTool = tool.model_copy()
         # A tool is a pydantic model: its own setattr takes fields only. Its private attributes are one dict, shared.
         object.__setattr__(self.tool, "__pydantic_private__", tool.__pydantic_private__)
-        object.__setattr__(self.tool, "_run", _alike(watch.around(tool._run), tool._run))
+        run = tool._run
+        object.__setattr__(self.tool, "_run", _alike(watch.around(_known(tool, "_run", "func") or run), run))
         if type(tool)._arun is not BaseTool._arun:  # the default one only carries _run to a thread
-            run = _without_its_object(self.tool._arun)  # which takes the copy's _run, where it goes through that
-            object.__setattr__(self.tool, "_arun", _alike(watch.around_async(run), tool._arun))
+            # The copy's own takes the copy's _run, where it goes through that.
+            arun = _known(tool, "_arun", "coroutine") or _without_its_object(self.tool._arun)
+            object.__setattr__(self.tool, "_arun", _alike(watch.around_async(arun), tool._arun))
 
     @property
     def last(self) -> Attempt | None:
@@ -160,7 +164,7 @@ def _without_its_object(method: Callable[..., Any]) -> Callable[..., Any]:
 def _alike(probed: Callable[..., Any], run: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function the signature of the method that it calls, by which the framework sees what it must inject."""
     method = getattr(run, "__func__", None)
-    face = None if method is None else _face_of(method)
+    face = None if method is None else _face_of_method(method)
     if face is None:
         return functools.wraps(run)(probed)
     probed.__annotations__ = face.annotations
@@ -168,25 +172,94 @@ def _alike(probed: Callable[..., Any], run: Callable[..., Any]) -> Callable[...,
     return probed
 
 
+class _Known:
+    """A tool whose function says at once what it takes; all else of it is the tool's own, as it stands."""
+
+    def __init__(self, tool: BaseTool, name: str, function: Callable[..., Any]) -> None:
+        self._tool = tool
+        setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tool, name)
+
+
+def _known(tool: BaseTool, method: str, name: str) -> Callable[..., Any] | None:
+    """A method of LangChain's tools made of functions, which looks the tool's function over on every call.
+
+    It is LangChain's code that runs. None where the tool's method is another one, or its function no plain one.
+
+    Args:
+        tool: the tool.
+        method: the method's name.
+        name: the name of the attribute with the function that the method calls.
+    """
+    function = getattr(tool, name, None)
+    if type(function) is not FunctionType or method in vars(tool):
+        return None
+    run = getattr(type(tool), method)
+    if run not in _OF_FUNCTIONS:
+        return None
+    face = _FACES.get(function, _UNSEEN)
+    if face is _UNSEEN:
+        face = _FACES[function] = _plain(_face_of(function, function))
+    if face is None:
+        return None
+
+    def known(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    known.__annotations__ = face.annotations
+    known.__dict__.update(face.attributes)
+    return MethodType(run, _Known(tool, name, known))
+
+
+_OF_FUNCTIONS = (StructuredTool._run, StructuredTool._arun, SingleInputTool._run, SingleInputTool._arun)
+
+
 class _Face(NamedTuple):
-    """A method as ``inspect`` and ``typing`` see it on an instance; its annotations are types, not their names."""
+    """A callable as ``inspect`` and ``typing`` see it; its annotations are types, not their names."""
 
     annotations: dict[str, Any]
     attributes: dict[str, Any]
 
 
+_UNSEEN = _Face({}, {})
+#: Of functions that are alive: one that was made for one request goes with it.
+_FACES: WeakKeyDictionary[Callable[..., Any], _Face | None] = WeakKeyDictionary()
+
+
 @functools.lru_cache(maxsize=256)
-def _face_of(method: Callable[..., Any]) -> _Face | None:
-    """Look a method over; None where an annotation names what cannot be found.
+def _face_of_method(method: Callable[..., Any]) -> _Face | None:
+    """Look a method over, as it is on an instance."""
+    face = _face_of(method, MethodType(method, method))
+    return _plain(face) if method in _OF_FUNCTIONS else face
+
+
+def _plain(face: _Face | None) -> _Face | None:
+    """The face with the annotations that are classes, one of which says where the run's configuration is to go.
+
+    That is what LangChain looks for in a function, through all annotations; in its signature there are all of them.
+    """
+    if face is None:
+        return None
+    classes = {name: each for name, each in face.annotations.items() if issubclass(type(each), type)}
+    return face._replace(annotations=classes)
+
+
+def _face_of(function: Callable[..., Any], called: Callable[..., Any]) -> _Face | None:
+    """Look a function over; None where an annotation names what cannot be found.
 
     The framework looks it over on every call, and for a method on an instance takes some 50 µs to do so.
+
+    Args:
+        function: has the annotations.
+        called: what is called: the function, or a method of it.
     """
     try:
-        bound = MethodType(method, method)
-        annotations = get_type_hints(method, include_extras=True)
-        signature = inspect.signature(bound)
+        annotations = get_type_hints(function, include_extras=True)
+        signature = inspect.signature(called)
     except Exception as error:  # annotations are foreign code
-        _log.debug("no face of %r: %s", method, type(error).__name__)
+        _log.debug("no face of %r: %s", function, type(error).__name__)
         return None
     parameters = [
         parameter.replace(annotation=annotations.get(parameter.name, parameter.annotation))
@@ -232,7 +305,7 @@ class GuardedCalls:
             seen = self._seen(call, tool_message(result, call.call_id))
             if seen is None:
                 return result
-            if seen.outcome is not None:
+            if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
                 seen = seen._replace(outcome=self.guard.read_back(seen.outcome, self._calls_by(request, handler)))
             judged = self._judged(seen)
             if self._repeats(call, judged, tries):
@@ -249,19 +322,21 @@ class GuardedCalls:
             call = _Call(request, self._clock)
             result = await handler(call.request)
             message = tool_message(result, call.call_id)
-            large = None if message is None else (message.content, message.artifact)
-            seen = await apart(self._seen, call, message, about=large)
+            large = message is not None and is_large((message.content, message.artifact))
+            seen = await to_thread(self._seen, call, message) if large else self._seen(call, message)
             if seen is None:
                 return result
-            if seen.outcome is not None:
+            if seen.outcome is not None and rules_of(self.guard.engine, seen.tool):
                 by = self._calls_by_async(request, handler)
                 seen = seen._replace(outcome=await self.guard.read_back_async(seen.outcome, by))
-            judged = await apart(self._judged, seen, about=large)
+            judged = await to_thread(self._judged, seen) if large else self._judged(seen)
             if self._repeats(call, judged, tries):
                 continue
             if self.guard.policy.shadow:
                 return result
-            return await apart(self._acted, call, result, judged, about=large if judged.is_redacted else None)
+            if large and judged.is_redacted:
+                return await to_thread(self._acted, call, result, judged)
+            return self._acted(call, result, judged)
 
     def _seen(self, call: _Call, message: ToolMessage | None) -> _Seen | None:
         """Gather what is to be judged of a call's message; None where the guard does not cover it."""
@@ -330,8 +405,9 @@ class GuardedCalls:
         if outcome is not None and judgement is not None and self.guard.is_to_repeat(outcome, judgement, tries):
             call.tell(found.stamp)
             return True
-        found.stamp.update(tool=found.tool, call_id=call.call_id)
-        found.stamp.update(executed=bool(call.attempts), execution_time_ms=call.milliseconds)
+        found.stamp.update(
+            tool=found.tool, call_id=call.call_id, executed=bool(call.attempts), execution_time_ms=call.milliseconds
+        )
         call.tell(found.stamp)
         return False
 

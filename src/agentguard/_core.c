@@ -5,6 +5,9 @@
  *   outline        JSON text in compact form, and the same with long lists cut short, as `_document` samples them
  *   bits           bits a character of a text, as `_voice.Voice.bits` has it
  *   string_format  the format of a short string, as `_shape.string_format` has it
+ *   formats        the formats of a result's strings, as `_shape.formats_of` has them
+ *   numbers        a result's numbers, as `_keys.numbers_of` has them
+ *   tail, replace  the sum of a histogram's tail, and a number in the place of another, as `statistics` has them
  *   between        what was called in a session since, as `_pool.SessionLog.between` has it
  *   digest         64 bits that tell texts apart, as `_canonical.digest` has it, and `blake2b`, as `hashlib` has it
  *
@@ -17,6 +20,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -1277,17 +1281,10 @@ core_bits(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
 #define FORMAT_READ 32 /* characters */
 
-PyDoc_STRVAR(string_format_doc,
-"string_format(value)\n--\n\n"
-"Letters as ``a`` and ``A``, digits as ``9``, the rest as it is; None where the text is not all ASCII.");
-
+/* The format of a text that is all ASCII. */
 static PyObject *
-core_string_format(PyObject *module, PyObject *value)
+format_of(PyObject *value)
 {
-    (void)module;
-    if (!PyUnicode_CheckExact(value) || !PyUnicode_IS_COMPACT_ASCII(value)) {
-        Py_RETURN_NONE;
-    }
     Py_ssize_t length = PyUnicode_GET_LENGTH(value);
     const Py_UCS1 *from = PyUnicode_1BYTE_DATA(value);
     char format[FORMAT_READ];
@@ -1299,35 +1296,272 @@ core_string_format(PyObject *module, PyObject *value)
     return PyUnicode_FromKindAndData(PyUnicode_1BYTE_KIND, format, length);
 }
 
+PyDoc_STRVAR(string_format_doc,
+"string_format(value)\n--\n\n"
+"Letters as ``a`` and ``A``, digits as ``9``, the rest as it is; None where the text is not all ASCII.");
+
+static PyObject *
+core_string_format(PyObject *module, PyObject *value)
+{
+    (void)module;
+    if (!PyUnicode_CheckExact(value) || !PyUnicode_IS_COMPACT_ASCII(value)) {
+        Py_RETURN_NONE;
+    }
+    return format_of(value);
+}
+
+PyDoc_STRVAR(formats_doc,
+"formats(strings, leaves, known, most, formats)\n--\n\n"
+"Fill in the format of the first text at each path, as ``_shape.formats_of`` does; False where that is left to it.");
+
+static PyObject *
+core_formats(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 5 || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]) || !PyDict_CheckExact(args[2]) ||
+        !PyDict_CheckExact(args[4])) {
+        PyErr_SetString(PyExc_TypeError, "formats takes a tuple, two dicts, a number and a dict");
+        return NULL;
+    }
+    PyObject *strings = args[0], *leaves = args[1], *known = args[2], *formats = args[4];
+    Py_ssize_t most = PyLong_AsSsize_t(args[3]);
+    if (most == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(strings); i++) {
+        PyObject *path = PyTuple_GET_ITEM(strings, i), *value = NULL;
+        /* Free text, which has no format? */
+        PyObject *categories = PyDict_GetItemWithError(known, path);
+        if (categories == Py_None) {
+            continue;
+        }
+        PyObject *values = PyErr_Occurred() ? NULL : PyDict_GetItemWithError(leaves, path);
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        if (values == NULL || !PyList_CheckExact(values)) {
+            goto left_to_python;
+        }
+        /* The first text among the first values. */
+        for (Py_ssize_t j = 0; j < PyList_GET_SIZE(values) && (j == 0 || j < most) && value == NULL; j++) {
+            PyObject *other = PyList_GET_ITEM(values, j);
+            value = PyUnicode_CheckExact(other) ? other : NULL;
+        }
+        if (value == NULL) {
+            continue;
+        }
+        if (!PyUnicode_IS_COMPACT_ASCII(value)) {
+            goto left_to_python;
+        }
+        PyObject *format = format_of(value);
+        if (format == NULL || PyDict_SetItem(formats, path, format) < 0) {
+            Py_XDECREF(format);
+            return NULL;
+        }
+        Py_DECREF(format);
+    }
+    Py_RETURN_TRUE;
+left_to_python:
+    PyDict_Clear(formats);
+    Py_RETURN_FALSE;
+}
+
+/* --- Statistics --- */
+
+/* The numbers of an array of doubles, writable; 0, or -1 with an exception. */
+static int
+doubles_of(PyObject *array, Py_buffer *numbers)
+{
+    if (PyObject_GetBuffer(array, numbers, PyBUF_CONTIG | PyBUF_FORMAT) < 0) {
+        return -1;
+    }
+    if (numbers->itemsize != sizeof(double) || numbers->format == NULL || strcmp(numbers->format, "d") != 0) {
+        PyBuffer_Release(numbers);
+        PyErr_SetString(PyExc_TypeError, "an array of doubles is wanted");
+        return -1;
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(tail_doc,
+"tail(numbers, first)\n--\n\nThe sum of an array of doubles from a place on, to the digit as ``sum`` has it.");
+
+static PyObject *
+core_tail(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "tail takes an array and a place");
+        return NULL;
+    }
+    Py_ssize_t first = PyLong_AsSsize_t(args[1]);
+    Py_buffer numbers;
+    if ((first == -1 && PyErr_Occurred()) || doubles_of(args[0], &numbers) < 0) {
+        return NULL;
+    }
+    const double *at = numbers.buf;
+    double sum = 0.0;
+#if PY_VERSION_HEX >= 0x030C0000
+    double lost = 0.0; /* from 3.12 on `sum` keeps what rounding takes (Neumaier 1974) */
+#endif
+    for (Py_ssize_t i = first < 0 ? 0 : first; i < numbers.len / (Py_ssize_t)sizeof(double); i++) {
+#if PY_VERSION_HEX >= 0x030C0000
+        double more = sum + at[i];
+        lost += fabs(sum) >= fabs(at[i]) ? (sum - more) + at[i] : (at[i] - more) + sum;
+        sum = more;
+#else
+        sum += at[i];
+#endif
+    }
+    PyBuffer_Release(&numbers);
+#if PY_VERSION_HEX >= 0x030C0000
+    if (lost != 0.0 && isfinite(lost)) {
+        sum += lost;
+    }
+#endif
+    return PyFloat_FromDouble(sum);
+}
+
+/* The first place in ascending order at which a number is at least this one, or with `after` above it. */
+static Py_ssize_t
+place_in(const double *ordered, Py_ssize_t count, double number, int after)
+{
+    Py_ssize_t low = 0;
+    while (low < count) {
+        Py_ssize_t middle = low + (count - low) / 2;
+        if (after ? number < ordered[middle] : !(ordered[middle] < number)) {
+            count = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+PyDoc_STRVAR(replace_doc,
+"replace(ordered, old, new)\n--\n\n"
+"Put a number in the place of another in an ascending array, as ``statistics.Ring`` does; False where it is not there.");
+
+static PyObject *
+core_replace(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 3 || !PyFloat_CheckExact(args[1]) || !PyFloat_CheckExact(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "replace takes an array and two numbers");
+        return NULL;
+    }
+    Py_buffer numbers;
+    if (doubles_of(args[0], &numbers) < 0) {
+        return NULL;
+    }
+    double *ordered = numbers.buf, old = PyFloat_AS_DOUBLE(args[1]), new = PyFloat_AS_DOUBLE(args[2]);
+    Py_ssize_t length = numbers.len / (Py_ssize_t)sizeof(double);
+    Py_ssize_t from = place_in(ordered, length, old, 0), to = place_in(ordered, length, new, 1);
+    int is_there = from < length && ordered[from] == old;
+    if (is_there && to > from) { /* what lies between moves down by one */
+        memmove(ordered + from, ordered + from + 1, (size_t)(to - 1 - from) * sizeof(double));
+        ordered[to - 1] = new;
+    } else if (is_there) {
+        memmove(ordered + to + 1, ordered + to, (size_t)(from - to) * sizeof(double));
+        ordered[to] = new;
+    }
+    PyBuffer_Release(&numbers);
+    return PyBool_FromLong(is_there);
+}
+
+PyDoc_STRVAR(numbers_doc,
+"numbers(paths, leaves, most, numbers)\n--\n\n"
+"Fill in the mean of the first finite numbers at each path, on the signed-log scale, as ``_keys.numbers_of`` does.");
+
+static PyObject *
+core_numbers(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 4 || !PyTuple_CheckExact(args[0]) || !PyDict_CheckExact(args[1]) || !PyDict_CheckExact(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "numbers takes a tuple, a dict, a number and a dict");
+        return NULL;
+    }
+    PyObject *paths = args[0];
+    Py_ssize_t most = PyLong_AsSsize_t(args[2]);
+    if (most == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(paths); i++) {
+        PyObject *path = PyTuple_GET_ITEM(paths, i), *values = PyDict_GetItemWithError(args[1], path);
+        if (values == NULL || !PyList_CheckExact(values)) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetObject(values == NULL ? PyExc_KeyError : PyExc_TypeError, path);
+            }
+            return NULL;
+        }
+        double total = 0.0;
+        Py_ssize_t finite = 0;
+        for (Py_ssize_t j = 0; j < PyList_GET_SIZE(values) && j < most; j++) {
+            PyObject *value = PyList_GET_ITEM(values, j);
+            if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) {
+                continue;
+            }
+            double x = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : PyLong_AsDouble(value);
+            if (x == -1.0 && PyErr_Occurred()) {
+                return NULL;
+            }
+            if (x - x == 0.0) {
+                total += x >= 0.0 ? log(1.0 + x) : -log(1.0 - x);
+                finite++;
+            }
+        }
+        if (finite) {
+            PyObject *mean = PyFloat_FromDouble(total / (double)finite);
+            if (mean == NULL || PyDict_SetItem(args[3], path, mean) < 0) {
+                Py_XDECREF(mean);
+                return NULL;
+            }
+            Py_DECREF(mean);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 /* --- What was called in between --- */
+
+/* The marks of a call's arguments, as numbers; `known` is 0 where they are more than these, or no such numbers. */
+typedef struct {
+    long long marks[8];
+    Py_ssize_t count;
+    int known;
+} Marks;
+
+static Marks
+marks_of(PyObject *tuple)
+{
+    Marks marks = {{0}, PyTuple_GET_SIZE(tuple), 0};
+    if (marks.count > 8) {
+        return marks;
+    }
+    for (Py_ssize_t i = 0; i < marks.count; i++) {
+        PyObject *mark = PyTuple_GET_ITEM(tuple, i);
+        int beyond = 0;
+        marks.marks[i] = PyLong_CheckExact(mark) ? PyLong_AsLongLongAndOverflow(mark, &beyond) : 0;
+        if (beyond || !PyLong_CheckExact(mark)) {
+            return marks;
+        }
+    }
+    marks.known = 1;
+    return marks;
+}
 
 /* Whether two lists of marks have one in common: 1, 0, or -1 with an exception. */
 static int
-share_a_mark(PyObject *one, PyObject *other)
+share_a_mark(PyObject *one, PyObject *other, const Marks *ones, const Marks *others)
 {
-    long long few[8];
-    Py_ssize_t count = PyTuple_GET_SIZE(one), known = 0;
-    while (known < count && known < 8 && PyLong_CheckExact(PyTuple_GET_ITEM(one, known))) {
-        int beyond = 0;
-        few[known] = PyLong_AsLongLongAndOverflow(PyTuple_GET_ITEM(one, known), &beyond);
-        if (beyond) {
-            break;
-        }
-        known++;
-    }
-    int all_known = known == count;
-    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other) && all_known; j++) {
-        PyObject *mark = PyTuple_GET_ITEM(other, j);
-        int beyond = 0;
-        long long value = PyLong_CheckExact(mark) ? PyLong_AsLongLongAndOverflow(mark, &beyond) : 0;
-        all_known = PyLong_CheckExact(mark) && !beyond;
-        for (Py_ssize_t i = 0; i < count && all_known; i++) {
-            if (few[i] == value) {
-                return 1;
+    if (ones->known && others->known) {
+        for (Py_ssize_t i = 0; i < ones->count; i++) {
+            for (Py_ssize_t j = 0; j < others->count; j++) {
+                if (ones->marks[i] == others->marks[j]) {
+                    return 1;
+                }
             }
         }
-    }
-    if (all_known) {
         return 0;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); i++) {
@@ -1339,6 +1573,17 @@ share_a_mark(PyObject *one, PyObject *other)
         }
     }
     return 0;
+}
+
+/* Whether two lists of marks are equal: 1, 0, or -1 with an exception. */
+static int
+same_marks(PyObject *one, PyObject *other, const Marks *ones, const Marks *others)
+{
+    if (!ones->known || !others->known) {
+        return PyObject_RichCompareBool(one, other, Py_EQ);
+    }
+    return ones->count == others->count &&
+           memcmp(ones->marks, others->marks, (size_t)ones->count * sizeof(long long)) == 0;
 }
 
 /* Note a tool, by twice its number and one more where it shares an argument; a dict keeps the order. */
@@ -1374,6 +1619,7 @@ core_between(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
     PyObject *calls = args[0], *tool = args[1], *asked = args[2], *answer = NULL;
     PyObject *tools = PyDict_New(), *results = PyList_New(0), *latest = NULL;
+    Marks wanted = marks_of(asked);
     int shared = 0, asked_before = 0, status = tools == NULL || results == NULL ? -1 : 0;
     for (Py_ssize_t i = PyList_GET_SIZE(calls) - 1; i >= 0 && status == 0 && !asked_before; i--) {
         if (i >= PyList_GET_SIZE(calls)) {
@@ -1388,19 +1634,20 @@ core_between(PyObject *module, PyObject *const *args, Py_ssize_t count)
         }
         Py_INCREF(call);
         PyObject *other = PyTuple_GET_ITEM(call, 0), *values = PyTuple_GET_ITEM(call, 2);
-        int same = PyObject_RichCompareBool(other, tool, Py_EQ);
+        Marks had = marks_of(values);
+        int same = other == tool ? 1 : PyObject_RichCompareBool(other, tool, Py_EQ);
         if (same > 0) {
-            same = PyObject_RichCompareBool(values, asked, Py_EQ);
+            same = same_marks(values, asked, &had, &wanted);
         }
         if (same > 0) {
             asked_before = 1;
         } else if (same == 0) {
-            int shares = share_a_mark(asked, values);
+            int shares = share_a_mark(asked, values, &wanted, &had);
             if (shares > 0 && PyList_Append(results, PyTuple_GET_ITEM(call, 1)) < 0) {
                 shares = -1;
             }
             int changed = shares < 0 || latest == NULL || shares != shared;
-            if (!changed) {
+            if (!changed && other != latest) {
                 changed = PyObject_RichCompareBool(other, latest, Py_NE); /* one tool is often called several times */
             }
             if (shares < 0 || changed < 0 || (changed && note_tool(tools, other, shares) < 0)) {
@@ -1567,6 +1814,10 @@ static PyMethodDef methods[] = {
     {"configure", core_configure, METH_VARARGS, configure_doc},
     {"outline", core_outline, METH_O, outline_doc},
     {"string_format", core_string_format, METH_O, string_format_doc},
+    {"formats", (PyCFunction)(void (*)(void))core_formats, METH_FASTCALL, formats_doc},
+    {"numbers", (PyCFunction)(void (*)(void))core_numbers, METH_FASTCALL, numbers_doc},
+    {"tail", (PyCFunction)(void (*)(void))core_tail, METH_FASTCALL, tail_doc},
+    {"replace", (PyCFunction)(void (*)(void))core_replace, METH_FASTCALL, replace_doc},
     {"between", (PyCFunction)(void (*)(void))core_between, METH_FASTCALL, between_doc},
     {"digest", core_digest, METH_O, digest_doc},
     {"blake2b", core_blake2b, METH_O, blake2b_doc},

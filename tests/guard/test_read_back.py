@@ -254,6 +254,23 @@ async def test_an_answer_that_is_itself_made_up_confirms_nothing() -> None:
     assert absent.state == "absent"
 
 
+async def test_an_answer_that_is_odd_for_its_tool_and_tells_what_was_written_confirms_it() -> None:
+    def engine() -> VerificationEngine:
+        learned = engine_of()
+        for number in range(60):
+            order = {"id": f"O-{number}", "customer": f"C{number}", "amount": 90 + number, "state": "open"}
+            learned.verify("get_order", args={"order_id": order["id"]}, result=order, session_id="s")
+        return learned
+
+    odd = {"customer": "C1", "amount": 12.5, "rows": [1, 2], "total": {"of": 3}}  # another form than all before
+    judged_alone = engine().verify("get_order", args={"order_id": "O-1"}, result=odd, learn=False)
+    assert judged_alone.verdict == "block"
+
+    [agrees] = (await judged(says(odd), engine())).readings
+    [differs] = (await judged(says({**odd, "amount": 7}), engine())).readings
+    assert (agrees.state, differs.state) == ("agrees", "unknown")
+
+
 @pytest.mark.parametrize("profile", [{"idempotent": False}, {"confirm": {"tool": "x", "args": {}}}])
 async def test_a_tool_that_does_something_is_not_called_to_look(profile: Any) -> None:
     engine, asked = engine_of(), []

@@ -8,7 +8,7 @@ import pytest
 from growth_cost import Point, SizePoint
 from growth_hostile import Ordeal
 from growth_memory import Held, deep_bytes, state_bytes
-from growth_process import Import, Replay
+from growth_process import ENGINE, Replay, Starts
 from growth_tables import Bound, Growth, as_kib, as_ms, as_rate, as_times, growth_lines, growth_section
 from tables import tally
 
@@ -94,10 +94,11 @@ def test_large_results_are_compared_only_where_json_takes_its_time():
     assert [(line.cells[0], line.figure) for line in lines] == [("keys", 2.0)]
 
 
-def test_the_process_is_judged_by_import_rate_and_memory():
+def test_the_process_is_judged_by_starts_rate_and_memory():
+    whole = {"import agentguard": 0.12, ENGINE: 0.22, "agentguard --version": 0.2, "agentguard --help": 0.3}
     replays = [Replay(10_000, 1.0, 50 * MIB), Replay(20_000, 0.8, 50 * MIB), Replay(40_000, 2.0, 60 * MIB)]
-    found = [line.figure for line in growth_lines(Growth(imported=Import(0.02, 0.12, []), replays=replays))]
-    assert found == pytest.approx([100.0, 0, 25_000.0, 1.2])
+    found = [line.figure for line in growth_lines(Growth(starts=Starts(0.02, whole, []), replays=replays))]
+    assert found == pytest.approx([100.0, 200.0, 300.0, 0, 25_000.0, 1.2])
 
 
 def test_a_section_names_its_command_and_leaves_out_what_was_not_measured():

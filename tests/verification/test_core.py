@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 from array import array
+from bisect import bisect_left, insort
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from hypothesis import strategies as st
 
 from agentguard import _native
 from agentguard.testing._corpus import OBJECTS, RESULTS, TEXTS, VALUES
-from agentguard.verification import _document, _pool, _shape, _voice, _walk
+from agentguard.verification import _document, _keys, _pool, _shape, _voice, _walk
 from agentguard.verification._walk import MAX_LEAVES, Walk
 
 ROOT = Path(__file__).parents[2]
@@ -105,6 +106,19 @@ def walked_natively(core: Any, value: Any, budget: int) -> Any:
     typed: list[Any] = []
     state = core.walk(value, budget, leaves, forms, typed)
     return None if state < 0 else (list(leaves.items()), list(forms), typed, state & 1 == 1, state > 1)
+
+
+def _signed_logs(leaves: dict[str, list[Any]]) -> dict[str, float]:
+    """The mean of the first six finite numbers at each path, on the signed-log scale."""
+    means: dict[str, float] = {}
+    for path, values in leaves.items():
+        finite = [float(value) for value in values[:6] if type(value) in (int, float) and math.isfinite(value)]
+        total = 0.0
+        for x in finite:
+            total += math.copysign(math.log(1.0 + abs(x)), x)
+        if finite:
+            means[path] = total / len(finite)
+    return means
 
 
 def cut_short(value: Any) -> Any:
@@ -257,6 +271,56 @@ class TestTheRest:
         native = core.string_format(value)
         assert (native is None) == (not value.isascii())
         assert native in (None, _shape.string_format(value))
+
+    @interpreted
+    @given(leaves=st.dictionaries(keys, st.lists(scalars, min_size=1, max_size=8), max_size=6), free=keys)
+    @example({"a": [None, 7, "x1"], "b": [None, 7, None, "x1"], "c": ["\xe9"]}, "a")
+    @example({"a": [True, 3, -0.5, float("inf"), float("nan"), "7", 1, 2, 3]}, "b")
+    def test_formats_and_numbers_of_a_result(self, core: Any, leaves: dict[str, list[Any]], free: str) -> None:
+        known = {free: None}
+        by_core: dict[str, str] = {}
+        is_done = core.formats(tuple(leaves), leaves, known, _shape.FORMATS_READ, by_core)
+        firsts = {path: next((v for v in values[:3] if type(v) is str), None) for path, values in leaves.items()}
+        texts = {path: text for path, text in firsts.items() if text is not None and path != free}
+        assert is_done == all(text.isascii() for text in texts.values())
+        assert list(by_core.items()) == [(path, _shape.string_format(text)) for path, text in texts.items() if is_done]
+        means: dict[str, float] = {}
+        core.numbers(tuple(leaves), leaves, _keys.NUMBERS_READ, means)
+        assert list(means.items()) == list(_signed_logs(leaves).items())  # to the last digit
+
+    def test_numbers_that_no_float_holds_are_refused(self, core: Any) -> None:
+        with pytest.raises(OverflowError):
+            core.numbers(("a",), {"a": [10**400]}, 6, {})
+        with pytest.raises(KeyError):
+            core.numbers(("a",), {}, 6, {})
+
+    @given(numbers=st.lists(st.floats(0.0, 1e6), max_size=60), first=st.integers(0, 70))
+    @example([1e16, 1.0, 1.0, 0.1, 0.3], 0)
+    @example([0.1] * 48, 0)
+    def test_the_sum_of_a_tail(self, core: Any, numbers: list[float], first: int) -> None:
+        assert core.tail(array("d", numbers), first) == sum(numbers[first:])  # to the last digit
+
+    @given(numbers=st.lists(st.floats(-9, 9) | st.sampled_from([0.0, -0.0, 1.0]), max_size=20), new=st.floats(-9, 9))
+    def test_a_number_in_the_place_of_another(self, core: Any, numbers: list[float], new: float) -> None:
+        ordered = array("d", sorted(numbers))
+        for old in [*numbers, 10.0]:
+            expected = array("d", ordered)
+            insort(expected, new)
+            taken = array("d", ordered)
+            if old in ordered:
+                del expected[bisect_left(expected, old)]
+                assert core.replace(taken, old, new) is True
+                assert taken.tobytes() == expected.tobytes()
+            else:
+                assert core.replace(taken, old, new) is False
+                assert taken == ordered
+
+    def test_statistics_of_other_arrays_are_refused(self, core: Any) -> None:
+        for numbers in (array("f", [1.0]), b"12345678", [1.0], array("d", [1.0]).tobytes()):
+            with pytest.raises((TypeError, BufferError)):
+                core.tail(numbers, 0)
+            with pytest.raises((TypeError, BufferError)):
+                core.replace(numbers, 1.0, 2.0)
 
     @interpreted
     @given(

@@ -61,6 +61,7 @@ class Tool:
         is_error: bool = False,
         learn: bool = True,
         declared: bool = False,
+        posterior: float | None = None,
     ) -> Settled:
         self.number += 1
         args = {"n": self.number} if args is None else args
@@ -77,7 +78,8 @@ class Tool:
         }  # fmt: skip
         self.incidents.waive(signals, learn=learn)
         nats = {"level": 3.0 if signals["level"].fired else 0.0}
-        posterior = {"accept": 0.1, "flag": 0.4, "block": 0.9}[verdict]
+        if posterior is None:
+            posterior = {"accept": 0.1, "flag": 0.4, "block": 0.9}[verdict]
         return self.incidents.settle(case, signals, Decision(verdict, posterior, nats, None), learn=learn)
 
     def calls(self, count: int, verdict: Verdict = "accept", *traits: str, **more: Any) -> list[Settled]:
@@ -99,6 +101,27 @@ def told(settled: list[Settled]) -> list[tuple[int, str]]:
 
 
 # --- A lasting fault is held ---
+
+LEVEL = "price above its level"
+
+
+@pytest.mark.parametrize(("calls", "between", "kept"), [(2, 2, "a"), (3, 2, "f"), (3, 51, "a")])
+def test_a_doubtful_number_is_of_a_change_that_lasted_and_is_not_long_over(calls: int, between: int, kept: str) -> None:
+    tool = Tool()
+    tool.calls(calls, "flag", LEVEL)
+    tool.calls(between)
+
+    assert verdicts([tool.call("accept", LEVEL, posterior=0.3)]) == kept
+
+
+def test_retries_of_a_call_that_is_odd_in_passing_teach_nothing() -> None:
+    tool = Tool()
+    retry: dict[str, Any] = {"args": {"n": 0}, "result": {"x": 1}, "session": "s"}
+    settled = tool.calls(12, "block", "sooner", **retry)
+
+    assert verdicts(settled) == "b" * 12
+    assert [each.teaches for each in settled] == [True, *[False] * 9, True, True]
+    assert tool.call("block", "sooner", **{**retry, "session": "t"}).teaches
 
 
 @pytest.mark.parametrize(("max_blocks", "held"), [(0, "f" * 30), (1, "b" + "f" * 29), (3, "bbb" + "f" * 27)])

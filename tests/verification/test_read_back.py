@@ -333,3 +333,109 @@ class TestVerdict:
         said = [self.judged(engine, None), self.judged(engine, None), self.judged(engine, {"amount": 12.5})]
 
         assert [(found.verdict, found.asked) for found in said] == [("block", 0), ("block", 1), ("accept", 0)]
+
+
+# --- What a second look that agrees is worth ---
+
+
+def test_an_answer_that_tells_what_was_written_stands_for_the_id_that_it_was_asked_with() -> None:
+    reading = confirmed({"customer": "C1", "amount": 12.5, "id": "O-1"})
+
+    assert (reading.state, reading.told, reading.confirmed) == ("agrees", True, ("id",))
+    assert reading.detail == "get_order(order_id=…) reads what was written: id"
+
+
+@pytest.mark.parametrize(
+    ("answer", "declared"),
+    [
+        ({"id": "O-1"}, {}),  # no argument has a field of its name
+        ({"id": "O-1", "of": "C1"}, {"expect": {"id": "$.result.id"}}),  # it says the words that it was given
+    ],
+)
+def test_an_answer_with_nothing_of_its_own_stands_for_nothing(answer: Any, declared: dict[str, Any]) -> None:
+    reading = confirmed(answer, **declared)
+
+    assert (reading.state, reading.told, reading.confirmed) == ("agrees", False, ())
+
+
+def test_a_second_source_stands_for_the_fields_that_it_tells() -> None:
+    rule = ReadBack(DeclaredSecondSource("list_price", {"sku": "$.args.sku"}, {"price": "quote.price"}))
+    call = ToolCall("price", {"sku": "A"}, {"sku": "A", "price": 12.5})
+
+    assert rule.held(call, {"quote": {"price": 12.5}}).confirmed == ("price",)
+    assert rule.held(call, {"quote": {"price": 13}}).confirmed == ()
+
+
+def _stock_engine() -> VerificationEngine:
+    """A tool whose stock was between 40 and 49 in a hundred calls."""
+    engine = VerificationEngine()
+    engine.register_tool_profile(
+        "stock_of", against={"tool": "shelf", "args": {"sku": "$.args.sku"}, "fields": {"stock": "units"}}
+    )
+    for number in range(100):
+        engine.verify("stock_of", args={"sku": f"S{number}"}, result={"stock": 40 + number % 10, "hall": f"H{number}"})
+    return engine
+
+
+def test_a_number_that_another_source_tells_too_is_not_held_against_the_result() -> None:
+    engine, call = _stock_engine(), {"args": {"sku": "T1"}, "result": {"stock": 9_000_000, "hall": "H7"}}
+    reading = engine.read_backs("stock_of")[0].held(ToolCall("stock_of", **call), {"units": 9_000_000})
+
+    alone = engine.verify("stock_of", **call, learn=False)
+    seconded = engine.verify("stock_of", **call, learn=False, readings=[reading])
+
+    assert alone.signals["value_plausibility"].fired
+    assert not seconded.signals["value_plausibility"].fired
+    # .9 of the faults are seen where it looks: half of them are whole answers, the others spoil one of two fields.
+    # Genuine answers differ in .9 / 20, by the ratio of the signal.
+    seen = 0.9 * (0.5 + 0.5 * 1 / 2)
+    expected = (1 - seen) / (1 - seen * (0.9 / 20) / 0.9)
+    assert seconded.signals["against_mismatch"].likelihood_ratio == pytest.approx(expected)
+    assert seconded.posterior < alone.posterior
+
+
+def test_what_another_source_tells_lifts_no_declaration() -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile(
+        "stock_of",
+        required_fields=["stock", "hall"],
+        against={"tool": "shelf", "args": {"sku": "$.args.sku"}, "fields": {"stock": "units"}},
+    )
+    call = {"args": {"sku": "T1"}, "result": {"stock": 41}}
+    reading = engine.read_backs("stock_of")[0].held(ToolCall("stock_of", **call), {"units": 41})
+
+    assert reading.told
+    assert engine.verify("stock_of", **call, readings=[reading]).verdict == "block"
+
+
+def test_a_line_that_an_earlier_call_has_written_too_is_no_evidence() -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile(
+        "append", confirm={"tool": "read", "args": {"path": "$.args.path"}, "expect": {"line": "$.args.line"}}
+    )
+    call = {"args": {"path": "a.log", "line": "started"}, "result": {"lines": 4}}
+    reading = engine.read_backs("append")[0].held(ToolCall("append", **call), "opened started")
+    assert (reading.told, reading.confirmed) == (True, ())
+
+    first, second = [engine.verify("append", **call, readings=[reading]).signals["confirm_mismatch"] for _ in range(2)]
+
+    assert first.likelihood_ratio < 1.0
+    assert (second.likelihood_ratio, "an earlier call has written too" in second.detail) == (1.0, True)
+
+
+def test_a_number_that_repeats_an_argument_as_declared_is_as_unusual_as_the_question() -> None:
+    engine = VerificationEngine()
+    engine.register_tool_profile("get_order", echoes={"order_id": "order_id"})
+    for number in range(100):
+        order = {"order_id": 100 + number % 17 * 3, "note": f"N{number}"}
+        engine.verify("get_order", args={"order_id": order["order_id"]}, result=order)
+
+    far = engine.verify(
+        "get_order", args={"order_id": 9_000_000}, result={"order_id": 9_000_000, "note": "N7"}, learn=False
+    )
+    other = engine.verify(
+        "get_order", args={"order_id": 103}, result={"order_id": 9_000_000, "note": "N7"}, learn=False
+    )
+
+    assert not far.signals["value_plausibility"].fired
+    assert (other.signals["value_plausibility"].fired, other.verdict) == (True, "block")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -193,3 +194,66 @@ def test_what_is_kept_is_bounded() -> None:
     assert len(relations.deciders.rows) <= 192
     assert len(relations.deciders.places) <= 48
     assert len(relations.constants.places) <= 60
+
+
+# --- Totals of two columns, and times that follow on one another ---
+
+
+def invoice(rng: random.Random, number: int) -> tuple[dict[str, Any], Any]:
+    rows = [
+        {"price": rng.randrange(100, 900) / 100, "quantity": rng.randrange(2, 9)} for _ in range(rng.randrange(1, 4))
+    ]
+    placed = date(2026, 1, 1) + timedelta(days=number)
+    times = [(f"2026-03-01T{hour:02d}:00", f"2026-03-01T{hour:02d}:{rng.choice((15, 30, 45))}") for hour in (8, 11)]
+    return {"invoice": number}, {
+        "total": round(sum(row["price"] * row["quantity"] for row in rows), 2), "rows": rows,
+        "placed": str(placed), "due": str(placed + timedelta(days=rng.randrange(4, 12))),
+        "slots": [{"starts": starts, "ends": ends} for starts, ends in times],
+    }  # fmt: skip
+
+
+INVOICES = learned(invoice)
+
+
+def slots(*times: tuple[str, str]) -> dict[str, Any]:
+    return {"slots": [{"starts": f"2026-03-01T{starts}", "ends": f"2026-03-01T{ends}"} for starts, ends in times]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"total": 7_000.0}, "total is not the sum of rows[].price times rows[].quantity, as in "),
+        ({"due": "2026-01-02"}, "due is not within "),  # before it was placed
+        ({"placed": "2025-09-20"}, "due is not within "),
+        (slots(("08:00", "08:30"), ("12:00", "11:30")), "slots[].ends is not within "),
+        (slots(("08:00", "08:30"), ("11:00", "13:30")), "slots[].ends is not within an hour after slots[].starts"),
+    ],
+)  # fmt: skip
+def test_a_total_and_times_are_held_to_what_they_always_were(changes: dict[str, Any], said: str) -> None:
+    args, result = invoice(random.Random(9), 20)
+    assert broken(INVOICES, args, result) == Broken(0.0, "", ())
+
+    found = broken(INVOICES, args, {**result, **changes})
+    assert found.message.startswith(said)
+    assert found.nats > 2.0
+
+
+def test_what_others_have_confirmed_is_not_held_against_the_arguments_or_the_rest() -> None:
+    args, result = invoice(random.Random(9), 20)
+    wrong = read({**result, "placed": "2025-09-20"})
+    sides = Arguments(args).side, INVOICES.side(wrong)
+
+    assert INVOICES.broken(*sides, vouched=frozenset({"due"})).nats > 0.0  # one of the two is wrong
+    assert INVOICES.broken(*sides, vouched=frozenset({"placed", "due"})) == Broken(0.0, "", ())
+
+
+def test_what_holds_in_fewer_than_four_of_five_calls_says_nothing_before_it_is_given_up() -> None:
+    relations = Relations()
+    for number in range(9):
+        learn(relations, {"n": number}, {"rows": [{"on": True}, {"on": True}]})
+    mixed = {"rows": [{"on": True}, {"on": False}]}
+    assert broken(relations, {"n": 9}, mixed).nats > 0.0
+
+    for number in range(3):  # noted, and not believed
+        relations.note(Arguments({"n": number}).side, relations.side(read(mixed)))
+    assert broken(relations, {"n": 9}, mixed) == Broken(0.0, "", ())

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from agentguard.verification import Reading, VerificationEngine
 from agentguard.verification._read_back import ReadBack, says_no_such
+from agentguard.verification.evidence import breaks_a_declaration
 from agentguard.verification.types import ToolCall
 
 _log = logging.getLogger("agentguard")
@@ -71,19 +72,20 @@ def _unguarded(function: Any) -> Any:
 
 def read_back(engine: VerificationEngine, call: ToolCall, find: FindCall) -> tuple[Reading, ...]:
     """Make the calls that the profile of a call's tool asks for, and tell what they say. Never raises."""
-    return tuple([_told(call, _driven(engine, rule, call, find)) for rule in _rules(engine, call)])
+    return tuple([_told(call, _driven(engine, rule, call, find)) for rule in rules_of(engine, call.tool)])
 
 
 async def read_back_async(engine: VerificationEngine, call: ToolCall, find: FindCall) -> tuple[Reading, ...]:
     """As ``read_back``, without blocking the event loop: a plain function is called in a thread."""
-    return tuple([_told(call, await _driven_async(engine, rule, call, find)) for rule in _rules(engine, call)])
+    return tuple([_told(call, await _driven_async(engine, rule, call, find)) for rule in rules_of(engine, call.tool)])
 
 
-def _rules(engine: VerificationEngine, call: ToolCall) -> tuple[ReadBack, ...]:
+def rules_of(engine: VerificationEngine, tool: str) -> tuple[ReadBack, ...]:
+    """The calls that the profile of a tool asks for. Never raises."""
     try:
-        return engine.read_backs(call.tool)
+        return engine.read_backs(tool)
     except Exception as error:
-        _log.error("what is to be read back of %r is not known: %s", call.tool, type(error).__name__)
+        _log.error("what is to be read back of %r is not known: %s", tool, type(error).__name__)
         return ()
 
 
@@ -119,7 +121,7 @@ def _steps(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: Fin
         else:
             answer = answer if isinstance(answer, Answer) else Answer(answer)
             found = rule.held(call, answer.value, is_error=answer.is_error)
-            if found.state in ("agrees", "differs") and _is_odd(engine, rule, call, question, answer):
+            if found.state in ("agrees", "differs") and _is_odd(engine, rule, call, question, answer, found):
                 found = rule.failed("gave an answer that is itself probably not what the tool returned")
         spent = perf_counter() - began
         if found.state == "agrees" or spent >= rule.within:
@@ -128,12 +130,20 @@ def _steps(engine: VerificationEngine, rule: ReadBack, call: ToolCall, find: Fin
         pause = min(2.0 * pause, LONGEST_WAIT)
 
 
-def _is_odd(engine: VerificationEngine, rule: ReadBack, call: ToolCall, asked: dict[str, Any], answer: Answer) -> bool:
-    """The answer would itself be blocked: nothing follows from it."""
+def _is_odd(
+    engine: VerificationEngine, rule: ReadBack, call: ToolCall, asked: dict[str, Any], answer: Answer, reading: Reading
+) -> bool:
+    """The answer would itself be blocked: nothing follows from it.
+
+    One that tells by itself what the call has said is not made up, however unusual it is for its tool; a declaration
+    that it breaks stands all the same.
+    """
     call_id = f"{call.call_id}:{rule.kind}"
     judged = engine.verify(
         rule.tool, args=asked, result=answer.value, call_id=call_id, is_error=answer.is_error, learn=False
     )
+    if reading.told and not breaks_a_declaration(judged.signals):
+        return False
     return judged.verdict == "block"
 
 

@@ -156,7 +156,6 @@ _CALENDAR: Final = frozenset(
 """Of these a log of some days or months has had no more than a part."""
 
 
-@lru_cache(maxsize=4_096)
 def is_label(text: str) -> bool:
     """The text may be one of few that a field can have: a state, a unit, a code; no id, date, address or sentence.
 
@@ -203,27 +202,35 @@ class Place:
         values = self.values
         if values is None:
             return
-        if type(value) is str and not is_label(value):
-            self.values = None
-            return
-        try:
-            values[_written(value)] = normal(value)
-        except (TypeError, ValueError):  # no scalar of JSON, NaN, or a number of thousands of digits
-            self.values = None
-            return
+        if type(value) is str:
+            label = _label(value) if len(value) <= _LABEL_LENGTH else None
+            if label is None:
+                self.values = None
+                return
+            values[label[0]] = label[1]
+        else:
+            try:
+                values[_written(value)] = normal(value)
+            except (TypeError, ValueError):  # no scalar of JSON, NaN, or a number of thousands of digits
+                self.values = None
+                return
         if len(values) > CHOICES:
             self.values = None
+
+
+@lru_cache(maxsize=4_096)
+def _label(text: str) -> tuple[str, str] | None:
+    """A label as JSON, and the text by which it is compared; None for text that is none."""
+    return (encode_basestring(text), normal(text)) if is_label(text) else None
 
 
 def _written(value: Any) -> str:
     """A scalar as JSON; raises ``TypeError`` or ``ValueError`` where it is none. What ``json.dumps`` writes, sooner.
 
-    >>> [_written(value) for value in ("é", 7, 0.5, True, None)]
-    ['"é"', '7', '0.5', 'true', 'null']
+    >>> [_written(value) for value in (7, 0.5, True, None)]
+    ['7', '0.5', 'true', 'null']
     """
     kind = type(value)
-    if kind is str:
-        return encode_basestring(value)
     if kind is int:
         return int.__repr__(value)
     if kind is float and math.isfinite(value):
@@ -333,9 +340,13 @@ class PlaceCounts:
         if place.formats and place.types & _STRING:
             for bit in _BITS[place.formats]:
                 self.formats[bit] += 1
-        if place.values is not None:
-            self.given += not arguments.isdisjoint(place.values.values())
-        self._count(None if place.values is None else dict.fromkeys(place.values, 1))
+        values = place.values
+        if values is None:
+            self.values = None
+            return
+        self.given += not arguments.isdisjoint(values.values())
+        if self.values is not None:
+            self._count(dict.fromkeys(values, 1))
 
     def _count(self, values: Mapping[str, int] | None) -> None:
         if values is None or self.values is None:
@@ -371,7 +382,7 @@ class KeyCounts:
         self.calls += calls
         self.instant += instant
         self.slower += slower
-        self.answers = sorted({*self.answers, *answers})[:ANSWERS_KEPT]
+        self.answers = _lowest(self.answers, answers, ANSWERS_KEPT)
 
 
 @dataclass(slots=True)
@@ -399,7 +410,18 @@ class EchoCounts:
         self.lacking += lacking
         self.several += several
         self.every += every
-        self.values = sorted({*self.values, *values})[:VALUES_KEPT]
+        self.values = _lowest(self.values, values, VALUES_KEPT)
+
+
+def _lowest(kept: list[int], more: list[int], most: int) -> list[int]:
+    """The lowest distinct numbers of both, in order.
+
+    >>> _lowest([1, 5], [3, 5], 2)
+    [1, 3]
+    """
+    if all(number in kept for number in more):  # as of most calls
+        return kept
+    return sorted({*kept, *more})[:most]
 
 
 def repeats(text: str, other: str) -> bool:
@@ -407,6 +429,9 @@ def repeats(text: str, other: str) -> bool:
     if text == other:
         return True
     return (len(text) >= SHORTEST and text in other) or (len(other) >= SHORTEST and other in text)
+
+
+_pair = lru_cache(maxsize=4_096)(field)  # of paths, which are the same call after call
 
 
 class ToolState:
@@ -479,14 +504,14 @@ class ToolState:
         for argument, text in dict(arguments.values).items():
             name = last_name(argument)
             for where in document.layout.named.get(name, ()):
-                if where in values and (known := self.echoes.at(field(argument, where))) is not None:
+                if where in values and (known := self.echoes.at(_pair(argument, where))) is not None:
                     known.push(text, values[where])
             if len(text) < (SHORTEST_NUMBER if text.isdigit() else SHORTEST):
                 continue  # equal to something by chance
             for where, others in values.items():
                 if text not in others or last_name(where) == name:
                     continue
-                if (known := self.renamed.at(field(argument, where))) is not None:
+                if (known := self.renamed.at(_pair(argument, where))) is not None:
                     known.push(text, others)
 
     def _stretch(self, place: int, value: float) -> None:

@@ -681,7 +681,7 @@ _SAID: Mapping[str, Speaker] = {"question": "user", "answer": "agent"}
 
 def is_said(raw: bytes) -> bool:
     """Whether a line of the common format holds words or tools, and no call."""
-    if not any(name in raw for name in (b'"answer"', b'"question"', b'"tools"')):
+    if not (b'"answer"' in raw or b'"question"' in raw or b'"tools"' in raw):  # of every line this is asked
         return False
     try:
         value = parse_json(raw)

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from agentguard.content._results import cut
 from agentguard.traces._formats import Call, Found, Offered, OfferedTool, Said, Skip, Skipped
 from agentguard.traces._formats._calls import Remembered, decoded
@@ -83,11 +85,31 @@ class Turn(NamedTuple):
     whole: bool
 
 
-class _Event(NamedTuple):
-    """A call, words, or None for a call that is recorded once more."""
+class _Again(NamedTuple):
+    """A call that is recorded once more."""
 
     at: float | None
-    what: Made | Said | None
+
+
+class _Packed(NamedTuple):
+    """A call as it is held until its session is done: most sessions of a log have no answer, and none reads it.
+
+    ``args`` and ``result`` are bytes of JSON, a text that is to be decoded, or what was cut of a large value.
+    """
+
+    source: str
+    line: int
+    tool: str
+    args: Any
+    result: Any
+    failed: bool
+    call_id: str | None
+    at: float | None
+    finished: bool
+
+    def made(self) -> Made:
+        """The call as claims are held against it."""
+        return Made(*self._replace(args=_unpacked(self.args), result=_unpacked(self.result)))
 
 
 class _Session:
@@ -95,7 +117,7 @@ class _Session:
 
     def __init__(self, name: str, *, whole: bool) -> None:
         self.size = 0
-        self.events: list[_Event] = []
+        self.events: list[_Packed | Said | _Again] = []
         self._name, self._whole = name, whole
         self._tools: dict[str, OfferedTool] = {}
         self._ids: set[str] = set()
@@ -106,7 +128,7 @@ class _Session:
 
     def say(self, said: Said) -> None:
         text = said.text[:LONGEST_WORDS]
-        self._add(_Event(said.at, said._replace(text=text)), len(text))
+        self._add(said._replace(text=text), len(text))
 
     def call(self, call: Call, *, finished: bool) -> None:
         fields = call.fields
@@ -115,34 +137,36 @@ class _Session:
             return
         if isinstance(identity, str):
             if identity in self._ids:
-                self._add(_Event(call.begun, None), 0)
+                self._add(_Again(call.begun), 0)
                 return
             self._ids.add(identity)
-        args, result = (cut(decoded(fields.get(name)), LONGEST_TEXT, MOST_VALUES) for name in ("args", "result"))
-        made = Made(
+        args, result = _packed(fields.get("args")), _packed(fields.get("result"))
+        packed = _Packed(
             call.source, call.line, tool, args, result, fields.get("is_error") is True,
             identity if isinstance(identity, str) else None, call.begun, finished,
         )  # fmt: skip
-        self._add(_Event(call.begun, made), _size(args) + _size(result))
+        self._add(packed, _size(args) + _size(result))
 
-    def _add(self, event: _Event, size: int) -> None:
+    def _add(self, event: _Packed | Said | _Again, size: int) -> None:
         self.events.append(event)
         self.size += size + _OVERHEAD
 
     def turns(self) -> Iterator[Turn]:
         """The turns of the session, in the order of their times where all that is in it has one."""
         events = self.events
+        if not any(isinstance(event, Said) and event.by == "agent" for event in events):
+            return  # nothing was said that calls are held against
         if all(event.at is not None for event in events):
             events = sorted(events, key=lambda event: event.at or 0.0)
         calls: list[Made] = []
         asked: list[str] = []
         given: list[str] = []
         answer: list[Said] = []
-        for _, what in events:
-            if what is None:
+        for what in events:
+            if isinstance(what, _Again):
                 answer = []
-            elif isinstance(what, Made):
-                calls.append(what)
+            elif isinstance(what, _Packed):
+                calls.append(what.made())
                 if what.finished:
                     answer = []
             elif what.by == "agent":
@@ -242,9 +266,29 @@ def _shortened(made: Made) -> Made:
     return made._replace(args=args, result=result)
 
 
+def _packed(value: Any) -> Any:
+    """A value as little as it can be held; ``_unpacked`` gives what is kept of it."""
+    if isinstance(value, str) and len(value) <= LONGEST_TEXT:
+        return value
+    if isinstance(value, (dict, list)):
+        try:
+            packed = orjson.dumps(value)
+        except (TypeError, ValueError):  # a number of more than 64 bits, half a character, or nested too deeply
+            packed = b""
+        if 0 < len(packed) <= LONGEST_TEXT and b"null" not in packed:  # so it writes NaN as well
+            return bytes(memoryview(packed))  # a copy: what is written stands in a buffer of a kilobyte
+    return cut(decoded(value), LONGEST_TEXT, MOST_VALUES)
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, (str, bytes)):
+        return cut(orjson.loads(value) if isinstance(value, bytes) else decoded(value), LONGEST_TEXT, MOST_VALUES)
+    return value
+
+
 def _size(value: Any) -> int:
     """About how many characters a value takes."""
-    if isinstance(value, str):
+    if isinstance(value, (str, bytes)):
         return len(value)
     if isinstance(value, dict):
         return sum(len(str(name)) + _size(held) + 16 for name, held in value.items())

@@ -9,11 +9,13 @@ from typing import Any, Final
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import Document
+from agentguard.verification._keys import numbers_of
 from agentguard.verification._pool import Between
 from agentguard.verification._read_back import Reading
 from agentguard.verification.types import Settings, ToolCall
 
 _NONE: Final[Mapping[str, float]] = {}
+_NOWHERE: Final[frozenset[str]] = frozenset()
 
 
 class Case:
@@ -31,6 +33,7 @@ class Case:
     """
 
     __slots__ = (
+        "_vouched",
         "arguments",
         "between",
         "call",
@@ -72,6 +75,7 @@ class Case:
         self.between: Between | None = None
         self.milliseconds: float | None = call.milliseconds
         self.readings: tuple[Reading, ...] = readings
+        self._vouched: frozenset[str] | None = None if readings or contract.echoes else _NOWHERE
 
     @property
     def key(self) -> tuple[bytes, int]:
@@ -81,3 +85,20 @@ class Case:
             states = "".join([f"\0{reading.kind} {reading.state}" for reading in self.readings])
             key = blake2b(key + states.encode(), digest_size=16).digest()
         return key, self.document.digest
+
+    @property
+    def vouched(self) -> frozenset[str]:
+        """The places of the result whose values are not the tool's word alone; how unusual they are is no evidence.
+
+        Those that other calls have confirmed, and numbers that repeat an argument as declared.
+        """
+        if self._vouched is None:
+            places = [place for reading in self.readings for place in reading.confirmed]
+            numbers = numbers_of(self.document)
+            for rule in self.contract.echoes:
+                if rule.result_place in numbers:
+                    rows = rule.rows_of(self.arguments, self.call.args, self.document)
+                    if rows is not None and rows.alike == rows.total:
+                        places.append(rule.result_place)
+            self._vouched = frozenset(places) if places else _NOWHERE
+        return self._vouched

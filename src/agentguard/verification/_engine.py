@@ -70,6 +70,7 @@ _ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
 #: What a tool without a profile is held to, by mode.
 _HELD_TO = {"calibrated": "what was learned of it alone", "reference": "a latency of 2 ms to 60 s"}
 _fired = attrgetter("fired")
+_new = tuple.__new__  # makes a named tuple in a third of the time
 MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
 MOST_WARNED = 1_000  # tools of which a label that nothing is known of is logged
 _log = logging.getLogger("agentguard")
@@ -266,7 +267,7 @@ class VerificationEngine:
         is_error = is_error if type(is_error) is bool else _is_true(is_error)
         learn = learn if type(learn) is bool else _is_true(learn)
         told = tuple([one for one in readings if isinstance(one, Reading)]) if type(readings) in (list, tuple) else ()
-        call = ToolCall(as_name(tool), args, result, execution_time_ms, session, name, is_error)
+        call = _new(ToolCall, (as_name(tool), args, result, execution_time_ms, session, name, is_error))
         state = self._tools.find(call.tool, keep=learn)
         return self._verified(_read(call, state.contract), state, state.contract, learn=learn, readings=told)
 
@@ -319,11 +320,11 @@ class VerificationEngine:
             verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
         elif trusted:
             verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
-        judged = VerificationResult(
+        judged = _new(VerificationResult, (
             verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
             call.tool, name, note, to_redact(case, signals) if contract.profile.content else (),
             None if settled.incident is None else settled.incident.id, settled.asked,
-        )  # fmt: skip
+        ))  # fmt: skip
         if not learn:
             return judged
         # Tell of changes, and put the verdict on record.
@@ -685,7 +686,7 @@ def _read(call: ToolCall, contract: Contract) -> CallRead:
         unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
     if call.is_error:
         document.is_error = True
-    return CallRead(call, document, arguments, unread)
+    return _new(CallRead, (call, document, arguments, unread))
 
 
 def _is_true(value: object) -> bool:

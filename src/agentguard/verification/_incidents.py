@@ -38,10 +38,11 @@ from typing import Final, NamedTuple
 from agentguard.verification._case import Case
 from agentguard.verification._changes import ChangeState
 from agentguard.verification._method import Decision
-from agentguard.verification.types import SignalResult, Verdict, VerificationTier
+from agentguard.verification.types import FIRED, TRAITS, SignalResult, Verdict, VerificationTier
 
 MAX_INCIDENTS: Final = 32  # of one tool; the least recently met that nobody has decided on is forgotten first
 MAX_SAME: Final = 128  # suspects of one tool that are known again
+MOST_RETRIES: Final = 9  # of one call in a session: a guard's three by an agent's three; more of them are no retries
 MAX_HELD: Final = 16  # calls of one incident that are kept, to be learned if it is adopted
 MAX_HELD_BYTES: Final = 1 << 14  # of one such result
 MAX_TRAITS: Final = 16  # by which calls like it are known
@@ -56,7 +57,7 @@ RENEWED_AFTER: Final = 100  # calls, from which on a number that lies elsewhere 
 MODE_AFTER: Final = 3  # runs
 BETWEEN: Final = 2  # ordinary calls to each one of a mode
 ENDED: Final = ("adopted", "mode")  # states in which calls like it are judged as they come
-QUIET_AFTER: Final = 50  # calls without it, from which on an adopted change needs no more forbearance
+QUIET_AFTER: Final = 50  # calls without it, from which on a change is over: an adopted one, a number off its level
 SPEAKS: Final = 0.5  # nats, from which on a signal names an incident
 
 #: Traits in which genuine calls differ all the time: a suspect that has no others is learned as single suspects are.
@@ -65,6 +66,8 @@ PASSING: Final = ("writing of ", "long", "short", "drift of ", "late", "sooner",
 OF_THE_ARGUMENTS: Final = ("changed ", "reverted ", "beginning ", "clock ", "decided ")
 #: Traits of a number's level.
 OF_A_LEVEL: Final = (" above its level", " below its level")
+
+_new: Final = tuple.__new__  # makes a named tuple in a third of the time
 
 
 class Held(NamedTuple):
@@ -136,11 +139,14 @@ class Settled(NamedTuple):
 
 @dataclass(eq=False)
 class _Same:
-    """A suspect that is known again, with the verdict that it had and the session in which it had it."""
+    """A suspect that is known again, with the verdict that it had and the session in which it had it.
+
+    One without an incident, odd in a passing way alone, is judged anew each time, and retries of it teach nothing.
+    """
 
     verdict: Verdict
     posterior: float
-    incident: Incident
+    incident: Incident | None
     session: str | None
     asked: int = 0
 
@@ -189,15 +195,16 @@ class Incidents:
         """Relate a judged call to what was odd before; ``learn=False`` leaves everything as it is."""
         verdict, posterior = decision.verdict, decision.posterior
         if not self._by_id and verdict == "accept":
-            return Settled(verdict, posterior)
+            return _new(Settled, (verdict, posterior, None, 0, True, (), ()))  # nearly every call
         # This very call, with this very result, was a suspect before?
         same = self._same.get(case.key)
-        if same is not None and same.session == case.call.session_id:
+        again = same is not None and same.session == case.call.session_id
+        if same is not None and again and same.incident is not None:
             same.asked += learn
             return Settled(same.verdict, same.posterior, same.incident, same.asked, teaches=False)
         # Odd in a way that was odd before?
         spoken = spoken_traits(signals, decision.contributions)
-        incident = self._like(spoken) if same is None else same.incident
+        incident = self._like(spoken) if same is None or same.incident is None else same.incident
         doubtful = posterior >= case.settings.accept_below
         if verdict == "accept" and not (incident is not None and _keeps(incident, spoken, doubtful=doubtful)):
             if not learn or case.document.is_error or case.document.kind == "empty":
@@ -207,7 +214,13 @@ class Incidents:
         if incident is None or incident.state in ENDED:
             lead = lead_traits(spoken, decision.contributions)
             if not lead or (self._holds and all(map(_passes, lead))):
-                return Settled(verdict, posterior)  # nothing by which calls like it could be known
+                # Nothing by which calls like it could be known; this very one is, if it is made again.
+                if same is not None and again and case.call.session_id is not None:
+                    same.asked += learn
+                    return Settled(verdict, posterior, teaches=same.asked > MOST_RETRIES)
+                if lead and learn and self._holds:
+                    self._keep_same(case, _Same(verdict, posterior, None, case.call.session_id))
+                return Settled(verdict, posterior)
             id_ = incident_id(case.call.tool, lead[0])
             before = incident = self._by_id.get(id_)
             if incident is None or incident.state in ENDED:
@@ -288,9 +301,7 @@ class Incidents:
         if incident.state != before:
             moved_now = (incident,) if incident.told else ()
             return Settled(verdict, decision.posterior, incident, 0, False, moved_now, released)
-        self._same[case.key] = _Same(verdict, decision.posterior, incident, session)
-        if len(self._same) > MAX_SAME:
-            del self._same[next(iter(self._same))]
+        self._keep_same(case, _Same(verdict, decision.posterior, incident, session))
         teaches = not self._holds and incident.state != "fault"
         return Settled(verdict, decision.posterior, incident, 0, teaches, (incident,) if moved else ())
 
@@ -318,7 +329,7 @@ class Incidents:
                 self._forget(incident)
             if incident.run and incident.misses >= ENDS_AFTER:
                 self._end_run(incident, released, moved)
-        return Settled("accept", posterior, None, 0, True, tuple(moved), tuple(released))
+        return _new(Settled, ("accept", posterior, None, 0, True, tuple(moved), tuple(released)))
 
     def _end_run(self, incident: Incident, released: list[Held], moved: list[Incident]) -> None:
         calls, incident.run = incident.run, 0
@@ -334,6 +345,11 @@ class Incidents:
         self._forget_same(incident)
         if incident.told:
             moved.append(incident)
+
+    def _keep_same(self, case: Case, same: _Same) -> None:
+        self._same[case.key] = same
+        if len(self._same) > MAX_SAME:
+            del self._same[next(iter(self._same))]
 
     def _forget(self, incident: Incident) -> None:
         self._by_id.pop(incident.id, None)
@@ -360,7 +376,7 @@ def spoken_traits(
     spoken = {
         name: signal.traits
         for name, signal in signals.items()
-        if signal.fired and signal.traits and contributions.get(name, 0.0) > 0.0
+        if signal[FIRED] and signal[TRAITS] and contributions.get(name, 0.0) > 0.0
     }
     return {name: traits for name, traits in spoken.items() if not all(map(_passes, traits))} or spoken
 
@@ -396,7 +412,9 @@ def _keeps(incident: Incident, spoken: Mapping[str, tuple[str, ...]], *, doubtfu
         return True
     lasting = any(not trait.startswith((*PASSING, *OF_THE_ARGUMENTS)) for trait in shared)
     if doubtful and is_level(incident.traits[0]):
-        return incident.state in ("open", "recovered")
+        # One or two calls were learned when their run ended, and what has stayed away so long is over.
+        lasted = incident.calls > SHORT_RUN and incident.misses <= QUIET_AFTER
+        return incident.state == "open" or (incident.state == "recovered" and lasted)
     return lasting and incident.state == "open" and incident.run >= KEEPS_AFTER
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 from zlib import crc32
 
+from agentguard._native import CORE
 from agentguard.verification._arguments import Arguments
 from agentguard.verification._document import Document
 from agentguard.verification.drift import NO_CLOCKS, ClockValue
@@ -31,7 +32,11 @@ def numbers_of(document: Document) -> dict[str, float]:
     if document.numbers is None:
         leaves = document.leaves
         document.numbers = {}
-        for path in () if document.layout is None else document.layout.numbers:
+        paths: tuple[str, ...] = () if document.layout is None else document.layout.numbers
+        if CORE is not None:
+            CORE.numbers(paths, leaves, NUMBERS_READ, document.numbers)
+            return document.numbers
+        for path in paths:
             values = leaves[path]
             total, count = 0.0, 0
             for value in values[:NUMBERS_READ]:

@@ -53,6 +53,9 @@ class Reading(NamedTuple):
         fields: the fields in which the two differ.
         calls: how often it was asked.
         milliseconds: the time that this took in all; None where it was not measured.
+        told: it agrees in a value of its own, and not only in what it was asked with.
+        confirmed: the places of the first call's result that it stands for where it agrees: those whose value it tells,
+            and the ids that it was asked with.
     """
 
     kind: Literal["confirm", "against"]
@@ -62,6 +65,8 @@ class Reading(NamedTuple):
     fields: tuple[str, ...] = ()
     calls: int = 0
     milliseconds: float | None = None
+    told: bool = False
+    confirmed: tuple[str, ...] = ()
 
     @property
     def is_broken(self) -> bool:
@@ -83,7 +88,7 @@ class ReadBack:
         tolerance, within, timeout: as declared (see ``DeclaredConfirmation``).
     """
 
-    __slots__ = ("_args", "_expected", "kind", "timeout", "tolerance", "tool", "within")
+    __slots__ = ("_args", "_expected", "_places", "kind", "timeout", "tolerance", "tool", "within")
 
     def __init__(self, declared: DeclaredConfirmation | DeclaredSecondSource) -> None:
         self.tool: str = declared.tool
@@ -102,6 +107,11 @@ class ReadBack:
                       for own, theirs in declared.fields.items()}  # fmt: skip
         if expect is not None:
             self._expected = [(FieldPath.parse(path), wanted) for path, wanted in expect.items()]
+        # The places of the call's result that it asks with, or looks for in the answer.
+        templates = _scalars([list(self._args.values()), list((expect or {}).values())])
+        references = [CallReference.parse(text) for text in templates if isinstance(text, str) and is_reference(text)]
+        places = [FieldPath(steps).place for side, steps in references if side == "result"]
+        self._places: tuple[str, ...] = tuple(dict.fromkeys(places))
 
     # --- What is asked ---
 
@@ -155,12 +165,12 @@ class ReadBack:
             return self.failed("answered with an error")
         sides = {"args": plain(call.args), "result": read(call.result).value}
         if self._expected is None:
-            differ = self._unlike_arguments(sides["args"], document)
+            compared, differ = self._unlike_arguments(sides["args"], document)
         else:
+            compared = [_filled(template, sides)[0] for _, template in self._expected]
             differ = self._unlike_expected(self._expected, sides, document)
         if not differ:
-            said = "reads what was written" if self.kind == "confirm" else "says the same"
-            return self._reading("agrees", f"{self.call} {said}")
+            return self._agreement(sides, compared)
         named = f"{', '.join(differ[:SHOWN])}{', …' if len(differ) > SHOWN else ''}"
         if self.kind == "against":
             return self._reading("differs", f"{self.call} says otherwise: {named}", tuple(differ))
@@ -206,18 +216,28 @@ class ReadBack:
             return any(self._same(value, word) for word in _NUMBER.findall(text))
         return not isinstance(value, str) or re.search(rf"(?<!\w){re.escape(_as_text(value))}(?!\w)", text) is not None
 
-    def _unlike_arguments(self, args: Any, answer: Document) -> list[str]:
-        """The arguments that a field of the same name contradicts, in the likeliest object of the answer."""
+    def _unlike_arguments(self, args: Any, answer: Document) -> tuple[list[Any], list[str]]:
+        """The arguments that have a field of their name, and which it contradicts, in the likeliest object."""
         if not isinstance(args, dict) or not answer.is_structured:
-            return []
+            return [], []
         given = {name: value for name, value in args.items() if value not in (None, "", [], {})}
-        best: list[str] | None = None
+        best: tuple[list[Any], list[str]] | None = None
         for candidate in _objects(answer.value, given.keys()):
             shared = [name for name in given if name in candidate]
             unlike = [name for name in shared if not self._same(given[name], candidate[name])]
-            if best is None or len(unlike) < len(best):
-                best = unlike
-        return best or []
+            if best is None or len(unlike) < len(best[1]):
+                best = [given[name] for name in shared], unlike
+        return best or ([], [])
+
+    def _agreement(self, sides: Mapping[str, Any], compared: list[Any]) -> Reading:
+        """The reading where nothing differs, given the values that were looked for in the answer."""
+        said = "reads what was written" if self.kind == "confirm" else "says the same"
+        asked = {_as_text(value) for value in _scalars([_filled(item, sides)[0] for item in self._args.values()])}
+        if not any(_as_text(value) not in asked for value in _scalars(compared)):
+            return self._reading("agrees", f"{self.call} {said}")
+        named = ", ".join(filter(None, self._places[:SHOWN]))
+        reading = self._reading("agrees", f"{self.call} {said}{': ' * bool(named)}{named}")
+        return reading._replace(told=True, confirmed=self._places)
 
     def _same(self, written: Any, found: Any) -> bool:
         return agree(written, found, self.tolerance)
@@ -244,6 +264,19 @@ def _filled(template: Any, sides: Mapping[str, Any]) -> tuple[Any, str | None]:
         items = [_filled(item, sides) for item in template]
         return [value for value, _ in items], next((missing for _, missing in items if missing is not None), None)
     return template, None
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    """The scalars of a value, but null and empty text."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            pending += item.values()
+        elif isinstance(item, (list, tuple)):
+            pending += item
+        elif item is not None and item != "" and item is not MISSING:
+            yield item
 
 
 def _value_at(value: Any, steps: tuple[str, ...]) -> Any:

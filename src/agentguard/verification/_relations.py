@@ -12,6 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations
 from typing import Any, ClassVar, Final, NamedTuple
 from zlib import crc32
 
@@ -107,7 +108,9 @@ class Relation(ABC):
 
     @property
     def strength(self) -> float:
-        """Nats against a call that breaks it."""
+        """Nats against a call that breaks it; 0 where it holds too seldom, until it is given up."""
+        if self.is_hopeless:
+            return 0.0
         if self.by_chance >= 0.0:
             return ratio(self.held, self.tried, self.by_chance) if self.tried >= TRIED else 0.0
         return evidence(self.held, self.tried, self.foreign_held, self.foreign_tried)
@@ -321,6 +324,75 @@ class Total(Relation):
         return f"{self.right or 'the result'} is not {summed}{times}"
 
 
+class Weighted(Relation):
+    """``total = sum(items[].price items[].quantity)``: the sum of the products of two columns of one list."""
+
+    __slots__ = ()
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        columns = [path for path in result.paths if "[]" in path and result.numbers(path)][:MOST_COLUMNS]
+        numbers = [path for path in result.paths if "[]" not in path and result.number(path) is not None]
+        for one, other in combinations(columns, 2):
+            if _list_of(one) == _list_of(other):
+                for number in numbers[:MOST_NUMBERS]:
+                    relation = cls(one, number, other)
+                    if not number.endswith(COUNT) and relation.holds(arguments, result):
+                        yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        return self.holds_across(arguments, result, result)
+
+    def holds_across(self, arguments: Side, result: Side, other: Side) -> bool | None:
+        left, right, number = result.numbers(self.left), result.numbers(self.third), other.number(self.right)
+        if not left or len(left) != len(right) or number is None:
+            return None
+        total = sum([one * times for one, times in zip(left, right)])
+        return abs(total - number) <= EXACT * abs(number) + CENT
+
+    def said(self) -> str:
+        return f"{self.right or 'the result'} is not the sum of {self.left} times {self.third}"
+
+
+# --- One time of a record comes after another, and not long after ---
+
+_DAY: Final = 86_400.0  # seconds
+#: The longest that may lie between two times, by the name under which it is kept.
+SPANS: Final = {"an hour": 3_600.0, "a day": _DAY, "a week": 7 * _DAY, "a month": 31 * _DAY, "a year": 366 * _DAY}
+MOST_TIMES: Final = 5  # times of one record
+
+
+class Within(Relation):
+    """One time of each record comes after another one and within an hour, a day, … of it; ``third`` says which."""
+
+    __slots__ = ()
+    by_chance: ClassVar[float] = BY_CHANCE
+
+    @classmethod
+    def proposed(cls, arguments: Side, result: Side) -> Iterator[Relation]:
+        times = [path for path in result.paths if result.times(path)][:MOST_TIMES]
+        for left, right in permutations(times, 2):
+            if _list_of(left) == _list_of(right):
+                for span in SPANS:
+                    relation = cls(left, right, span)
+                    if relation.holds(arguments, result):
+                        yield relation
+
+    def holds(self, arguments: Side, result: Side) -> bool | None:
+        before, after, most = result.times(self.left), result.times(self.right), SPANS.get(self.third)
+        if not before or len(before) != len(after) or most is None:
+            return None
+        return all(0.0 <= later - earlier <= most for earlier, later in zip(before, after))
+
+    def said(self) -> str:
+        return f"{self.right} is not within {self.third} after {self.left}"
+
+
+def _list_of(path: str) -> str:
+    """The path of the innermost list that a path leads through; "" where it leads through none."""
+    return path[: path.rfind("[]") + 1]
+
+
 # --- Constants: a path has one of a few values, those that came there before ---
 
 MOST_CONSTANTS: Final = 60  # paths that are followed
@@ -345,15 +417,17 @@ class Constants:
     def __init__(self) -> None:
         self.places: dict[str, dict[int, float] | None] = {}
 
-    def new_value(self, result: Side, asked: frozenset[int] = frozenset()) -> tuple[str, float, int]:
+    def new_value(
+        self, result: Side, asked: frozenset[int] = frozenset(), vouched: frozenset[str] = frozenset()
+    ) -> tuple[str, float, int]:
         """The path whose new value is the least likely, its chance, and how many values came there; ("", 1, 0) without.
 
         The chance of a new value after n, k of which were other than the usual one, is ``(k + 1/2) / (n + 3/2)``. What
-        the arguments say (the marks in ``asked``) is no new value.
+        the arguments say (the marks in ``asked``) is no new value, nor is what others have confirmed (``vouched``).
         """
         rarest, least, times = "", 1.0, 0
         for path, known in self.places.items():
-            if known is None:
+            if known is None or path in vouched:
                 continue
             for mark in result.marks(path):
                 if mark not in known and is_word(mark) and mark not in asked:
@@ -446,7 +520,9 @@ class Deciders:
             row[place] = _byte_of(result.mark(path))
         return bytes(row)
 
-    def broken(self, arguments: Side, result: Side) -> tuple[str, str, float, int, int]:
+    def broken(
+        self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()
+    ) -> tuple[str, str, float, int, int]:
         """Argument, path, nats, and held of tried, of what says most; ("", "", 0, 0, 0) without."""
         best = ("", "", 0.0, 0, 0)
         paths = self._in_order()
@@ -457,7 +533,7 @@ class Deciders:
                 continue
             known = _unpacked(packed)
             for place in counts.telling:
-                if place >= len(paths) or paths[place] not in result.paths:
+                if place >= len(paths) or paths[place] not in result.paths or paths[place] in vouched:
                     continue
                 value = _byte_of(result.mark(paths[place]))
                 if value and _agrees(known, place, value) is False:
@@ -473,6 +549,7 @@ class Deciders:
             The row of this call's result.
         """
         row = self.row_of(result)
+        places = len(self.places) or 1  # counts of the places beyond are 0
         for path in arguments.paths:
             mark = arguments.mark(path)
             if not mark:
@@ -491,11 +568,11 @@ class Deciders:
                 continue
             known = _unpacked(packed)
             _count(counts.held, counts.tried, row, known)
-            if max(counts.foreign_tried) < MOST_FOREIGN:
+            if max(counts.foreign_tried[:places]) < MOST_FOREIGN:
                 for asked, other in others:
                     if asked.mark(path) != mark:
                         _count(counts.foreign_held, counts.foreign_tried, other, known)
-            most = max(counts.tried)
+            most = max(counts.tried[:places])
             if most < SETTLED or most % LOOKED_OVER == 0:
                 counts.look_over()
             if row in known:
@@ -644,7 +721,9 @@ def _token_mark(token: str) -> int:
 # --- The relations of one tool: what was proposed, how often each held, and what a call breaks ---
 
 #: The families whose relations are bound to paths, and counted one by one.
-FAMILIES: Final[tuple[type[Relation], ...]] = (Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total)
+FAMILIES: Final[tuple[type[Relation], ...]] = (
+    Equal, EveryRow, SameStart, Somewhere, SameInRows, Ordered, Total, Weighted, Within,
+)  # fmt: skip
 _BY_NAME: Final = {family.__name__: family for family in FAMILIES}
 MOST_OF_A_FAMILY: Final = 40  # relations of one tool
 PROPOSING: Final = 24  # calls, all of whose relations are taken up; later those of one call in sixteen
@@ -710,18 +789,24 @@ class Relations:
         document.slotted = side
         return side
 
-    def broken(self, arguments: Side, result: Side, changed: float = 0.0) -> Broken:
-        """Find what held before and does not now; ``changed`` is P(what the arguments decide has changed)."""
+    def broken(
+        self, arguments: Side, result: Side, changed: float = 0.0, vouched: frozenset[str] = frozenset()
+    ) -> Broken:
+        """Find what held before and does not now.
+
+        ``changed`` is P(what the arguments decide has changed). In ``vouched`` are the paths of the result whose values
+        others have confirmed: a relation that is about these and the arguments alone is not broken by the tool.
+        """
         strongest: dict[str, tuple[float, str, str]] = {}
         for relation in self._plan(arguments, result):
-            if relation.holds(arguments, result) is False:
+            if relation.holds(arguments, result) is False and not _is_vouched(relation, result, vouched):
                 nats = relation.strength
                 family = relation.key[0]
                 if nats > 0.0 and (family not in strongest or nats > strongest[family][0]):
                     message = f"{relation.said()}, as in {relation.held:,} of {relation.tried:,} calls"
                     strongest[family] = nats, message, " ".join(filter(None, relation.key))
         if changed < 1.0:
-            asked, path, nats, held, tried = self.deciders.broken(arguments, result)
+            asked, path, nats, held, tried = self.deciders.broken(arguments, result, vouched)
             if changed > 0.0:
                 nats = min(nats, -math.log(changed))
             if nats > 0.0:
@@ -734,7 +819,7 @@ class Relations:
         nats = sum(share * one[0] for share, one in zip(SHARES, broken))
         return Broken(nats, broken[0][1], tuple([trait for _, _, trait in broken]))
 
-    def new_value(self, arguments: Side, result: Side) -> tuple[str, float, int]:
+    def new_value(self, arguments: Side, result: Side, vouched: frozenset[str] = frozenset()) -> tuple[str, float, int]:
         """The path whose value hardly ever changes and is new, its chance, and how many came; ("", 1, 0) without.
 
         A constant may follow what was asked: what the arguments say is none, nor is any where an argument that hardly
@@ -743,7 +828,7 @@ class Relations:
         if self.constant_arguments.new_value(arguments)[0]:
             return "", 1.0, 0
         asked = frozenset([mark for path in arguments.paths for mark in arguments.marks(path)])
-        return self.constants.new_value(result, asked)
+        return self.constants.new_value(result, asked, vouched)
 
     def outcomes(self, arguments: Side, result: Side) -> Iterator[tuple[Relation, bool]]:
         """The relations that a call holds to (True), or breaks (False)."""
@@ -831,3 +916,10 @@ class Relations:
                 and (not relation.left or relation.left in arguments.paths or relation.left in result.paths)
             ]
         return plan
+
+
+def _is_vouched(relation: Relation, result: Side, vouched: frozenset[str]) -> bool:
+    """All places of the result that a relation is about are known to have the right values."""
+    return relation.right in vouched and all(
+        path not in result.paths or path in vouched for path in (relation.left, relation.third)
+    )

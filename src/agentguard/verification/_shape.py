@@ -80,6 +80,8 @@ def formats_of(document: Document, known: Mapping[str, Categories | None] = _NON
         leaves = document.leaves
         document.formats = {}
         strings = ("",) if document.kind == "word" else () if document.layout is None else document.layout.strings
+        if CORE is not None and CORE.formats(strings, leaves, known, FORMATS_READ, document.formats):
+            strings = ()
         for path in strings:
             if path in known and known[path] is None:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any, Final
 from zlib import crc32
 
@@ -21,6 +22,7 @@ SHORT: Final = 64  # characters of a text whose mark is worth remembering
 MOST_KNOWN: Final = 1_024  # texts whose marks are remembered
 MOST_REMEMBERED: Final = 10_000  # paths, of the forms of sides
 LONGEST_NUMBER: Final = 24  # characters
+LONGEST_TIME: Final = 40  # characters
 
 _DIGITS: Final = frozenset("0123456789")
 _FIRST: Final = _DIGITS | {"-"}  # characters that a number begins with
@@ -94,7 +96,7 @@ class Side:
     (('total', 'items[].price', 'items#'), 30.0, 2.0, (10.0, 20.0))
     """
 
-    __slots__ = ("_counts", "_leaves", "_lowered", "_marks", "_numbers", "_starts", "_whole", "paths")
+    __slots__ = ("_counts", "_leaves", "_lowered", "_marks", "_numbers", "_starts", "_times", "_whole", "paths")
 
     def __init__(self, leaves: Mapping[str, Sequence[Any]], whole: bytes = b"") -> None:
         self._leaves: Mapping[str, Sequence[Any]] = leaves
@@ -104,6 +106,7 @@ class Side:
         self._marks: dict[str, tuple[int, ...]] = {}
         self._numbers: dict[str, tuple[float, ...]] = {}
         self._starts: dict[str, int] = {}
+        self._times: dict[str, tuple[float, ...]] = {}
         form = _form_of(tuple([path for path in leaves if leaves[path]]))
         self.paths: tuple[str, ...] = form[0]
         for path, counted in form[1]:
@@ -114,6 +117,7 @@ class Side:
     def settle(self) -> None:
         """Let go of the texts: of what was not asked for nothing is known any more."""
         self._leaves = {}
+        self._times = {}
         self._whole = self._lowered = b""
 
     def marks(self, path: str) -> tuple[int, ...]:
@@ -170,6 +174,13 @@ class Side:
         """The values there as numbers that stand in the same order: numbers, or dates (``2026-11-23…``)."""
         return self.numbers(path) or _all(tuple([_date(value) for value in self._values(path)]))
 
+    def times(self, path: str) -> tuple[float, ...]:
+        """The values there as times, in seconds: days and moments in ISO form; none where one of them is no time."""
+        times = self._times.get(path)
+        if times is None:
+            times = self._times[path] = _all(tuple([_time(value) for value in self._values(path)]))
+        return times
+
     def start(self, path: str) -> int:
         """The mark of the first four characters of the one value there; 0 of a shorter one."""
         start = self._starts.get(path)
@@ -225,3 +236,14 @@ def _date(value: Any) -> float:
         if digits.isascii() and digits.isdecimal():
             return float(digits)
     return math.nan
+
+
+def _time(value: Any) -> float:
+    """A day or a moment in ISO form, in seconds; one that names no time zone is taken for one of UTC."""
+    if type(value) is not str or value[4:5] != "-" or value[7:8] != "-" or len(value) > LONGEST_TIME:
+        return math.nan
+    try:
+        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return (moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment).timestamp()
+    except (ValueError, OverflowError):
+        return math.nan

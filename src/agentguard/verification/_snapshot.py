@@ -693,7 +693,7 @@ def encode_incidents(incidents: Incidents) -> Any:
     same = [
         (*key, one.incident.id, one.verdict, one.posterior, one.session, one.asked)
         for key, one in incidents._same.items()
-        if incidents.find(one.incident.id) is one.incident
+        if one.incident is not None and incidents.find(one.incident.id) is one.incident
     ]
     return encode({"incidents": kept, "same": same})
 
@@ -717,7 +717,7 @@ def restore_incidents(incidents: Incidents, data: Any) -> None:
         if incidents.find(incident.id) is None:
             incidents.remember(incident)
     for key, one in same:
-        if incidents.find(one.incident.id) is one.incident:
+        if one.incident is not None and incidents.find(one.incident.id) is one.incident:
             incidents._same[key] = one
 
 

@@ -12,6 +12,8 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from agentguard._native import CORE
+
 __all__ = [
     "RUN_RULES", "Categories", "EwmaChart", "Level", "Rate", "Ring", "RunRule", "RunningStats", "Surprises", "log_odds",
     "new_scores", "signed_log", "student_t4_tail", "western_electric",
@@ -138,7 +140,11 @@ class Surprises:
         """Weight of the past surprises that are at least this large (to the width of a bin)."""
         if self.bins is None:
             return 0.0
-        return sum(self.bins[min(int(surprise / self.WIDTH), self.BINS - 1) :])  # up to the largest that came
+        first = min(int(surprise / self.WIDTH), self.BINS - 1)
+        if CORE is not None:
+            weight: float = CORE.tail(self.bins, first)
+            return weight
+        return sum(self.bins[first:])  # up to the largest that came
 
     def p(self, surprise: float, expected: float | None = None) -> float:
         """Conformal p-value in (0, 1]; ``expected`` is the tail that the prior calls have (default ``exp(-x)``).
@@ -199,13 +205,16 @@ class Ring:
         return len(self.ordered) - bisect_left(self.ordered, value)
 
     def push(self, value: float) -> None:
-        insort(self.ordered, value)
         if len(self._arrived) < self.size:
+            insort(self.ordered, value)
             self._arrived.append(value)
-        else:
-            del self.ordered[bisect_left(self.ordered, self._arrived[self._oldest])]
-            self._arrived[self._oldest] = value
-            self._oldest = (self._oldest + 1) % self.size
+            return
+        oldest = self._arrived[self._oldest]
+        if CORE is None or not CORE.replace(self.ordered, oldest, value):
+            insort(self.ordered, value)
+            del self.ordered[bisect_left(self.ordered, oldest)]
+        self._arrived[self._oldest] = value
+        self._oldest = (self._oldest + 1) % self.size
 
     def lower_p(self, value: float, least_scale: float) -> float:
         """P(an observation is at most this).

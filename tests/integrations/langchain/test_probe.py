@@ -6,6 +6,7 @@ import asyncio
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier, Event, Lock, Thread
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, Tool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
 
 from agentguard.guard import ToolGuard
 from agentguard.integrations._tool_calls import GuardedCalls, Probe
@@ -180,6 +181,76 @@ async def test_a_tool_gets_what_its_own_signature_asks_for(how: str, tool: BaseT
         await watched.tool.ainvoke(CALL, config)
 
     assert [attempt.value for attempt in watched.attempts] == [value]
+
+
+def asking(x: int, settings: RunnableConfig, callbacks: Any = None, more: list[dict[str, Any]] | None = None) -> Any:
+    """Answer."""
+    return x, settings["configurable"]["thread_id"], type(callbacks).__name__, more
+
+
+async def asking_async(x: int, settings: RunnableConfig, callbacks: Any = None, more: Any = None) -> Any:
+    """Answer."""
+    return asking(x, settings, callbacks, more)
+
+
+def asking_by_no_type(x: int, callbacks: Any = None, more: Nowhere = 3) -> Any:  # type: ignore[name-defined]  # noqa: F821
+    """Answer."""
+    return x, type(callbacks).__name__, more
+
+
+def asking_nothing(*args: Any, **kwargs: Any) -> Any:
+    """Answer."""
+    return args, sorted(kwargs)
+
+
+class X(BaseModel):
+    x: int
+
+
+@HOWS
+@pytest.mark.parametrize(
+    "tool",
+    [
+        StructuredTool.from_function(asking, name="probe"),
+        StructuredTool.from_function(asking, asking_async, name="probe"),
+        StructuredTool(name="probe", description="Answer.", args_schema=X, func=asking_by_no_type),
+        StructuredTool(name="probe", description="Answer.", args_schema=X, func=asking_nothing),
+        StructuredTool(name="probe", description="Answer.", args_schema=X, func=partial(asking, more=[])),
+        Tool("probe", asking, "Answer."),
+        Tool("probe", asking, "Answer.", coroutine=asking_async),
+    ],
+)
+async def test_a_function_is_given_what_it_is_given_without_a_probe(how: str, tool: BaseTool) -> None:
+    config: Any = {"configurable": {"thread_id": "t"}}
+    watched = Probe(tool).tool
+    asked = [
+        each.invoke(CALL, config) if how == "sync" else await each.ainvoke(CALL, config) for each in (tool, watched)
+    ]
+
+    assert asked[1].content == asked[0].content
+
+
+def test_a_function_that_is_put_in_place_of_another_is_called() -> None:
+    replaced = StructuredTool.from_function(lambda x: x, name="probe", description="Answer.")
+    Probe(replaced).tool.invoke(CALL)
+    replaced.func = lambda x: x + 1
+    watched = Probe(replaced)
+    watched.tool.invoke(CALL)
+
+    assert [attempt.value for attempt in watched.attempts] == [2]
+
+
+def test_a_function_that_was_made_for_one_call_goes_with_it() -> None:
+    def made(x: int) -> int:
+        """Answer."""
+        return x
+
+    function = weakref.ref(made)
+    Probe(StructuredTool.from_function(made, name="probe")).tool.invoke(CALL)
+    del made
+    gc.collect()
+
+    assert function() is None
 
 
 class Counting(BaseTool):

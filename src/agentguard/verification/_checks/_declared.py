@@ -110,6 +110,10 @@ class EchoMismatch(DeclaredCheck):
     group = "entity"
     fabricated = 0.8
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._as_declared = SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, "as declared", self.group)
+
     def __call__(self, case: Case, /) -> SignalResult:
         if not case.contract.echoes:
             return self.abstain("no declared echo")
@@ -122,7 +126,7 @@ class EchoMismatch(DeclaredCheck):
                 return self.broken(case, 1.0, message, f"declared echo {rule.argument}")
         if case.document.unread:
             return not_looked_at(self.name, self.tier, case.document.unread, self.group)
-        return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, "as declared", self.group)
+        return self._as_declared
 
     @staticmethod
     def _broken(rule: EchoRule, rows: Rows, case: Case) -> str:

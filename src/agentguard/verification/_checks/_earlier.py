@@ -108,12 +108,16 @@ class MovedValue(LearnedCheck):
         if document.digest == history.results[-1]:
             return "the same result as before"
         finding = AS_USUAL
-        back, path = memory.clocks.back_rate(clock_values(document), history.clocks)
+        clocks, numbers, vouched = clock_values(document), numbers_of(document), case.vouched
+        if vouched:
+            clocks = {path: value for path, value in clocks.items() if path not in vouched}
+            numbers = {path: value for path, value in numbers.items() if path not in vouched}
+        back, path = memory.clocks.back_rate(clocks, history.clocks)
         if path:
             detail = f"{path} went back, and has only ever gone forward"
             traits = (f"clock {case.arguments.place} {path}",)
             finding = Finding(-math.log(back), detail, direct=WENT_BACK / back, traits=traits)
-        x, path = memory.furthest_move(history, numbers_of(document))
+        x, path = memory.furthest_move(history, numbers)
         # However far it is, it is judged by the moves of m answers to known arguments: by no less than 1 in (m + 3)^3.
         x = min(x, 3.0 * math.log(memory.repeats.total + 3.0))
         if x > finding.surprise:

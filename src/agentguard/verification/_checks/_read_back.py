@@ -7,7 +7,11 @@ from typing import ClassVar, Final, Literal
 from agentguard.verification._baseline import ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks._base import DeclaredCheck
+from agentguard.verification._read_back import Reading
+from agentguard.verification.statistics import Rate
 from agentguard.verification.types import UNREAD, SignalResult, VerificationTier
+
+WHOLE: Final = 0.5  # of the faults replace a whole answer; the others spoil a field of it
 
 
 class ReadBackMismatch(DeclaredCheck):
@@ -32,7 +36,7 @@ class ReadBackMismatch(DeclaredCheck):
         learns = isinstance(case.memory, ToolMemory)  # the published document's baselines know no declarations of ours
         if not reading.is_broken:
             if learns:
-                return self.kept(case, reading.detail)
+                return self._agreed(case, reading)
             return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, reading.detail, self.group)
         traits = tuple(f"{field} otherwise in {reading.tool}" for field in reading.fields)
         traits = traits or (f"{reading.state} in {reading.tool}",)
@@ -40,6 +44,25 @@ class ReadBackMismatch(DeclaredCheck):
             return self.broken(case, 1.0, reading.detail, *traits)
         ratio = self.ratio(case)
         return SignalResult(self.name, True, True, 1.0, ratio, None, self.tier, reading.detail, self.group, traits)
+
+    def _agreed(self, case: Case, reading: Reading) -> SignalResult:
+        """The signal of a second look that agrees: P(it does | fabricated) / P(it does | genuine).
+
+        Of what is fabricated it would find otherwise what it looks at: of the whole answers that are wrong all, of the
+        single fields that are its share of the result's. That half of the faults are of either kind is a judgement.
+        """
+        memory: ToolMemory = case.memory
+        if not reading.told:  # it says no more than it was asked with
+            return self.kept(case, reading.detail)
+        if not reading.confirmed and not case.contract.profile.idempotent and case.arguments.key in memory.keys.by_key:
+            detail = f"{reading.detail}, which an earlier call has written too"
+            return SignalResult(self.name, True, False, 0.0, 1.0, None, self.tier, detail, self.group)
+        places = case.document.leaves.keys()
+        looked_at = len(case.vouched & places) / len(places) if places else 1.0
+        seen = self.fabricated * (WHOLE + (1.0 - WHOLE) * looked_at)
+        genuine = self._genuine_rate(memory.contracts.get(self.name) or Rate(), self.ratio(case))
+        likelihood = (1.0 - seen) / (1.0 - seen * genuine / self.fabricated)
+        return SignalResult(self.name, True, False, 0.0, likelihood, None, self.tier, reading.detail, self.group)
 
 
 class ConfirmMismatch(ReadBackMismatch):

@@ -24,7 +24,8 @@ class ValuePlausibility(LearnedCheck):
 
     Numbers that only ever grow are held to growing. With m numbers the smallest p counts ``p (1 + (m - 1)/2)``. What is
     plausible for the tool as a whole says little of one call: capped at a ratio of 3, it may flag, not block. A number
-    below 0 where none ever was is an event with a rate, and weighs what that rate says.
+    below 0 where none ever was is an event with a rate, and weighs what that rate says. One that the tool is not alone
+    to say (``Case.vouched``) is left out.
     """
 
     name = "value_plausibility"
@@ -37,9 +38,10 @@ class ValuePlausibility(LearnedCheck):
         if isinstance(shape, str):
             return shape
         least, least_path, above, sign, judged = 1.0, "", True, 1.0, 0
+        vouched = case.vouched
         for path, x in numbers_of(document).items():
             level = memory.levels.get(path)
-            if level is not None and level.count >= LEVEL_WARM_UP:
+            if level is not None and level.count >= LEVEL_WARM_UP and path not in vouched:
                 judged += 1
                 p = level.p(x)
                 if p < least:
@@ -81,7 +83,7 @@ class NovelValue(LearnedCheck):
         relations = memory.relations
         if relations.calls < FEWEST:
             return f"{relations.calls} of {FEWEST} results"
-        path, p, times = relations.new_value(case.arguments.side, relations.side(document))
+        path, p, times = relations.new_value(case.arguments.side, relations.side(document), case.vouched)
         if p >= 1.0:
             return Finding(0.0, "")
         why = f"{path or 'the value'} has a value that none of {times:,} had"
@@ -113,7 +115,7 @@ class RelationMismatch(LearnedCheck):
         # Of arguments that were asked before, the earlier answers are held against this one by another signal.
         asked = case.arguments.key in memory.keys.by_key
         changed = 1.0 if asked else memory.changed_by(case.between)
-        broken = relations.broken(case.arguments.side, relations.side(document), changed)
+        broken = relations.broken(case.arguments.side, relations.side(document), changed, case.vouched)
         return Finding(broken.nats, broken.message, traits=broken.traits)
 
 
@@ -134,14 +136,15 @@ class SpcAnomaly(LearnedCheck):
     cap = 3.0
 
     @staticmethod
-    def _numbers(document: Document, memory: ToolMemory) -> tuple[float, str, tuple[str, ...]]:
+    def _numbers(case: Case, document: Document, memory: ToolMemory) -> tuple[float, str, tuple[str, ...]]:
         """The number whose run of values is most surprising, among all that are charted."""
         if document.is_error or not memory.charts or memory.is_known(document):
             return 0.0, "", ()
         worst, worst_path, high, charted = 0.0, "", True, 0
+        vouched = case.vouched
         for path, x in numbers_of(document).items():
             chart = memory.charts.get(path)
-            if chart is not None:
+            if chart is not None and path not in vouched:
                 charted += 1
                 surprise, above = chart.surprise(x, memory.levels[path])
                 if surprise > worst:
@@ -169,7 +172,7 @@ class SpcAnomaly(LearnedCheck):
         if stuck >= ALARM:
             detail = f"the same result to {memory.stuck.run + 2} calls in a row, whatever they asked"
             return Finding(stuck, detail, traits=("stuck",))
-        x, detail, traits = self._numbers(document, memory)
+        x, detail, traits = self._numbers(case, document, memory)
         if x > 0.0 and x > EWMA_NATS * worst:
             return Finding(x, detail, traits=traits)
         if not warm:
