@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
 from agentguard.content.actions._english import is_participle, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
-from agentguard.content.actions._tags import is_open, tags_of
+from agentguard.content.actions._tags import is_open, is_order, tags_of
 
 MOST_CLAIMS: Final = 300
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
@@ -60,18 +60,25 @@ class _Spot(NamedTuple):
 
 def claims(answer: str) -> Iterator[Stated]:
     """Find the claims of action of an answer, in their order, the first ``MOST_CLAIMS``."""
-    return islice((claim for sentence in sentences(answer) for claim in _claims(sentence)), MOST_CLAIMS)
+    return islice((claim for sentence, tags in _tagged(answer) for claim in _claims(sentence, tags)), MOST_CLAIMS)
 
 
-def _claims(sentence: Sentence) -> Iterator[Stated]:
+def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
+    """The sentences that may have claims, with their tags."""
+    instructs = False  # one point of the list told its reader what to do, and the others do
+    for sentence in sentences(answer):
+        tags = tags_of(sentence.tokens)
+        order = bool(sentence.tokens) and not tags
+        instructs = sentence.form == "point" and (instructs or order)
+        order = order or (instructs and tags[0] in "nsG" and is_order(sentence.tokens))
+        if not sentence.asks and sentence.ticked is not False and (not order or sentence.ticked):
+            yield sentence, tags
+
+
+def _claims(sentence: Sentence, tags: str) -> Iterator[Stated]:
     """The claims of one sentence."""
-    if sentence.asks or sentence.ticked is False:
-        return
-    tags = tags_of(sentence.tokens)
-    if sentence.tokens and not tags:
-        return
     reader = _Reader(sentence, tags)
-    spots = reader.spots()
+    spots = reader.spots() if tags else []
     for number, spot in enumerate(spots):
         following = [later.begins for later in spots[number + 1 :] if later.begins > spot.verb]
         yield reader.stated(spot, min([len(tags), *following]))
@@ -96,23 +103,27 @@ class _Reader:
         found = [self._found[verb] for verb in sorted(self._found)]
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
-        events = words("event")  # what befalls a thing is nobody's deed: "the job was killed"
         return [
-            spot
-            for spot in found
-            if (spot.form in ("active", "outcome") or self._low(spot.verb) not in events)
-            and _NONE.match(self._tags, spot.verb + 1) is None
+            spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None
         ]
+
+    def _befalls(self, spot: _Spot) -> bool:
+        """Tell whether a verb says what befell a thing, which is nobody's deed: "the job was killed"."""
+        if spot.form in ("active", "outcome"):
+            return False
+        if spot.form != "bare" and "reject" in meaning_of(self._tokens, spot.verb).acts:
+            return True
+        return self._low(spot.verb) in (words("expected") if spot.form == "bare" else words("event") | words("expected"))
 
     # --- The writer's own deeds ---
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
-    _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vs])(?!A)")
+    _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
-    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vs])")
-    _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>V)")
+    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vvs])")
+    _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
     _GERUND_CHAIN = re.compile(r"[DnQTrwoGVsSA]*?[,&][,&r]*(?P<verb>g)")
 
     def _actives(self) -> None:
@@ -129,7 +140,7 @@ class _Reader:
         verb = match.start("verb")
         after = self._low(verb + 1)
         order = not verb and (self._low(verb) == "run" or self._low(verb) in words("same"))  # "Set it to 19"
-        if order or after in ("by", "below", "above") or self._low(verb) in words("good"):
+        if order or after in ("by", "below", "above") or self._low(verb) in words("good") or not self._is_verb(verb):
             return
         self._add("bare", verb, verb, 0)
         self._follow(self._CHAIN, verb, "active")
@@ -148,7 +159,7 @@ class _Reader:
     # --- What was done, without saying by whom ---
 
     _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*,?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
-    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>V)")
+    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vv])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(r"(?<![MYO])[DnQgVGTrwA]*[nQG]r*(?P<verb>[Vs])(?=[TrwASm,:\-&]|$)")
 
@@ -261,8 +272,16 @@ class _Reader:
         match = pattern.match(self._tags, verb + 1)
         while match is not None:
             verb = match.start("verb")
-            self._add(form, verb, verb, verb if subject is None else subject)
+            if self._is_verb(verb):
+                self._add(form, verb, verb, verb if subject is None else subject)
             match = pattern.match(self._tags, verb + 1)
+
+    def _is_verb(self, at: int) -> bool:
+        """Tell whether a past form is a verb, not an adjective; of a verb that is not known, by what stands behind."""
+        if self._tags[at] != "v" or at + 1 >= len(self._tokens):
+            return True
+        behind = self._tokens[at + 1]
+        return self._tags[at + 1] in "DQTwrA,&:-" or behind.low in ("it", "them", "him") or not behind.text.islower()
 
     def _subject(self, end: int) -> int:
         """The place where a subject begins that ends at another place."""
@@ -296,8 +315,10 @@ class _Reader:
                 low = self._low(at + 1)
                 if low in ("me", "us", "him", "her", "them", "you"):
                     return low not in ("me", "us")
-                person = any(token.low in words("person") for token in self._tokens[at + 1 : at + 4])
-                return person or self._tokens[at + 1].text[:1].isupper()
+                following = self._tokens[at + 1 : at + 4]
+                person = any(token.low in words("person") for token in following)
+                thing = self._tags[at + 1] == "D" and not named(following)
+                return person or thing or self._tokens[at + 1].text[:1].isupper()
             if self._tokens[at].kind == "mark":
                 return False
         return False

@@ -48,6 +48,8 @@ _ENTRIES: Final = (
     ("same", "s"),
 )  # fmt: skip
 _CONDITION = re.compile(r"C[^,\-:;k]*")
+#: "When it has arrived, and the label has been printed, …"
+_CONDITIONS = re.compile(r"C[^,\-:;k]*H[^,\-:;k]*,&[^,\-:;k]*H[^,\-:;k]*(?=,)")
 _CLAUSE = re.compile(r"[MYOHBVvXs]")
 _FINITE = re.compile(r"^.Q[^,:&]*[VB]")
 _OPINION = re.compile(r"Xr*n")
@@ -60,7 +62,8 @@ def tags_of(tokens: Sequence[Token]) -> str:
     tags = _with_moments(tokens, tags)
     if _instructs(tokens, tags):
         return ""
-    tags = _CONDITION.sub(lambda match: "u" * len(match[0]), tags)
+    for pattern in (_CONDITIONS, _CONDITION):
+        tags = pattern.sub(lambda match: "u" * len(match[0]), tags)
     tags = _without_orders(tokens, tags)
     opinion = _OPINION.search(tags)
     if opinion is not None and any(token.low == "say" for token in tokens[opinion.start() : opinion.end()]):
@@ -202,9 +205,12 @@ def _instructs(tokens: Sequence[Token], tags: str) -> bool:
     """Tell whether a sentence begins as an order: "run the tests", "wait until …"."""
     if tags[:1] not in ("n", "s", "G") or tags[1:2] not in ("D", "Q", "S", "C") or "M" in tags:
         return False
-    if not is_plain(tokens[0].low) or not (meaning_of(tokens, 0).known or tokens[0].low in words("order")):
-        return False
-    return tags[1] != "Q" or _FINITE.search(tags) is None  # "branch `fix` created"
+    return is_order(tokens) and (tags[1] != "Q" or _FINITE.search(tags) is None)  # "branch `fix` created"
+
+
+def is_order(tokens: Sequence[Token]) -> bool:
+    """Tell whether the first word of a sentence can be the verb of an order."""
+    return is_plain(tokens[0].low) and (meaning_of(tokens, 0).known or tokens[0].low in words("order"))
 
 
 def _without_orders(tokens: Sequence[Token], tags: str) -> str:
