@@ -103,9 +103,7 @@ class _Reader:
         found = [self._found[verb] for verb in sorted(self._found)]
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
-        return [
-            spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None
-        ]
+        return [spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None]
 
     def _befalls(self, spot: _Spot) -> bool:
         """Tell whether a verb says what befell a thing, which is nobody's deed: "the job was killed"."""
@@ -113,7 +111,9 @@ class _Reader:
             return False
         if spot.form != "bare" and "reject" in meaning_of(self._tokens, spot.verb).acts:
             return True
-        return self._low(spot.verb) in (words("expected") if spot.form == "bare" else words("event") | words("expected"))
+        return self._low(spot.verb) in (
+            words("expected") if spot.form == "bare" else words("event") | words("expected")
+        )
 
     # --- The writer's own deeds ---
 
@@ -121,9 +121,12 @@ class _Reader:
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
     _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
+    _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
     _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vvs])")
     _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
+    #: The reader as one who does something
+    _READER = re.compile(r"(?<![TVg])Y")
     _GERUND_CHAIN = re.compile(r"[DnQTrwoGVsSA]*?[,&][,&r]*(?P<verb>g)")
 
     def _actives(self) -> None:
@@ -134,7 +137,10 @@ class _Reader:
                 self._follow(self._CHAIN, verb, "active")
 
     def _bare(self) -> None:
-        match = self._BARE.search(self._tags)
+        tags = self._tags
+        if tags[:1] == "n" and self._CLOCK.fullmatch(self._low(0)):  # "13:04 restarted the pod"
+            tags = f"m{tags[1:]}"
+        match = self._BARE.search(tags)
         if match is None or self._found:
             return
         verb = match.start("verb")
@@ -146,7 +152,7 @@ class _Reader:
         self._follow(self._CHAIN, verb, "active")
 
     def _gerunds(self) -> None:
-        if "Y" in self._tags and "M" not in self._tags:
+        if "M" not in self._tags and self._READER.search(self._tags):
             return
         for match in self._GERUND.finditer(self._tags):
             before = self._tags[: match.start()]
@@ -159,17 +165,24 @@ class _Reader:
     # --- What was done, without saying by whom ---
 
     _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*,?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
+    #: A person to whom something was done
+    _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
     _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vv])")
     #: "Email sent to Ada", "with the branch pushed, …"
-    _NOMINAL = re.compile(r"(?<![MYO])[DnQgVGTrwA]*[nQG]r*(?P<verb>[Vs])(?=[TrwASm,:\-&]|$)")
+    _NOMINAL = re.compile(
+        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
+    )
 
     def _passives(self) -> None:
         for match in self._PASSIVE.finditer(self._tags):
             verb, be = match.start("verb"), match.start("be")
             subject = self._subject(be)
-            if subject >= be or self._by_others(verb) or not is_participle(self._low(verb)):
+            joined = subject >= be and self._tags[be - 1] == "&" and not set(self._tags[:be]) & set("MYOX")
+            if joined:
+                subject = be  # "it exists and was moved"
+            if (subject >= be and not joined) or self._by_others(verb) or not is_participle(self._low(verb)):
                 continue
-            if not self._is_thing(subject, verb) and not self._is_reader(subject, verb):
+            if not self._is_thing(subject, verb):
                 continue
             subject_tokens = self._tokens[subject:be]
             if self._tags[be] != "H" and not meaning_of(self._tokens, verb, subject_tokens).known:
@@ -180,13 +193,24 @@ class _Reader:
             form: Form = "passive" if past else "state"
             if self._add(form, subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, form, subject)
+        for match in self._DONE_TO.finditer(self._tags):
+            subject, verb = match.start("subject"), match.start("verb")
+            if not self._by_others(verb) and self._is_arranged(subject, verb):
+                self._add(
+                    "passive" if self._low(verb - 1) in ("was", "were", "been") else "state", subject, verb, subject
+                )
 
     def _nominals(self) -> None:
         if "M" in self._tags and "w" not in self._tags:
             return
         for match in self._NOMINAL.finditer(self._tags):
-            verb = match.start("verb")
+            verb = match.start("verb") if match["verb"] else match.start("both")
             subject = self._subject(verb)
+            if match["both"] and self._low(subject) not in ("both", "all"):
+                continue
+            # "Customer notified" says what was done to a person, "customer confirmed" what a person did.
+            if self._tags[verb - 1] == "o" and "send" not in meaning_of(self._tokens, verb).acts:
+                continue
             with_ = self._tags.rfind("w", 0, verb)
             far = with_ < 0 or verb - with_ > REACH
             # A single capitalised word may be a name, whose deed it is: "Ada confirmed it".
@@ -208,11 +232,11 @@ class _Reader:
     # --- What came about ---
 
     #: "Ada got a message", "the change has landed", "the export went through"
-    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQo]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
+    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQos]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
-    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGV])")
+    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "all tests pass", "the deployment has succeeded"
-    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv]r*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
+    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv][rD]*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
 
     def _arrivals(self) -> None:
         for match in self._ARRIVAL.finditer(self._tags):
@@ -238,7 +262,15 @@ class _Reader:
             ):
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
 
+    #: "the line now reads 80", "the edges now carry new certificates"
+    _NOW = re.compile(r"[DnQVgGTAwr&m]*?[nQGV]r*(?P<now>r)r*(?P<verb>[nHs])")
+
     def _standing(self) -> None:
+        for match in self._NOW.finditer(self._tags):
+            verb = match.start("verb")
+            subject = self._subject(match.start("now"))
+            if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
+                self._add("stands", subject, verb, subject)
         for match in self._STANDS.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
@@ -286,6 +318,8 @@ class _Reader:
     def _subject(self, end: int) -> int:
         """The place where a subject begins that ends at another place."""
         at, joined = end, end
+        if at > 2 and self._tags[at - 1] == "," and "," in self._tags[: at - 1]:  # "the new one, BX-9, was made"
+            at = joined = self._tags.rindex(",", 0, at - 1)
         while at > 0 and self._tags[at - 1] not in ",:-kSuCPX":
             if at - 1 in self._found:  # what stands before the last "and" belongs to the verb there
                 at = joined if joined < end else at
@@ -303,10 +337,11 @@ class _Reader:
         """Tell whether a subject is neither a person nor negated."""
         return not set(self._tags[subject:verb]) & set(none_of)
 
-    def _is_reader(self, subject: int, verb: int) -> bool:
-        """Tell whether a passive says what was arranged for the reader: "you're enrolled"."""
-        arranged = meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"}
-        return self._tags[subject] == "Y" and bool(arranged) and not set(self._tags[subject:verb]) & set("NMO")
+    def _is_arranged(self, subject: int, verb: int) -> bool:
+        """Tell whether a passive says what was arranged for a person: "you're enrolled", "she was informed"."""
+        arranged = {"subscribe", "book", "schedule", "invite"}
+        told = {"send"} if self._low(subject) in ("he", "she", "they") else set()
+        return bool(meaning_of(self._tokens, verb).acts & (arranged | told))
 
     def _by_others(self, verb: int) -> bool:
         """Tell whether "by" and somebody stands behind a participle."""

@@ -126,7 +126,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
         return "n" if noun or before in words("adverb") else "P"
-    if low == "that" and is_past(before) and before not in words("says") | words("learnt"):
+    clause = following in words("subject") or following in words("determiner")
+    if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
         return "D"
     return ""
 
