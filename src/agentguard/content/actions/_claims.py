@@ -106,14 +106,30 @@ class _Reader:
         return [spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None]
 
     def _befalls(self, spot: _Spot) -> bool:
-        """Tell whether a verb says what befell a thing, which is nobody's deed: "the job was killed"."""
-        if spot.form in ("active", "outcome"):
+        """Tell whether a verb says what befell a thing, or how it is, which is nobody's deed: "the job was killed"."""
+        low = self._low(spot.verb)
+        if spot.form in ("active", "gerund"):
             return False
-        if spot.form != "bare" and "reject" in meaning_of(self._tokens, spot.verb).acts:
+        if spot.form in ("bare", "outcome"):
+            return spot.form == "bare" and low in words("expected")
+        if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
             return True
-        return self._low(spot.verb) in (
-            words("expected") if spot.form == "bare" else words("event") | words("expected")
-        )
+        between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
+        if low in words("hindrance") and between & {"was", "were"}:
+            return True  # "the ledger was locked, so …"
+        if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot.verb)):
+            return True  # "it is still queued", "it is emptied every night"
+        return self._low(spot.begins - 1) in words("cause")
+
+    def _is_habit(self, verb: int) -> bool:
+        """Tell whether a verb says what is done again and again."""
+        for at in range(verb, len(self._tokens)):
+            low = self._low(at)
+            if low in words("habit") or (
+                low in ("each", "every") and self._low(at + 1) in words("times") | words("span")
+            ):
+                return True
+        return False
 
     # --- The writer's own deeds ---
 
@@ -131,7 +147,7 @@ class _Reader:
 
     def _actives(self) -> None:
         for match in self._ACTIVE.finditer(self._tags):
-            if self._low(match.start()) not in ("i'm", "we're"):
+            if self._tags[match.start() - 1 : match.start()] != "H":  # "nor have I pushed it"
                 verb = _place(match)
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
@@ -224,6 +240,7 @@ class _Reader:
                 or (far and "M" in self._tags[:verb])
                 or (self._low(verb) == "run" and self._low(verb - 1) in ("dry", "test", "trial", "a", "the"))
                 or self._by_others(verb)
+                or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
@@ -366,14 +383,33 @@ class _Reader:
             if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1):
                 stop = at
                 break
+        clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
+        if clause is not None:
+            stop = clause.start()
+        if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
+            stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
         while stop > verb + 1 and tags[stop - 1] in ",&kr-:Am" and tokens[stop - 1].text != ")":
             stop -= 1
-        subject = tokens[first:verb] if form in _WITH_SUBJECT else ()
+        subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]
         objects = (*self._sentence.lead, *subject, *tokens[verb + 1 : stop])
         meaning = self._meaning(spot, subject)
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _relative(self, spot: _Spot) -> int:
+        """The place where begins what a verb without an object is said of: "the report I ran"."""
+        at = spot.begins
+        if (
+            spot.form == "active"
+            and self._tags[at] == "M"
+            and self._tags[spot.verb + 1 : spot.verb + 2] not in tuple("DnQ")
+        ):
+            while at and self._tags[at - 1] in "nQ":
+                at -= 1
+            if at < spot.begins and self._tags[at - 1 : at] == "D":
+                return at - 1
+        return spot.begins
 
     def _meaning(self, spot: _Spot, subject: Sequence[Token]) -> Meaning:
         """The acts that a claim can stand for, by its verb or, where that says nothing, by its subject."""
@@ -388,6 +424,8 @@ class _Reader:
         return meaning_of(self._tokens, spot.verb, subject)
 
 
+#: Where the words of a claim end: "…, and one line is open", "… and should arrive today"
+_NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQ][DnQT]*r*[BHX]|X)|,r*(?:[DnQ]+r*[BHX]|X)")
 #: An object that is none: "I took no backup".
 _NONE: Final = re.compile(r"r*N")
 

@@ -103,7 +103,7 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return _of_then(tokens, at, low)
     if low == "having" and following == "been":
         return "H"  # "the server having been restarted"
-    if (low == "had" and not at) or (low == "as" and following in ("soon", "long")):
+    if (low == "had" and (not at or _FIXED.get(following) == "M")) or (low == "as" and following in ("soon", "long")):
         return "C"
     if low in words("instant") and before == "the" and following in words("subject"):
         return "C"
@@ -123,6 +123,9 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "n"  # "the second attempt passed"
     if tokens[at].text == "May":
         return "n"
+    spoke = low in words("answers") and after is not None and (after.kind == "quoted" or following == ":")
+    if spoke and _FIXED.get(before) != "M" and at:
+        return "P"
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
         return "n" if noun or before in words("adverb") else "P"
