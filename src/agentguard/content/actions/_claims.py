@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
-from agentguard.content.actions._english import is_participle, words
+from agentguard.content.actions._english import base, bases, is_participle, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
 from agentguard.content.actions._tags import is_open, is_order, tags_of
 
@@ -100,10 +100,18 @@ class _Reader:
             self._nominals,
         ):  # fmt: skip
             find()
-        found = [self._found[verb] for verb in sorted(self._found)]
+        found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
         return [spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None]
+
+    def _without_former(self, spot: _Spot) -> _Spot:
+        """A claim without the one before it: "the page went out and Ada was told"."""
+        former = max((verb for verb in self._found if spot.subject <= verb < spot.verb), default=-1)
+        joint = self._tags.find("&", former, spot.verb)
+        if former < 0 or joint < 0 or spot.begins != spot.subject:
+            return spot
+        return spot._replace(begins=joint + 1, subject=joint + 1)
 
     def _befalls(self, spot: _Spot) -> bool:
         """Tell whether a verb says what befell a thing, or how it is, which is nobody's deed: "the job was killed"."""
@@ -115,6 +123,10 @@ class _Reader:
         if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
             return True
         between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
+        if spot.form == "passive" and "only" in between | {self._low(spot.subject - 1)}:
+            return True  # "only a warning was raised"
+        if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
+            return True  # "So the customer received two of them"
         if low in words("hindrance") and between & {"was", "were"}:
             return True  # "the ledger was locked, so …"
         if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot.verb)):
@@ -180,13 +192,13 @@ class _Reader:
 
     # --- What was done, without saying by whom ---
 
-    _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*,?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
+    _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*(?:,?&r*|,)?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
     #: A person to whom something was done
     _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
     _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vv])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
-        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
+        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
     )
 
     def _passives(self) -> None:
@@ -220,7 +232,7 @@ class _Reader:
         if "M" in self._tags and "w" not in self._tags:
             return
         for match in self._NOMINAL.finditer(self._tags):
-            verb = match.start("verb") if match["verb"] else match.start("both")
+            verb = match.start(match.lastgroup or 0)
             subject = self._subject(verb)
             if match["both"] and self._low(subject) not in ("both", "all"):
                 continue
@@ -280,7 +292,7 @@ class _Reader:
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
 
     #: "the line now reads 80", "the edges now carry new certificates"
-    _NOW = re.compile(r"[DnQVgGTAwr&m]*?[nQGV]r*(?P<now>r)r*(?P<verb>[nHs])")
+    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHs])")
 
     def _standing(self) -> None:
         for match in self._NOW.finditer(self._tags):
@@ -292,9 +304,17 @@ class _Reader:
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
             if self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where"):
-                new = any(self._low(at) in words("new") for at in range(verb, where + 2))
-                if new or any(noun_acts(token.low) for token in self._tokens[subject:verb]):
+                if self._is_new(verb, where) or self._names_act(subject, verb):
                     self._add("stands", subject, verb, subject)
+
+    def _is_new(self, verb: int, where: int) -> bool:
+        """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
+        end = next((at for at in range(where, len(self._tags)) if self._tags[at] in ",:-&SkC"), len(self._tags))
+        said = {self._low(at) for at in range(verb, end)}
+        return bool(said & words("new") or {"its", "way"} <= said) or self._low(where + 1) == "your"
+
+    def _names_act(self, start: int, end: int) -> bool:
+        return any(noun_acts(token.low) or base(token.low) in bases("deed") for token in self._tokens[start:end])
 
     def _outcomes(self) -> None:
         for match in self._OUTCOME.finditer(self._tags):
