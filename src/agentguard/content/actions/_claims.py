@@ -434,6 +434,8 @@ class _Reader:
     def _meaning(self, spot: _Spot, subject: Sequence[Token]) -> Meaning:
         """The acts that a claim can stand for, by its verb or, where that says nothing, by its subject."""
         low = self._low(spot.verb)
+        if spot.form == "stands" and self._tags[spot.verb] != "B":
+            return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
             acts = named(subject, ENDING) or verb_acts(low)
             return Meaning.of(acts | TRIED if acts & TRIED else acts)
