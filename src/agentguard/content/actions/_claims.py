@@ -123,7 +123,7 @@ class _Reader:
         if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
             return True
         between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
-        if spot.form == "passive" and "only" in between | {self._low(spot.subject - 1)}:
+        if spot.form == "passive" and spot.begins == spot.subject and "only" in between | {self._low(spot.subject - 1)}:
             return True  # "only a warning was raised"
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
@@ -195,7 +195,7 @@ class _Reader:
     _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*(?:,?&r*|,)?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
     #: A person to whom something was done
     _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
-    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vv])")
+    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
         r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
@@ -303,9 +303,9 @@ class _Reader:
         for match in self._STANDS.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
-            if self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where"):
-                if self._is_new(verb, where) or self._names_act(subject, verb):
-                    self._add("stands", subject, verb, subject)
+            is_there = self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where")
+            if is_there and (self._is_new(verb, where) or self._names_act(subject, verb)):
+                self._add("stands", subject, verb, subject)
 
     def _is_new(self, verb: int, where: int) -> bool:
         """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
@@ -320,9 +320,16 @@ class _Reader:
         for match in self._OUTCOME.finditer(self._tags):
             verb, be = match.start("verb"), match.start("be")
             subject = self._subject(be)
-            ends = self._low(verb) in words("presents") or named(self._tokens[subject:be], ENDING)
+            if self._low(verb - 1) == "back" and self._low(verb - 2) in ("came", "come", "comes"):
+                be, subject = verb - 2, self._subject(verb - 2)  # "the checks came back clean"
+            ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be])
             if ends and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
+
+    @staticmethod
+    def _ends(subject: Sequence[Token]) -> bool:
+        """Tell whether a subject is something that comes out well or badly."""
+        return bool(named(subject, ENDING)) or any(base(token.low) in bases("trial") for token in subject)
 
     # --- Parts ---
 
@@ -368,7 +375,8 @@ class _Reader:
                 joined = at + 1
         while at < end and self._tags[at] in "&rAwm":
             at += 1
-        return at
+        listed = _LISTED.search(self._tags, 0, at) if "&" in self._tags[at:end] else None
+        return at if listed is None or set(range(listed.start(), at)) & self._found.keys() else listed.start()
 
     def _is_thing(self, subject: int, verb: int, none_of: str = "NMOY") -> bool:
         """Tell whether a subject is neither a person nor negated."""
@@ -400,7 +408,7 @@ class _Reader:
         form, begins, verb, first = spot
         tokens, tags = self._tokens, self._tags
         for at in range(verb + 1, stop):
-            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1):
+            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1 and tags[at - 1] != "T"):
                 stop = at
                 break
         clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
@@ -408,7 +416,7 @@ class _Reader:
             stop = clause.start()
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
-        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Am" and tokens[stop - 1].text != ")":
+        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Amw" and tokens[stop - 1].text != ")":
             stop -= 1
         subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]
         objects = (*self._sentence.lead, *subject, *tokens[verb + 1 : stop])
@@ -438,6 +446,8 @@ class _Reader:
             return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
             acts = named(subject, ENDING) or verb_acts(low)
+            if spot.form == "outcome" and not acts:
+                acts = TRIED | {"run"}
             return Meaning.of(acts | TRIED if acts & TRIED else acts)
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
@@ -448,6 +458,8 @@ class _Reader:
 
 #: Where the words of a claim end: "…, and one line is open", "… and should arrive today"
 _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQ][DnQT]*r*[BHX]|X)|,r*(?:[DnQ]+r*[BHX]|X)")
+#: The first items of a list: "Amir, Bea, Chen and Dov"
+_LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
 #: An object that is none: "I took no backup".
 _NONE: Final = re.compile(r"r*N")
 

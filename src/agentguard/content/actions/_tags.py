@@ -82,11 +82,21 @@ def _tag(tokens: Sequence[Token], at: int) -> str:
     if token.kind in ("quoted", "code"):
         return "Q"
     if low in _MARKS:
-        return _MARKS[low]
+        return "T" if _is_range(tokens, at) else _MARKS[low]
     if token.kind == "mark":
         return "m"
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     return _by_neighbours(tokens, at, low, after) or _by_itself(tokens, at, low, after)
+
+
+def _is_range(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether a dash stands for "to": "14:30 – 15:00"."""
+    around = tokens[max(at - 1, 0) : at + 2]
+    return (
+        tokens[at].text in ("–", "—")
+        and len(around) == 3
+        and all(any(map(str.isdigit, token.text)) for token in (around[0], around[2]))
+    )
 
 
 def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | None) -> str:
