@@ -33,7 +33,7 @@ def said(answer: str) -> list[str]:
         ("Refund of €40 issued", ["Refund of €40 issued"]),
         ("Dana got a message about it.", ["Dana got a message about it"]),
         ("The note is now in your notebook.", ["The note is now in your notebook"]),
-        ("You're booked on the 08:05, and she's been informed.", ["You're booked on the 08:05", "she's been informed"]),
+        ("You're booked on the 08:05, and she's been enrolled.", ["You're booked on the 08:05", "she's been enrolled"]),
         ("The new one, BX-9, was made for Friday.", ["The new one, BX-9, was made for Friday"]),
         ("Amir, Bea and Dov are now enrolled.", ["Amir, Bea and Dov are now enrolled"]),
         ("The rows from before 2020 were purged.", ["The rows from before 2020 were purged"]),

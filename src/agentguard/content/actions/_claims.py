@@ -223,7 +223,7 @@ class _Reader:
                 self._follow(self._PASSIVE_CHAIN, verb, form, subject)
         for match in self._DONE_TO.finditer(self._tags):
             subject, verb = match.start("subject"), match.start("verb")
-            if not self._by_others(verb) and self._is_arranged(subject, verb):
+            if not self._by_others(verb) and self._is_arranged(verb):
                 self._add(
                     "passive" if self._low(verb - 1) in ("was", "were", "been") else "state", subject, verb, subject
                 )
@@ -382,11 +382,9 @@ class _Reader:
         """Tell whether a subject is neither a person nor negated."""
         return not set(self._tags[subject:verb]) & set(none_of)
 
-    def _is_arranged(self, subject: int, verb: int) -> bool:
-        """Tell whether a passive says what was arranged for a person: "you're enrolled", "she was informed"."""
-        arranged = {"subscribe", "book", "schedule", "invite"}
-        told = {"send"} if self._low(subject) in ("he", "she", "they") else set()
-        return bool(meaning_of(self._tokens, verb).acts & (arranged | told))
+    def _is_arranged(self, verb: int) -> bool:
+        """Tell whether a passive says what was arranged for a person: "you're enrolled"."""
+        return bool(meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"})
 
     def _by_others(self, verb: int) -> bool:
         """Tell whether "by" and somebody stands behind a participle."""
