@@ -125,6 +125,14 @@ def test_a_claim_in_a_table_is_about_its_row() -> None:
     assert {"Revenue", "sheet", "row"} <= {token.text for token in claim.objects}
 
 
+def test_a_point_without_words_follows_an_order() -> None:
+    assert said("- Run `make`, then wait.\n- \u2705\n- Pushed the tag") == ["Pushed the tag"]
+
+
+def test_a_sentence_without_an_end_is_read_in_pieces() -> None:
+    assert said(f"{'word ' * 500}\nI pushed the tag {'word ' * 500}")[0].startswith("I pushed the tag")
+
+
 def test_claims_of_a_long_answer_are_bounded() -> None:
     assert len(said("I pushed the branch. " * 2_000)) == MOST_CLAIMS
 

@@ -70,7 +70,7 @@ def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
         tags = tags_of(sentence.tokens)
         order = bool(sentence.tokens) and not tags
         instructs = sentence.form == "point" and (instructs or order)
-        order = order or (instructs and tags[0] in "nsG" and is_order(sentence.tokens))
+        order = order or (instructs and tags[:1] in ("n", "s", "G") and is_order(sentence.tokens))
         if not sentence.asks and sentence.ticked is not False and (not order or sentence.ticked):
             yield sentence, tags
 
@@ -198,7 +198,9 @@ class _Reader:
     _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
-        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
+        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
+        r"|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])"
+        r"|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
     )
 
     def _passives(self) -> None:

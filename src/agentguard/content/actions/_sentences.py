@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 MOST_CHARACTERS: Final = 100_000  # of an answer that are read
+LONGEST: Final = 200  # tokens; a sentence that is longer is cut, so that reading it takes time with its length
 _MARKS: Final = "✅✔✓☑🎉🚀👍🟢"
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|$))+", re.MULTILINE)
@@ -119,7 +120,7 @@ def _cut(text: str, start: int, end: int, form: str) -> Iterator[Sentence]:
             ends = False
         if token.text not in ".!?;…":
             held.append(token)
-        if ends and held:
+        if held and (ends or len(held) == LONGEST):
             yield _sentence(held, form, token.text == "?")
             held = []
     if held:
