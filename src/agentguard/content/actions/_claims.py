@@ -199,7 +199,7 @@ class _Reader:
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
         r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
-        r"|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])"
+        r"|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])(?=[TrwASm,:\-&QVvGDu]|$)"
         r"|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
     )
 
