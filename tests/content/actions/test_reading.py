@@ -33,7 +33,23 @@ def said(answer: str) -> list[str]:
         ("Refund of €40 issued", ["Refund of €40 issued"]),
         ("Dana got a message about it.", ["Dana got a message about it"]),
         ("The note is now in your notebook.", ["The note is now in your notebook"]),
+        ("You're booked on the 08:05, and she's been enrolled.", ["You're booked on the 08:05", "she's been enrolled"]),
+        ("The new one, BX-9, was made for Friday.", ["The new one, BX-9, was made for Friday"]),
+        ("Amir, Bea and Dov are now enrolled.", ["Amir, Bea and Dov are now enrolled"]),
+        ("The rows from before 2020 were purged.", ["The rows from before 2020 were purged"]),
+        ("The guard having been alerted, the door may be opened.", ["The guard having been alerted"]),
+        ("I let Dana know, and wrote a note that we won't pursue it.", ["I let Dana know", "wrote a note"]),
+        (
+            "It exists and was applied on staging without errors.",
+            ["It exists and was applied on staging without errors"],
+        ),
+        ("The lot number now reads L-908.", ["The lot number now reads L-908"]),
+        ("Dinner is in your calendar.", ["Dinner is in your calendar"]),
+        ("I blocked 14:30\u201315:00 for you.", ["I blocked 14:30\u201315:00 for you"]),
+        ("13:04 restarted the pod", ["restarted the pod"]),
+        ("Report: saved as report.md", ["saved as report.md"]),
         # how it came out
+        ("The second attempt passed.", ["The second attempt passed"]),
         ("All 48 tests pass.", ["All 48 tests pass"]),
         ("The deployment succeeded.", ["The deployment succeeded"]),
         ("Deployment: done ✅", ["Deployment: done"]),
@@ -68,6 +84,16 @@ def test_claims_are_found_however_they_are_said(answer: str, expected: list[str]
         "Run `make test`, then push the branch.",
         "Refresh the page and check that the status was updated.",
         "- [ ] Push the tag",
+        "1. Merge `fix` into `main`.\n2. Post in #ops that it was deployed.",
+        "I'll merge #512 the moment it turns green.",
+        "Only when she has agreed, and the mail has been sent, does it follow.",
+        "Had I pushed it, the build would have failed.",
+        'The hotel answered: "We refunded it."',
+        "Labels are printed every night.",
+        "The mail is still queued.",
+        "Because the account was closed, nothing happens.",
+        "The store was locked.",
+        "Allergies were taken by the ward.",
         "Hello! How can I help you today?",
     ],
 )
@@ -81,9 +107,30 @@ def test_a_claim_keeps_its_own_words_where_others_follow() -> None:
     assert [token.text for token in second.objects][:2] == ["the", "order"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "ends"),
+    [
+        ("The run was started and one line is open.", "The run was started"),
+        ("The supplier was e-mailed, and should answer soon.", "The supplier was e-mailed"),
+        ("After reading the logs, consider it over.", "reading the logs"),
+        ("The page was sent out and Ada was told.", "The page was sent"),
+    ],
+)
+def test_a_claim_ends_where_another_clause_begins(answer: str, ends: str) -> None:
+    assert said(answer)[0] == ends
+
+
 def test_a_claim_in_a_table_is_about_its_row() -> None:
     (claim,) = claims("| Revenue sheet | row for Merlin updated |")
     assert {"Revenue", "sheet", "row"} <= {token.text for token in claim.objects}
+
+
+def test_a_point_without_words_follows_an_order() -> None:
+    assert said("- Run `make`, then wait.\n- \u2705\n- Pushed the tag") == ["Pushed the tag"]
+
+
+def test_a_sentence_without_an_end_is_read_in_pieces() -> None:
+    assert said(f"{'word ' * 500}\nI pushed the tag {'word ' * 500}")[0].startswith("I pushed the tag")
 
 
 def test_claims_of_a_long_answer_are_bounded() -> None:

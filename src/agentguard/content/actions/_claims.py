@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
-from agentguard.content.actions._english import is_participle, words
+from agentguard.content.actions._english import base, bases, is_participle, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
-from agentguard.content.actions._tags import is_open, tags_of
+from agentguard.content.actions._tags import is_open, is_order, tags_of
 
 MOST_CLAIMS: Final = 300
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
@@ -60,18 +60,25 @@ class _Spot(NamedTuple):
 
 def claims(answer: str) -> Iterator[Stated]:
     """Find the claims of action of an answer, in their order, the first ``MOST_CLAIMS``."""
-    return islice((claim for sentence in sentences(answer) for claim in _claims(sentence)), MOST_CLAIMS)
+    return islice((claim for sentence, tags in _tagged(answer) for claim in _claims(sentence, tags)), MOST_CLAIMS)
 
 
-def _claims(sentence: Sentence) -> Iterator[Stated]:
+def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
+    """The sentences that may have claims, with their tags."""
+    instructs = False  # one point of the list told its reader what to do, and the others do
+    for sentence in sentences(answer):
+        tags = tags_of(sentence.tokens)
+        order = bool(sentence.tokens) and not tags
+        instructs = sentence.form == "point" and (instructs or order)
+        order = order or (instructs and tags[:1] in ("n", "s", "G") and is_order(sentence.tokens))
+        if not sentence.asks and sentence.ticked is not False and (not order or sentence.ticked):
+            yield sentence, tags
+
+
+def _claims(sentence: Sentence, tags: str) -> Iterator[Stated]:
     """The claims of one sentence."""
-    if sentence.asks or sentence.ticked is False:
-        return
-    tags = tags_of(sentence.tokens)
-    if sentence.tokens and not tags:
-        return
     reader = _Reader(sentence, tags)
-    spots = reader.spots()
+    spots = reader.spots() if tags else []
     for number, spot in enumerate(spots):
         following = [later.begins for later in spots[number + 1 :] if later.begins > spot.verb]
         yield reader.stated(spot, min([len(tags), *following]))
@@ -93,49 +100,87 @@ class _Reader:
             self._nominals,
         ):  # fmt: skip
             find()
-        found = [self._found[verb] for verb in sorted(self._found)]
+        found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
-        events = words("event")  # what befalls a thing is nobody's deed: "the job was killed"
-        return [
-            spot
-            for spot in found
-            if (spot.form in ("active", "outcome") or self._low(spot.verb) not in events)
-            and _NONE.match(self._tags, spot.verb + 1) is None
-        ]
+        return [spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None]
+
+    def _without_former(self, spot: _Spot) -> _Spot:
+        """A claim without the one before it: "the page went out and Ada was told"."""
+        former = max((verb for verb in self._found if spot.subject <= verb < spot.verb), default=-1)
+        joint = self._tags.find("&", former, spot.verb)
+        if former < 0 or joint < 0 or spot.begins != spot.subject:
+            return spot
+        return spot._replace(begins=joint + 1, subject=joint + 1)
+
+    def _befalls(self, spot: _Spot) -> bool:
+        """Tell whether a verb says what befell a thing, or how it is, which is nobody's deed: "the job was killed"."""
+        low = self._low(spot.verb)
+        if spot.form in ("active", "gerund"):
+            return False
+        if spot.form in ("bare", "outcome"):
+            return spot.form == "bare" and low in words("expected")
+        if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
+            return True
+        between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
+        if spot.form == "passive" and spot.begins == spot.subject and "only" in between | {self._low(spot.subject - 1)}:
+            return True  # "only a warning was raised"
+        if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
+            return True  # "So the customer received two of them"
+        if low in words("hindrance") and between & {"was", "were"}:
+            return True  # "the ledger was locked, so …"
+        if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot.verb)):
+            return True  # "it is still queued", "it is emptied every night"
+        return self._low(spot.begins - 1) in words("cause")
+
+    def _is_habit(self, verb: int) -> bool:
+        """Tell whether a verb says what is done again and again."""
+        for at in range(verb, len(self._tokens)):
+            low = self._low(at)
+            if low in words("habit") or (
+                low in ("each", "every") and self._low(at + 1) in words("times") | words("span")
+            ):
+                return True
+        return False
 
     # --- The writer's own deeds ---
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
-    _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vs])(?!A)")
+    _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
+    _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
-    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vs])")
-    _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>V)")
+    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vvs])")
+    _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
+    #: The reader as one who does something
+    _READER = re.compile(r"(?<![TVg])Y")
     _GERUND_CHAIN = re.compile(r"[DnQTrwoGVsSA]*?[,&][,&r]*(?P<verb>g)")
 
     def _actives(self) -> None:
         for match in self._ACTIVE.finditer(self._tags):
-            if self._low(match.start()) not in ("i'm", "we're"):
+            if self._tags[match.start() - 1 : match.start()] != "H":  # "nor have I pushed it"
                 verb = _place(match)
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
 
     def _bare(self) -> None:
-        match = self._BARE.search(self._tags)
+        tags = self._tags
+        if tags[:1] == "n" and self._CLOCK.fullmatch(self._low(0)):  # "13:04 restarted the pod"
+            tags = f"m{tags[1:]}"
+        match = self._BARE.search(tags)
         if match is None or self._found:
             return
         verb = match.start("verb")
         after = self._low(verb + 1)
         order = not verb and (self._low(verb) == "run" or self._low(verb) in words("same"))  # "Set it to 19"
-        if order or after in ("by", "below", "above") or self._low(verb) in words("good"):
+        if order or after in ("by", "below", "above") or self._low(verb) in words("good") or not self._is_verb(verb):
             return
         self._add("bare", verb, verb, 0)
         self._follow(self._CHAIN, verb, "active")
 
     def _gerunds(self) -> None:
-        if "Y" in self._tags and "M" not in self._tags:
+        if "M" not in self._tags and self._READER.search(self._tags):
             return
         for match in self._GERUND.finditer(self._tags):
             before = self._tags[: match.start()]
@@ -147,18 +192,27 @@ class _Reader:
 
     # --- What was done, without saying by whom ---
 
-    _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*,?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
-    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>V)")
+    _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*(?:,?&r*|,)?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
+    #: A person to whom something was done
+    _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
+    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
     #: "Email sent to Ada", "with the branch pushed, …"
-    _NOMINAL = re.compile(r"(?<![MYO])[DnQgVGTrwA]*[nQG]r*(?P<verb>[Vs])(?=[TrwASm,:\-&]|$)")
+    _NOMINAL = re.compile(
+        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
+        r"|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])(?=[TrwASm,:\-&QVvGDu]|$)"
+        r"|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
+    )
 
     def _passives(self) -> None:
         for match in self._PASSIVE.finditer(self._tags):
             verb, be = match.start("verb"), match.start("be")
             subject = self._subject(be)
-            if subject >= be or self._by_others(verb) or not is_participle(self._low(verb)):
+            joined = subject >= be and self._tags[be - 1] == "&" and not set(self._tags[:be]) & set("MYOX")
+            if joined:
+                subject = be  # "it exists and was moved"
+            if (subject >= be and not joined) or self._by_others(verb) or not is_participle(self._low(verb)):
                 continue
-            if not self._is_thing(subject, verb) and not self._is_reader(subject, verb):
+            if not self._is_thing(subject, verb):
                 continue
             subject_tokens = self._tokens[subject:be]
             if self._tags[be] != "H" and not meaning_of(self._tokens, verb, subject_tokens).known:
@@ -169,13 +223,24 @@ class _Reader:
             form: Form = "passive" if past else "state"
             if self._add(form, subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, form, subject)
+        for match in self._DONE_TO.finditer(self._tags):
+            subject, verb = match.start("subject"), match.start("verb")
+            if not self._by_others(verb) and self._is_arranged(verb):
+                self._add(
+                    "passive" if self._low(verb - 1) in ("was", "were", "been") else "state", subject, verb, subject
+                )
 
     def _nominals(self) -> None:
         if "M" in self._tags and "w" not in self._tags:
             return
         for match in self._NOMINAL.finditer(self._tags):
-            verb = match.start("verb")
+            verb = match.start(match.lastgroup or 0)
             subject = self._subject(verb)
+            if match["both"] and self._low(subject) not in ("both", "all"):
+                continue
+            # "Customer notified" says what was done to a person, "customer confirmed" what a person did.
+            if self._tags[verb - 1] == "o" and "send" not in meaning_of(self._tokens, verb).acts:
+                continue
             with_ = self._tags.rfind("w", 0, verb)
             far = with_ < 0 or verb - with_ > REACH
             # A single capitalised word may be a name, whose deed it is: "Ada confirmed it".
@@ -189,6 +254,7 @@ class _Reader:
                 or (far and "M" in self._tags[:verb])
                 or (self._low(verb) == "run" and self._low(verb - 1) in ("dry", "test", "trial", "a", "the"))
                 or self._by_others(verb)
+                or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
@@ -197,11 +263,11 @@ class _Reader:
     # --- What came about ---
 
     #: "Ada got a message", "the change has landed", "the export went through"
-    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQo]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
+    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQos]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
-    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGV])")
+    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "all tests pass", "the deployment has succeeded"
-    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv]r*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
+    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv][rD]*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
 
     def _arrivals(self) -> None:
         for match in self._ARRIVAL.finditer(self._tags):
@@ -227,22 +293,45 @@ class _Reader:
             ):
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
 
+    #: "the line now reads 80", "the edges now carry new certificates"
+    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHs])")
+
     def _standing(self) -> None:
+        for match in self._NOW.finditer(self._tags):
+            verb = match.start("verb")
+            subject = self._subject(match.start("now"))
+            if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
+                self._add("stands", subject, verb, subject)
         for match in self._STANDS.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
-            if self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where"):
-                new = any(self._low(at) in words("new") for at in range(verb, where + 2))
-                if new or any(noun_acts(token.low) for token in self._tokens[subject:verb]):
-                    self._add("stands", subject, verb, subject)
+            is_there = self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where")
+            if is_there and (self._is_new(verb, where) or self._names_act(subject, verb)):
+                self._add("stands", subject, verb, subject)
+
+    def _is_new(self, verb: int, where: int) -> bool:
+        """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
+        end = next((at for at in range(where, len(self._tags)) if self._tags[at] in ",:-&SkC"), len(self._tags))
+        said = {self._low(at) for at in range(verb, end)}
+        return bool(said & words("new") or {"its", "way"} <= said) or self._low(where + 1) == "your"
+
+    def _names_act(self, start: int, end: int) -> bool:
+        return any(noun_acts(token.low) or base(token.low) in bases("deed") for token in self._tokens[start:end])
 
     def _outcomes(self) -> None:
         for match in self._OUTCOME.finditer(self._tags):
             verb, be = match.start("verb"), match.start("be")
             subject = self._subject(be)
-            ends = self._low(verb) in words("presents") or named(self._tokens[subject:be], ENDING)
+            if self._low(verb - 1) == "back" and self._low(verb - 2) in ("came", "come", "comes"):
+                be, subject = verb - 2, self._subject(verb - 2)  # "the checks came back clean"
+            ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be])
             if ends and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
+
+    @staticmethod
+    def _ends(subject: Sequence[Token]) -> bool:
+        """Tell whether a subject is something that comes out well or badly."""
+        return bool(named(subject, ENDING)) or any(base(token.low) in bases("trial") for token in subject)
 
     # --- Parts ---
 
@@ -261,12 +350,22 @@ class _Reader:
         match = pattern.match(self._tags, verb + 1)
         while match is not None:
             verb = match.start("verb")
-            self._add(form, verb, verb, verb if subject is None else subject)
+            if self._is_verb(verb):
+                self._add(form, verb, verb, verb if subject is None else subject)
             match = pattern.match(self._tags, verb + 1)
+
+    def _is_verb(self, at: int) -> bool:
+        """Tell whether a past form is a verb, not an adjective; of a verb that is not known, by what stands behind."""
+        if self._tags[at] != "v" or at + 1 >= len(self._tokens):
+            return True
+        behind = self._tokens[at + 1]
+        return self._tags[at + 1] in "DQTwrA,&:-" or behind.low in ("it", "them", "him") or not behind.text.islower()
 
     def _subject(self, end: int) -> int:
         """The place where a subject begins that ends at another place."""
         at, joined = end, end
+        if at > 2 and self._tags[at - 1] == "," and "," in self._tags[: at - 1]:  # "the new one, BX-9, was made"
+            at = joined = self._tags.rindex(",", 0, at - 1)
         while at > 0 and self._tags[at - 1] not in ",:-kSuCPX":
             if at - 1 in self._found:  # what stands before the last "and" belongs to the verb there
                 at = joined if joined < end else at
@@ -278,16 +377,16 @@ class _Reader:
                 joined = at + 1
         while at < end and self._tags[at] in "&rAwm":
             at += 1
-        return at
+        listed = _LISTED.search(self._tags, 0, at) if "&" in self._tags[at:end] else None
+        return at if listed is None or set(range(listed.start(), at)) & self._found.keys() else listed.start()
 
     def _is_thing(self, subject: int, verb: int, none_of: str = "NMOY") -> bool:
         """Tell whether a subject is neither a person nor negated."""
         return not set(self._tags[subject:verb]) & set(none_of)
 
-    def _is_reader(self, subject: int, verb: int) -> bool:
-        """Tell whether a passive says what was arranged for the reader: "you're enrolled"."""
-        arranged = meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"}
-        return self._tags[subject] == "Y" and bool(arranged) and not set(self._tags[subject:verb]) & set("NMO")
+    def _is_arranged(self, verb: int) -> bool:
+        """Tell whether a passive says what was arranged for a person: "you're enrolled"."""
+        return bool(meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"})
 
     def _by_others(self, verb: int) -> bool:
         """Tell whether "by" and somebody stands behind a participle."""
@@ -296,8 +395,10 @@ class _Reader:
                 low = self._low(at + 1)
                 if low in ("me", "us", "him", "her", "them", "you"):
                     return low not in ("me", "us")
-                person = any(token.low in words("person") for token in self._tokens[at + 1 : at + 4])
-                return person or self._tokens[at + 1].text[:1].isupper()
+                following = self._tokens[at + 1 : at + 4]
+                person = any(token.low in words("person") for token in following)
+                thing = self._tags[at + 1] == "D" and not named(following)
+                return person or thing or self._tokens[at + 1].text[:1].isupper()
             if self._tokens[at].kind == "mark":
                 return False
         return False
@@ -307,23 +408,46 @@ class _Reader:
         form, begins, verb, first = spot
         tokens, tags = self._tokens, self._tags
         for at in range(verb + 1, stop):
-            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1):
+            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1 and tags[at - 1] != "T"):
                 stop = at
                 break
-        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Am" and tokens[stop - 1].text != ")":
+        clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
+        if clause is not None:
+            stop = clause.start()
+        if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
+            stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
+        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Amw" and tokens[stop - 1].text != ")":
             stop -= 1
-        subject = tokens[first:verb] if form in _WITH_SUBJECT else ()
+        subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]
         objects = (*self._sentence.lead, *subject, *tokens[verb + 1 : stop])
         meaning = self._meaning(spot, subject)
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
 
+    def _relative(self, spot: _Spot) -> int:
+        """The place where begins what a verb without an object is said of: "the report I ran"."""
+        at = spot.begins
+        if (
+            spot.form == "active"
+            and self._tags[at] == "M"
+            and self._tags[spot.verb + 1 : spot.verb + 2] not in tuple("DnQ")
+        ):
+            while at and self._tags[at - 1] in "nQ":
+                at -= 1
+            if at < spot.begins and self._tags[at - 1 : at] == "D":
+                return at - 1
+        return spot.begins
+
     def _meaning(self, spot: _Spot, subject: Sequence[Token]) -> Meaning:
         """The acts that a claim can stand for, by its verb or, where that says nothing, by its subject."""
         low = self._low(spot.verb)
+        if spot.form == "stands" and self._tags[spot.verb] != "B":
+            return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
             acts = named(subject, ENDING) or verb_acts(low)
+            if spot.form == "outcome" and not acts:
+                acts = TRIED | {"run"}
             return Meaning.of(acts | TRIED if acts & TRIED else acts)
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
@@ -332,6 +456,10 @@ class _Reader:
         return meaning_of(self._tokens, spot.verb, subject)
 
 
+#: Where the words of a claim end: "…, and one line is open", "… and should arrive today"
+_NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQ][DnQT]*r*[BHX]|X)|,r*(?:[DnQ]+r*[BHX]|X)")
+#: The first items of a list: "Amir, Bea, Chen and Dov"
+_LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
 #: An object that is none: "I took no backup".
 _NONE: Final = re.compile(r"r*N")
 

@@ -78,7 +78,7 @@ def base(word: str) -> str:
     else:
         for ending in ("ed", "ing"):
             stem = word[: -len(ending)]
-            if word.endswith(ending) and len(stem) > 2 and any(vowel in stem for vowel in _VOWELS):
+            if word.endswith(ending) and (len(stem) > 2 or stem == "go") and any(vowel in stem for vowel in _VOWELS):
                 word = _undoubled(stem)
                 break
     return word[:-1] if word.endswith("e") and len(word) > 3 else _undoubled(word)

@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 MOST_CHARACTERS: Final = 100_000  # of an answer that are read
+LONGEST: Final = 200  # tokens; a sentence that is longer is cut, so that reading it takes time with its length
 _MARKS: Final = "✅✔✓☑🎉🚀👍🟢"
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|$))+", re.MULTILINE)
 _QUOTE_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _LINK_END = re.compile(r"\]\([^()\s]{1,500}\)")
 _BOLD = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|~~|</?[a-z]{1,8}>")
+#: What has its verb joined to it: "it's" is two words.
+_PRONOUN: Final = "[Ii]|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey|[Tt]here|[Tt]hat|[Ww]ho"
 _TOKEN = re.compile(
     r"`[^`\n]{1,400}`"
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|(?<!\w)'[^'\n]{2,200}'(?!\w)|(?<!\w)‘[^’\n]{2,200}’(?!\w)"  # noqa: RUF001
     r"|https?://[^\s)>\]]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?<!\w)(?:" + _PRONOUN + r")(?=['’](?:s|m|re|ve|ll|d)(?!\w))|\w+(?=['’]s\s+been\s)"  # noqa: RUF001
+    r"|(?<=\w)['’](?:s|m|re|ve|ll|d)(?!\w)"  # noqa: RUF001
     r"|\d[\d.,]*\d%?(?![\w/-]|[.,:]\d)|[#@]?\w+(?:[-./:_#@]\w+)*(?:['’]\w+)?%?"  # noqa: RUF001
     r"|[$€£¥]\s?\d[\d.,]*\d|[$€£¥]\s?\d"
     r"|[" + _MARKS + r"❌⚠⏳🚧]|->|[–—]|\[[ xX]\]|\S"
@@ -115,7 +120,7 @@ def _cut(text: str, start: int, end: int, form: str) -> Iterator[Sentence]:
             ends = False
         if token.text not in ".!?;…":
             held.append(token)
-        if ends and held:
+        if held and (ends or len(held) == LONGEST):
             yield _sentence(held, form, token.text == "?")
             held = []
     if held:
@@ -146,7 +151,7 @@ def _tokens(text: str, start: int, end: int) -> tuple[Token, ...]:
         first = piece[0]
         if first == "`":
             kind = "code"
-        elif first in _OPENING:
+        elif first in _OPENING and not piece[-1].isalnum():
             kind = "quoted"
         else:
             kind = "word" if any(character.isalnum() for character in piece) else "mark"

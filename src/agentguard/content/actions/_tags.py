@@ -34,11 +34,10 @@ _MARKS: Final = {
 }  # fmt: skip
 #: Words with one tag wherever they stand.
 _FIXED: Final = {
-    **dict.fromkeys(("i", "we", "i've", "we've", "i'm", "we're"), "M"),
-    **dict.fromkeys(("i'll", "we'll", "i'd", "we'd"), "X"),
+    **dict.fromkeys(("i", "we"), "M"),
     **dict.fromkeys(("no", "none", "nothing", "neither", "nobody"), "N"),
     **dict.fromkeys(("and", "plus", "or"), "&"),
-    **dict.fromkeys(("after", "by", "having", "through", "upon", "following", "finished", "completed"), "A"),
+    "having": "A",
     **dict.fromkeys("because since so while whereas although though which that where what whose".split(), "S"),
     **dict.fromkeys(("able", "managed"), "a"),
     "but": "k", "then": "r", "to": "T", "as": "T", "with": "w", "took": "V", "according": "P",
@@ -49,6 +48,10 @@ _ENTRIES: Final = (
     ("same", "s"),
 )  # fmt: skip
 _CONDITION = re.compile(r"C[^,\-:;k]*")
+#: "When it has arrived, and the label has been printed, …"
+_CONDITIONS = re.compile(r"C[^,\-:;k]*H[^,\-:;k]*,&[^,\-:;k]*H[^,\-:;k]*(?=,)")
+_CLAUSE = re.compile(r"[MYOHBVvXs]")
+_FINITE = re.compile(r"^.Q[^,:&]*[VB]")
 _OPINION = re.compile(r"Xr*n")
 
 
@@ -56,9 +59,11 @@ def tags_of(tokens: Sequence[Token]) -> str:
     """The tags of a sentence, one letter a token; "" where it tells its reader what to do."""
     tags = "".join(_tag(tokens, at) for at in range(len(tokens)))
     tags = _without_brackets(tokens, tags)
+    tags = _with_moments(tokens, tags)
     if _instructs(tokens, tags):
         return ""
-    tags = _CONDITION.sub(lambda match: "u" * len(match[0]), tags)
+    for pattern in (_CONDITIONS, _CONDITION):
+        tags = pattern.sub(lambda match: "u" * len(match[0]), tags)
     tags = _without_orders(tokens, tags)
     opinion = _OPINION.search(tags)
     if opinion is not None and any(token.low == "say" for token in tokens[opinion.start() : opinion.end()]):
@@ -77,27 +82,40 @@ def _tag(tokens: Sequence[Token], at: int) -> str:
     if token.kind in ("quoted", "code"):
         return "Q"
     if low in _MARKS:
-        return _MARKS[low]
+        return "T" if _is_range(tokens, at) else _MARKS[low]
     if token.kind == "mark":
         return "m"
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     return _by_neighbours(tokens, at, low, after) or _by_itself(tokens, at, low, after)
 
 
+def _is_range(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether a dash stands for "to": "14:30 – 15:00"."""
+    around = tokens[max(at - 1, 0) : at + 2]
+    return (
+        tokens[at].text in ("–", "—")
+        and len(around) == 3
+        and all(any(map(str.isdigit, token.text)) for token in (around[0], around[2]))
+    )
+
+
 def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | None) -> str:
     """The tag of a word that what follows decides; "" for any other word."""
     following = after.low if after is not None else ""
-    if low == "you're" and is_past(following):
-        return "Y"
-    if low in ("they", "they've", "it", "it's") and following in ("were", "are", "was", "is", "have", "has", "been"):
+    before = tokens[at - 1].low if at else ""
+    if low == "'s" and following in ("been", "had", "got"):
+        return "H"
+    if low in ("they", "it") and (following in ("'s", "'re", "'ve") or following in words("be") | words("have")):
         return "n"
-    if low == "they're" and (is_past(following) or following in ("been", "have", "has")):
-        return "B"
-    if low in ("finished", "completed", "following") and not following.endswith("ing"):
-        return "n" if low == "following" else "V"
-    if low == "after" and any(each.low in words("perfect") for each in tokens[at + 1 : at + 6]):
-        return "C"  # "after I have applied it" is still to come
-    if (low == "had" and not at) or (low == "as" and following in ("soon", "long")):
+    if low in ("finished", "completed") and not following.endswith("ing"):
+        return "V"
+    if low in words("then"):
+        return _of_then(tokens, at, low)
+    if low == "having" and following == "been":
+        return "H"  # "the server having been restarted"
+    if (low == "had" and (not at or _FIXED.get(following) == "M")) or (low == "as" and following in ("soon", "long")):
+        return "C"
+    if low in words("instant") and before == "the" and following in words("subject"):
         return "C"
     if low == "should":
         return "X" if at else "C"
@@ -105,11 +123,45 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "W"
     if low in ("got", "had", "did") and following in words("determiner"):
         return "V"
+    if low == "got" and following in ("rid", "back", "hold", "in") and (not at or _has_writer(tokens[:at])):
+        return "V"
     if low in ("have", "has") and following in words("determiner"):
         return "n"
-    if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
+    if low == "let" and _is_told(tokens, at):
+        return "V"
+    if low in words("intent") and at and before not in words("subject") | words("adverb") | {"to", "and"}:
+        return "n"  # "the second attempt passed"
+    if tokens[at].text == "May":
+        return "n"
+    spoke = low in words("answers") and after is not None and (after.kind == "quoted" or following == ":")
+    if spoke and _FIXED.get(before) != "M" and at:
         return "P"
+    if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
+        noun = low in words("record") and (not at or following == "that")
+        return "n" if noun or before in words("adverb") else "P"
+    clause = following in words("subject") or following in words("determiner")
+    if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
+        return "D"
     return ""
+
+
+def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
+    """The tag of "after", "by" and the like: before an act, before a clause that is still to come, or a preposition."""
+    rest = [token.low for token in tokens[at + 1 : at + 6]]
+    if low == "after" and any(word in words("perfect") for word in rest):
+        return "C"  # "after I have applied it" is still to come
+    act = next((word for word in rest if word not in words("adverb")), "")
+    return "A" if act.endswith("ing") and len(act) > 4 else "T"
+
+
+def _has_writer(tokens: Sequence[Token]) -> bool:
+    return any(_FIXED.get(token.low) == "M" for token in tokens)
+
+
+def _is_told(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether "let" says that the writer told somebody: "I let them know"."""
+    after = [token.low for token in tokens[at + 1 : at + 6]]
+    return "know" in after and after[0] not in ("me", "us") and _has_writer(tokens[:at])
 
 
 def _by_itself(tokens: Sequence[Token], at: int, low: str, after: Token | None) -> str:
@@ -137,6 +189,20 @@ def _by_itself(tokens: Sequence[Token], at: int, low: str, after: Token | None) 
     return "T" if low in words("preposition") else "n"
 
 
+def _with_moments(tokens: Sequence[Token], tags: str) -> str:
+    """The tags with "before", "until" and the like as prepositions where no clause follows: "until 18:00"."""
+
+    def tag(match: re.Match[str]) -> str:
+        at = match.start()
+        if tokens[at].low not in words("until"):
+            return match[0]
+        low = tokens[at + 1].low if at + 1 < len(tokens) else ""
+        moment = low[:1].isdigit() or low in words("times") or tags[at - 1 : at] == "T"
+        return f"T{match[0][1:]}" if moment or _CLAUSE.search(match[0]) is None else match[0]
+
+    return _CONDITION.sub(tag, tags)
+
+
 def _without_brackets(tokens: Sequence[Token], tags: str) -> str:
     """The tags with what stands in brackets passed over."""
     opened = -1
@@ -151,8 +217,14 @@ def _without_brackets(tokens: Sequence[Token], tags: str) -> str:
 
 def _instructs(tokens: Sequence[Token], tags: str) -> bool:
     """Tell whether a sentence begins as an order: "run the tests", "wait until …"."""
-    first = tokens[0].low if tokens else ""
-    return tags[:1] in ("n", "s", "G") and tags[1:2] in ("D", "Q", "S", "C") and is_plain(first) and "M" not in tags
+    if tags[:1] not in ("n", "s", "G") or tags[1:2] not in ("D", "Q", "S", "C") or "M" in tags:
+        return False
+    return is_order(tokens) and (tags[1] != "Q" or _FINITE.search(tags) is None)  # "branch `fix` created"
+
+
+def is_order(tokens: Sequence[Token]) -> bool:
+    """Tell whether the first word of a sentence can be the verb of an order."""
+    return is_plain(tokens[0].low) and (meaning_of(tokens, 0).known or tokens[0].low in words("order"))
 
 
 def _without_orders(tokens: Sequence[Token], tags: str) -> str:
