@@ -146,3 +146,15 @@ def lengths(value: Any, depth: int = 5) -> set[float]:
     if isinstance(value, (list, tuple)):
         return {float(len(value))} | {length for held in value[:50] for length in lengths(held, depth - 1)}
     return set()
+
+
+def leaves(value: Any, name: str = "", depth: int = 5) -> Iterator[tuple[str, Any]]:
+    """The single values of a value, to some depth, each with the name that it has."""
+    if isinstance(value, Mapping) and depth:
+        for key, held in list(value.items())[:100]:
+            yield from leaves(held, str(key), depth - 1)
+    elif isinstance(value, (list, tuple)) and depth:
+        for held in value[:50]:
+            yield from leaves(held, name, depth - 1)
+    else:
+        yield name, value

@@ -9,22 +9,14 @@ is in ``weights.ini``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import Meaning
-from agentguard.content.actions._compared import (
-    UNITS,
-    Compared,
-    Text,
-    contrasts,
-    in_other_units,
-    kind_of,
-    other_moment,
-    sums,
-)
+from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed, lengths
+from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._tools import Ability
 
 #: Acts that change nothing, and those of them that any look at a thing is.
@@ -95,13 +87,13 @@ class Ledger:
         self._done, self._abilities, self._given = done, abilities, given.casefold()
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
         self._called = {deed.call.tool for deed in done}
-        # Of each call: all of it, its arguments, its result.
         self._all = {
             deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
             for deed in done
         }
-        self._args = {deed.number: Text(deed.args, deed.said) for deed in done}
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
+        args = {deed.number: Text(deed.args, deed.said) for deed in done}
+        self._texts = Texts(self._all, args, self._results, self._given)
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
         """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
@@ -224,9 +216,14 @@ class Ledger:
         else:
             others = spoken_for.get(best.deed.number, set()) - {number}
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
-            conflicts = dict(self._conflicts(claim, good))
-            missing = next(iter(conflicts.values()), "")
-            signs |= {*conflicts, *self._of_best(claim, best, pairs, bool(conflicts), bool(others))}
+            fitting = [pair.deed for pair in good[-TOGETHER:]]
+            against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
+            missing = next((words for sign, words in against.items() if sign in OUTRIGHT), "")
+            missing = missing or next(iter(against.values()), "")
+            outright = _outright(claim, best, against)
+            if outright:
+                return Seen(frozenset({"outright", *outright}), best, missing)
+            signs |= {*against, *self._of_best(claim, best, pairs, bool(against), bool(others))}
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
 
@@ -337,73 +334,6 @@ class Ledger:
             if any(self._things(claim, deed) for deed in left):
                 yield "a like call is left over"
 
-    def _conflicts(self, claim: Compared, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
-        """Signs of what the claim says and its calls do not have, each with the words."""
-        numbers = [pair.deed.number for pair in pairs[-TOGETHER:]]
-        texts, args = [self._all[number] for number in numbers], [self._args[number] for number in numbers]
-        yield from self._other_names(claim, texts, args)
-        yield from self._other_numbers(claim, pairs[-TOGETHER:], texts, args)
-        asked = "\n".join(text.text for text in args)
-        if other_moment(claim, asked) and not reads(claim.stated.meaning):
-            everything = "\n".join(text.text for text in self._all.values())
-            yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
-        said = frozenset[str]().union(*(text.words for text in texts))
-        for line in contrasts():
-            for side in line:
-                if side & claim.words and not side & said and any(other & said for other in line if other != side):
-                    yield "its opposite", min(side & claim.words)
-
-    def _other_names(self, claim: Compared, texts: Sequence[Text], args: Sequence[Text]) -> Iterator[tuple[str, str]]:
-        for each in claim.exact:
-            if any(text.has(each) for text in texts):
-                continue
-            if any(text.has(each) for text in self._all.values()):
-                yield "exact: elsewhere", each
-            else:
-                yield f"exact: {'asked for alone' if self._was_given(each) else 'nowhere'}", each
-            kind = kind_of(each)
-            if any(kind in text.kinds for text in texts):
-                place = "arguments" if any(kind in text.kinds for text in args) else "result"
-                yield f"other of its kind in the {place}", each
-        for name in claim.names:
-            if not any(name in text.text for text in self._all.values()):
-                yield f"name: {'asked for alone' if name in self._given else 'nowhere'}", name.capitalize()
-
-    def _was_given(self, token: str) -> bool:
-        return token in self._given or token.lstrip("#v") in self._given
-
-    def _other_numbers(
-        self, claim: Compared, pairs: Sequence[Pair], texts: Sequence[Text], args: Sequence[Text]
-    ) -> Iterator[tuple[str, str]]:
-        if not claim.amounts:
-            return
-        have = frozenset[float]().union(*(text.numbers for text in texts))
-        counts, added = self._counts(pairs), sums(have)
-        for amount in claim.amounts:
-            values = amount.values
-            if not values or values & have or in_other_units(values, amount.unit) & have:
-                continue
-            measured = amount.unit in UNITS
-            if not measured and values & (counts | added):
-                continue
-            there = any(values & text.numbers for text in self._all.values())
-            yield (
-                f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}",
-                f"{amount.text} {amount.unit}".strip(),
-            )
-            if any(text.numbers - {0.0, 1.0} for text in args):
-                yield "number: others in the arguments", amount.text
-
-    def _counts(self, pairs: Sequence[Pair]) -> set[float]:
-        """Numbers of what calls were about: of the calls, the items of their lists, the lines and numbers they tell."""
-        counts = {float(len(pairs)), float(len(self._done))}
-        for pair in pairs:
-            result = pair.deed.result
-            counts |= {float(result.count("\n") + 1), float(len(re.findall(r"\d+", result)))}
-            counts |= lengths(pair.deed.call.args) | lengths(pair.deed.call.result)
-            counts.add(float(sum(deed.call.tool == pair.deed.call.tool for deed in self._done)))
-        return counts
-
 
 def _best(pairs: Sequence[Pair]) -> Pair | None:
     """The call that goes best with a claim; of several alike, one that came out well."""
@@ -414,6 +344,16 @@ def _best(pairs: Sequence[Pair]) -> Pair | None:
     like = [pair for pair in like if pair.level == best.level] or like
     again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == (best.deed.call.tool, best.deed.args)]
     return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
+
+
+def _outright(claim: Compared, best: Pair, against: Iterable[str]) -> set[str]:
+    """Signs that leave nothing to weigh: the very call of it came out badly, or was for something else."""
+    if best.level < 3:
+        return set()
+    signs = OUTRIGHT & set(against)
+    if best.bad and best.bad != "only prepared" and claim.stated.form not in ("state", "stands"):
+        signs |= {f"came out: {best.bad}"}
+    return signs
 
 
 def _fits(best: Pair | None) -> bool:
