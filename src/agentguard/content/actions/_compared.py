@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import noun_acts
 from agentguard.content.actions._claims import Stated
 from agentguard.content.actions._english import base, lines, words
+from agentguard.content.actions._sentences import Token
 from agentguard.content.grounding._values import NUMBER_WORDS, read
 
 #: Units of time and of data, with what one of them is in others.
@@ -22,6 +23,7 @@ UNITS: Final = {
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
+BETWEEN: Final = 2  # words between a number and the plural that it counts
 NEAR: Final = 6  # letters at the beginning that words of one family share
 _EXACT = re.compile(
     r"[\w.+-]+@[\w.-]+\w"  # an address
@@ -112,7 +114,7 @@ def compared(stated: Stated) -> Compared:
             and not part
             and not (before in words("about") or before in words("times") or after in words("times"))
         ):
-            unit = after if after.endswith("s") or after in UNITS else ""
+            unit = _unit(objects, number)
             if _NUMBER.fullmatch(text):
                 amounts.extend(Amount(each, unit, before == "all") for each in text.split("/"))
             elif NUMBER_WORDS.get(low, 0) > 1 and before not in ("at", "to", "from", "until", "till", "by", "past"):
@@ -135,6 +137,16 @@ def compared(stated: Stated) -> Compared:
     )
 
 
+def _unit(objects: Sequence[Token], number: int) -> str:
+    """The unit or plural behind a number: "41 test accounts"."""
+    for token in objects[number + 1 : number + 2 + BETWEEN]:
+        if token.kind != "word" or token.low in words("preposition") or token.low in words("adverb"):
+            break
+        if token.low in UNITS or (token.low.endswith("s") and not token.low.endswith("ss")):
+            return token.low
+    return ""
+
+
 def exact_in(text: str) -> list[str]:
     """Find what a text says exactly: addresses, identifiers, versions, paths and files, in small letters."""
     return [each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each)]
@@ -149,15 +161,13 @@ def kind_of(token: str) -> str:
     """The kind of what is said exactly, by its form; one of a kind may stand where another should.
 
     >>> kind_of("ada@example.org"), kind_of("#ops"), kind_of("src/a.py"), kind_of("inc-42"), kind_of("88213")
-    ('address', 'channel', 'path', 'inc-', '5 digits')
+    ('address', 'channel', 'file', 'inc-', '5 digits')
     """
     if "@" in token:
         return "address"
     if token.startswith("#") and not token[1:].isdigit():
         return "channel"
-    if "/" in token:
-        return "path"
-    if re.fullmatch(r"[\w-]+\.[a-z]\w{0,4}", token):
+    if "/" in token or re.fullmatch(r"[\w-]+\.[a-z]\w{0,4}", token):
         return "file"
     letters = re.match(r"[a-z]+[-_]?(?=\d)", token)
     if letters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from agentguard.content.actions._compared import (
@@ -92,6 +93,8 @@ def _other_exact(
         else:
             yield f"exact: {'asked for alone' if texts.was_asked(each) else 'nowhere'}", each
         kind = kind_of(each)
+        if any(kind_of(other) == kind and text.has(other) for other in claim.exact for text in own):
+            continue
         if any(kind in text.kinds for text in own):
             place = "arguments" if any(kind in text.kinds for text in args) else "result"
             yield f"other of its kind in the {place}", each
@@ -170,6 +173,8 @@ def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, A
         if isinstance(value, bool) or not isinstance(value, (int, float, str)) or len(str(value)) > 12:
             continue
         called = bases_of(pieces_of(name))
+        if called & {"id", "number"}:
+            continue
         if amount.sort == "money":
             fits = bool(called & bases_of(words("money")))
         elif amount.unit:
@@ -177,10 +182,8 @@ def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, A
         else:
             fits = bool(called & claim.about)
         if fits:
-            try:
+            with suppress(ValueError):
                 values.add(float(value))
-            except ValueError:
-                pass
     return values
 
 
