@@ -20,6 +20,7 @@ LINE: Final = 150  # characters at the beginning and end of a longer one that ma
 MOST_FIELDS: Final = 100
 DEEPEST: Final = 5
 LONGEST_STATE: Final = 30  # characters of a text that names a state
+_DENIED: Final = re.compile(r"\bnot (?:yet )?(?:been )?(\w+(?:ed|ent|aid|wn|ld|en))\b", re.IGNORECASE)
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?(?:of|out of|/) ?(\d{1,6})(?![\w./-]*\d)")  # "3 of 5", "3/5"
 
 
@@ -80,6 +81,20 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         if int(part) < int(whole):
             return Ending("partly", f"{part} of {whole}", False)
     return Ending("done", "", False)
+
+
+def denied(text: str) -> list[str]:
+    """The participles that a text denies, in small letters.
+
+    >>> denied("Letter saved. It has not been sent, NOT TICKETED")
+    ['sent', 'ticketed']
+    """
+    return [word.casefold() for word in _DENIED.findall(text)]
+
+
+def is_trial(text: str) -> bool:
+    """Tell whether a command names itself a trial: "npm publish --dry-run"."""
+    return _pattern("trial").search(text) is not None
 
 
 def _left(text: str) -> str:

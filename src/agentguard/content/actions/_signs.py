@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import Meaning
+from agentguard.content.actions._acts import Meaning, verb_acts
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
+from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._tools import Ability
 
 #: Acts that change nothing, and those of them that any look at a thing is.
@@ -171,30 +173,37 @@ class Ledger:
             return "only prepared"
         result = deed.call.result
         if isinstance(result, Mapping) and any(
-            held is False and base(str(name)) in meaning.bases for name, held in list(result.items())[:100]
+            held is False and (base(str(name)) in meaning.bases or verb_acts(str(name)) & meaning.acts - GENERIC)
+            for name, held in list(result.items())[:100]
         ):
             return "failed"  # {"merged": false}
+        if not reads(meaning) and _denies(deed.result[:SHORT], claim):
+            return "failed"  # "Not transmitted."
+        if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
+            return "failed"
         if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
             return ""  # "two of the three were sent"
         if outcome == "done" or (
-            state and outcome in ("trial", "nothing", "partly") and not claim.words & {"all", "both"}
+            state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}
         ):
             return ""
         if outcome == "trial":
-            spelled = any(t.kind == "code" and t.low.strip("`") in deed.args.casefold() for t in claim.stated.objects)
+            spelled = any(_spells(token, deed, meaning) for token in claim.stated.objects if token.kind == "code")
             return "" if held_back or spelled else "a trial"
         if deed.call.failed:
             return "failed"
         if outcome == "pending":
+            if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
+                return ""  # a draft was made
             mail = "queue" in deed.ending.why and "send" in meaning.acts
             begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
-            return "" if mail or begun or looks(deed) else "pending"
+            return "" if mail or begun or (looks(deed) and not claim.stated.good) else "pending"
         if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
             return ""
         if outcome == "partly":
             whole = claim.stated.good or claim.words & {"all", "both", "every", "everything"}
             return "" if shares and not whole else "in part"
-        if looks(deed):
+        if looks(deed) and not (claim.stated.good and deed.ending.sure):
             return ""
         return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
@@ -344,6 +353,29 @@ def _best(pairs: Sequence[Pair]) -> Pair | None:
     like = [pair for pair in like if pair.level == best.level] or like
     again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == (best.deed.call.tool, best.deed.args)]
     return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
+
+
+def _spells(token: Token, deed: Deed, meaning: Meaning) -> bool:
+    """Tell whether a command in a claim is itself a trial, or was run as it is written."""
+    command = token.low.strip("`")
+    return is_trial(command) or (command in deed.args.casefold() and bool(meaning.acts & TRYING))
+
+
+def _denies(text: str, claim: Compared) -> bool:
+    """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
+    meaning = claim.stated.meaning
+    return any(
+        base(word) in meaning.bases | claim.about or (meaning.acts and meaning.acts - GENERIC <= verb_acts(word))
+        for word in denied(text)
+    )
+
+
+def _is_left(claim: Compared, deed: Deed) -> bool:
+    """Tell whether what the claim names is listed as not done."""
+    left = Text(deed.ending.left, frozenset())
+    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
+    names = [name for name in claim.names if name in left.text and name not in rest.text]
+    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
 
 
 def _outright(claim: Compared, best: Pair, against: Iterable[str]) -> set[str]:
