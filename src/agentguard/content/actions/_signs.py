@@ -213,7 +213,7 @@ class Ledger:
         self, claim: Compared, pairs: Sequence[Pair], spoken_for: Mapping[int, set[int]], number: int
     ) -> Seen:  # fmt: skip
         meaning = claim.stated.meaning
-        best = _best(pairs)
+        best = self._best(claim, pairs)
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
@@ -235,6 +235,23 @@ class Ledger:
             signs |= {*against, *self._of_best(claim, best, pairs, bool(against), bool(others))}
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
+
+    def _best(self, claim: Compared, pairs: Sequence[Pair]) -> Pair | None:
+        """The call that goes best with a claim; of several alike, one that came out well."""
+        if not pairs:
+            return None
+        best = pairs[-1]
+        named = self._named(claim, best)
+        like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
+        like = [pair for pair in like if pair.level == best.level] or like
+        like = [pair for pair in like if self._named(claim, pair) >= named]
+        call = (best.deed.call.tool, best.deed.args)
+        again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == call]
+        return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
+
+    def _named(self, claim: Compared, pair: Pair) -> int:
+        """How many names of a claim a call has."""
+        return sum(name in self._all[pair.deed.number].text for name in claim.names)
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
         """Signs of the claim itself."""
@@ -342,17 +359,6 @@ class Ledger:
             yield "a call is left over"
             if any(self._things(claim, deed) for deed in left):
                 yield "a like call is left over"
-
-
-def _best(pairs: Sequence[Pair]) -> Pair | None:
-    """The call that goes best with a claim; of several alike, one that came out well."""
-    if not pairs:
-        return None
-    best = pairs[-1]
-    like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
-    like = [pair for pair in like if pair.level == best.level] or like
-    again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == (best.deed.call.tool, best.deed.args)]
-    return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
 
 
 def _spells(token: Token, deed: Deed, meaning: Meaning) -> bool:
