@@ -33,6 +33,7 @@ _EXACT = re.compile(
     r"|[\w-]+\.[a-z]\w{0,4}(?!\w)"  # a file
 )
 _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
+_FALSE: Final = re.compile(r'"\w+": ?false')
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -198,8 +199,8 @@ class Text:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its words, as written."""
-        return frozenset(re.findall(r"[\w-]+", self.text))
+        """Its words, as written; not the names of what is false: ``"draft": false``."""
+        return frozenset(re.findall(r"[\w-]+", _FALSE.sub(" ", self.text)))
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:

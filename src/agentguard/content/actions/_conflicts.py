@@ -32,7 +32,7 @@ _TIMES: Final = frozenset("second seconds minute minutes hour hours day days wee
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a number, and no text
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 SHORTEST_NAME: Final = 4
-SHORT_RESULT: Final = 80  # characters of a result that says no more than how many there were
+LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
@@ -154,6 +154,8 @@ def _other_numbers(
         if values and not agrees:
             yield "number: another by its name", text
             continue
+        if claim.in_part and amount.unit or _rounded(amount) & {round(number, _decimals(amount)) for number in have}:
+            continue
         if not amount.values or amount.values & have or in_other_units(amount.values, amount.unit) & have:
             continue
         if amount.unit not in UNITS and amount.values & (counts | added):
@@ -164,6 +166,16 @@ def _other_numbers(
             yield "number: asked for alone", text
         if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
             yield "number: others in the arguments", amount.text
+
+
+def _decimals(amount: Amount) -> int:
+    """The digits behind the point of a number as it is written."""
+    return len(amount.text.partition(".")[2].rstrip("%"))
+
+
+def _rounded(amount: Amount) -> set[float]:
+    """A number that may be rounded: one that is not a small count."""
+    return {value for value in amount.values if _decimals(amount) or value >= LEAST_ROUNDED}
 
 
 def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, Any]]) -> set[float]:

@@ -168,6 +168,8 @@ class Ledger:
         """How a call came out otherwise than the claim says; "" where it did not."""
         meaning, outcome = claim.stated.meaning, deed.ending.outcome
         state = claim.stated.form in ("state", "stands")
+        if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
+            return ""  # a draft that is not delivered
         held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
         if deed.ability.tentative and not held_back and not reads(meaning):
             return "only prepared"
@@ -229,7 +231,7 @@ class Ledger:
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
             missing = next((words for sign, words in against.items() if sign in OUTRIGHT), "")
             missing = missing or next(iter(against.values()), "")
-            outright = _outright(claim, best, against)
+            outright = {*self._outright(claim, best, against), *self._of_several(claim, best, pairs, good)}
             if outright:
                 return Seen(frozenset({"outright", *outright}), best, missing)
             signs |= {*against, *self._of_best(claim, best, pairs, bool(against), bool(others))}
@@ -297,10 +299,30 @@ class Ledger:
             yield "its tool, something missing"
         if _fits(best) and not best.bad and not conflict:
             yield "nothing against it" if best.shares or not claim.things else "nothing against it, but nothing shared"
-        several = claim.words & {"all", "both", "every", "everything"} or any(
-            amount.values - {1.0} for amount in claim.amounts
-        )
-        if several and any(pair.bad and pair.level == best.level and not self._again(pair.deed) for pair in pairs):
+
+    def _outright(self, claim: Compared, best: Pair, against: Iterable[str]) -> Iterator[str]:
+        """Signs that leave nothing to weigh: the very call of it came out badly, or was for something else."""
+        if best.level < 3:
+            return
+        yield from OUTRIGHT & set(against)
+        sure = best.deed.ending.sure or claim.stated.form not in ("state", "stands")  # what is may have been before
+        if best.bad and best.bad != "only prepared" and sure:
+            yield f"came out: {best.bad}"
+
+    def _of_several(
+        self, claim: Compared, best: Pair, pairs: Sequence[Pair], good: Sequence[Pair]
+    ) -> Iterator[str]:  # fmt: skip
+        """The sign that a claim is about several calls, and one of them came out badly.
+
+        It is where it says "all", or a count that none of its calls has.
+        """
+        have = frozenset[float]().union(*(self._all[pair.deed.number].numbers for pair in good))
+        counts = [amount.values for amount in claim.amounts if amount.unit and amount.sort != "money"]
+        if any(values & have for values in counts):
+            return
+        several = counts or claim.words & {"all", "both", "every", "everything"}
+        like = [pair for pair in pairs if pair.level == best.level > 1]
+        if several and any(pair.bad and not self._again(pair.deed) for pair in like):
             yield "several said, one came out badly"
 
     def _again(self, deed: Deed) -> bool:
@@ -382,16 +404,6 @@ def _is_left(claim: Compared, deed: Deed) -> bool:
     rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
     names = [name for name in claim.names if name in left.text and name not in rest.text]
     return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
-
-
-def _outright(claim: Compared, best: Pair, against: Iterable[str]) -> set[str]:
-    """Signs that leave nothing to weigh: the very call of it came out badly, or was for something else."""
-    if best.level < 3:
-        return set()
-    signs = OUTRIGHT & set(against)
-    if best.bad and best.bad != "only prepared" and claim.stated.form not in ("state", "stands"):
-        signs |= {f"came out: {best.bad}"}
-    return signs
 
 
 def _fits(best: Pair | None) -> bool:
