@@ -37,7 +37,7 @@ LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and ex
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
     "another date, nowhere", "exact: asked for alone", "its opposite", "name: a like one in the arguments",
-    "number: another by its name", "other of its kind in the arguments", "time: another in the arguments",
+    "number: another by its name", "number: asked for alone", "other of its kind in the arguments", "time: another in the arguments",
 })  # fmt: skip
 
 
@@ -143,6 +143,7 @@ def _other_numbers(
     have = frozenset[float]().union(*(text.numbers for text in own))
     counts, added = _counts(fitting, len(texts.all)), sums(have)
     spans = _spans(numbers)
+    measured = {float(value) for name, value in numbers if _is_number(value) and not _ids(name)}
     named = [(amount, _by_its_name(claim, amount, numbers)) for amount in claim.amounts]
     agrees = any(amount.values & values for amount, values in named)
     for amount, values in named:
@@ -162,10 +163,19 @@ def _other_numbers(
             continue
         there = any(amount.values & text.numbers for text in texts.all.values())
         yield f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}", text
-        if not there and amount.values & numbers_in(texts.given):
+        if not there and measured - {0.0, 1.0} and amount.values & numbers_in(texts.given):
             yield "number: asked for alone", text
         if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
             yield "number: others in the arguments", amount.text
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _ids(name: str) -> bool:
+    """Tell whether an argument's number says which thing it is, not how much."""
+    return bool(bases_of(pieces_of(name)) & {"id", "number"})
 
 
 def _decimals(amount: Amount) -> int:
@@ -184,9 +194,9 @@ def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, A
     for name, value in numbers:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)) or len(str(value)) > 12:
             continue
-        called = bases_of(pieces_of(name))
-        if called & {"id", "number"}:
+        if _ids(name):
             continue
+        called = bases_of(pieces_of(name))
         if amount.sort == "money":
             fits = bool(called & bases_of(words("money")))
         elif amount.unit:

@@ -302,7 +302,7 @@ class Ledger:
 
     def _outright(self, claim: Compared, best: Pair, against: Iterable[str]) -> Iterator[str]:
         """Signs that leave nothing to weigh: the very call of it came out badly, or was for something else."""
-        if best.level < 3:
+        if best.level < 3 and not (best.level == 2 and best.exact):
             return
         yield from OUTRIGHT & set(against)
         sure = best.deed.ending.sure or claim.stated.form not in ("state", "stands")  # what is may have been before
