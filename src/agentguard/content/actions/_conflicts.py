@@ -21,6 +21,7 @@ from agentguard.content.actions._compared import (
 )
 from agentguard.content.actions._english import words
 from agentguard.content.actions._ledger import Deed, leaves, lengths
+from agentguard.content.actions._links import Links
 from agentguard.content.actions._tools import bases_of, pieces_of
 
 #: Seconds of the units of time, by the letters that they begin with.
@@ -37,7 +38,8 @@ LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and ex
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
     "another date, nowhere", "exact: asked for alone", "its opposite", "name: a like one in the arguments",
-    "number: another by its name", "number: asked for alone", "other of its kind in the arguments", "time: another in the arguments",
+    "number: another by its name", "number: asked for alone", "other of its kind in the arguments", "thing: of another record",
+    "time: another in the arguments",
 })  # fmt: skip
 
 
@@ -48,6 +50,7 @@ class Texts(NamedTuple):
     args: Mapping[int, Text]
     results: Mapping[int, Text]
     given: str
+    links: Links
 
     def anywhere(self, token: str) -> bool:
         """Tell whether any call has what is said exactly."""
@@ -71,6 +74,7 @@ def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: b
     yield from _other_exact(claim, own, args, texts)
     yield from _other_names(claim, own, fitting, texts)
     yield from _other_numbers(claim, fitting, own, texts)
+    yield from _other_records(claim, fitting, own, texts.links)
     if not reading and other_moment(claim, "\n".join(text.text for text in args)):
         everything = "\n".join(text.text for text in texts.all.values())
         yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
@@ -113,6 +117,17 @@ def _other_names(
             yield "name: a like one in the arguments", name.capitalize()
 
 
+def _other_records(
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], links: Links
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Things that stand in another record than the one whose identifier its calls were given."""
+    unsaid = [thing for thing in claim.things if not any(text.names(thing) for text in own)]
+    linked = [links.of(deed) for deed in fitting] if unsaid else []
+    for thing in unsaid:
+        if any(thing in each.others for each in linked) and not any(thing in each.own for each in linked):
+            yield "thing: of another record", thing
+
+
 def _value_words(deed: Deed) -> set[str]:
     """The words of the short arguments of a call, in small letters."""
     values = (str(value) for _, value in leaves(deed.call.args))
@@ -150,7 +165,8 @@ def _other_numbers(
         text = f"{amount.text} {amount.unit}".strip()
         if amount.unit in _TIMES and spans:
             if not _seconds(amount) & spans:
-                yield "time: another in the arguments", text
+                yield "thing: of another record",
+    "time: another in the arguments", text
             continue
         if values and not agrees:
             yield "number: another by its name", text

@@ -18,6 +18,7 @@ from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._links import Links
 from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._tools import Ability
 
@@ -95,7 +96,7 @@ class Ledger:
         }
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
         args = {deed.number: Text(deed.args, deed.said) for deed in done}
-        self._texts = Texts(self._all, args, self._results, self._given)
+        self._texts = Texts(self._all, args, self._results, self._given, Links(done))
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
         """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
