@@ -165,8 +165,7 @@ def _other_numbers(
         text = f"{amount.text} {amount.unit}".strip()
         if amount.unit in _TIMES and spans:
             if not _seconds(amount) & spans:
-                yield "thing: of another record",
-    "time: another in the arguments", text
+                yield "time: another in the arguments", text
             continue
         if values and not agrees:
             yield "number: another by its name", text

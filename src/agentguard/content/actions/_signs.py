@@ -152,7 +152,9 @@ class Ledger:
 
     def _things(self, claim: Compared, deed: Deed) -> int:
         text = self._all[deed.number]
-        return sum(text.names(thing) for thing in claim.things)
+        unsaid = [thing for thing in claim.things if not text.names(thing)]
+        linked = self._texts.links.of(deed).own if unsaid else frozenset()
+        return len(claim.things) - len(unsaid) + sum(thing in linked for thing in unsaid)
 
     def _tells(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether a result says much of what the claim names, and all that it says exactly."""
