@@ -114,9 +114,11 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("partly", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
         if key in _fields("error") and held not in (None, False, 0, "", [], {}, "0", "none", "None"):
             well = _pattern("well").search(text_of(value)[:4_000]) is not None or _has_done(value)
-            return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True)
+            return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
         if (key in _fields("success") or base(key) in does) and (held is False or held == "false"):
             return Ending("failed", f"{name}: false", True)
+        if key in _fields("success") | _fields("count") and held == []:
+            return Ending("failed", f"{name}: none", True)
         if key in _fields("code") and number and held != 0 and not 100 <= held < 400:
             return Ending("failed", f"{name}: {held}", True)
         if key in _fields("http") and (number or _is_status(held)) and int(held) >= 400:

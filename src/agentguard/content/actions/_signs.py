@@ -208,7 +208,7 @@ class Ledger:
         if outcome == "partly":
             whole = claim.stated.good or claim.words & {"all", "both", "every", "everything"}
             return "" if shares and not whole else "in part"
-        if looks(deed) and not (claim.stated.good and deed.ending.sure):
+        if looks(deed) and not claim.stated.good:
             return ""
         return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
