@@ -33,12 +33,13 @@ _TIMES: Final = frozenset("second seconds minute minutes hour hours day days wee
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a number, and no text
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 SHORTEST_NAME: Final = 4
+SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
 LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
     "another date, nowhere", "exact: asked for alone", "its opposite", "name: a like one in the arguments",
-    "number: another by its name", "number: asked for alone", "other of its kind in the arguments", "thing: of another record",
+    "number: another by its name", "number: its result counts others", "number: asked for alone", "other of its kind in the arguments", "thing: of another record",
     "time: another in the arguments",
 })  # fmt: skip
 
@@ -161,6 +162,7 @@ def _other_numbers(
     measured = {float(value) for name, value in numbers if _is_number(value) and not _ids(name)}
     named = [(amount, _by_its_name(claim, amount, numbers)) for amount in claim.amounts]
     agrees = any(amount.values & values for amount, values in named)
+    some = any(amount.values & have for amount in claim.amounts)
     for amount, values in named:
         text = f"{amount.text} {amount.unit}".strip()
         if amount.unit in _TIMES and spans:
@@ -180,6 +182,8 @@ def _other_numbers(
         yield f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}", text
         if not there and measured - {0.0, 1.0} and amount.values & numbers_in(texts.given):
             yield "number: asked for alone", text
+        if amount.unit and not there and not some and any(_counts_others(deed) for deed in fitting):
+            yield "number: its result counts others", text
         if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
             yield "number: others in the arguments", amount.text
 
@@ -191,6 +195,11 @@ def _is_number(value: Any) -> bool:
 def _ids(name: str) -> bool:
     """Tell whether an argument's number says which thing it is, not how much."""
     return bool(bases_of(pieces_of(name)) & {"id", "number"})
+
+
+def _counts_others(deed: Deed) -> bool:
+    """Tell whether a result says no more than how many there were: "DELETE 14"."""
+    return len(deed.result) <= SHORT_RESULT and re.search(r"(?<![\w-])[1-9]\d*(?![\w-])", deed.result) is not None
 
 
 def _decimals(amount: Amount) -> int:
