@@ -72,7 +72,7 @@ def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: b
         reading: the claim only says that something was looked at.
     """
     own, args = [texts.all[deed.number] for deed in fitting], [texts.args[deed.number] for deed in fitting]
-    yield from _other_exact(claim, own, args, texts)
+    yield from _other_exact(claim, fitting, own, texts)
     yield from _other_names(claim, own, fitting, texts)
     yield from _other_numbers(claim, fitting, own, texts)
     yield from _other_records(claim, fitting, own, texts.links)
@@ -87,9 +87,10 @@ def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: b
 
 
 def _other_exact(
-    claim: Compared, own: Sequence[Text], args: Sequence[Text], texts: Texts
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: Texts
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
     """Identifiers, addresses and files that its calls do not have."""
+    values = [leaf for deed in fitting for leaf in leaves(deed.call.args)]
     for each in claim.exact:
         if any(text.has(each) for text in own):
             continue
@@ -101,8 +102,10 @@ def _other_exact(
         if any(kind_of(other) == kind and text.has(other) for other in claim.exact for text in own):
             continue
         if any(kind in text.kinds for text in own):
-            place = "arguments" if any(kind in text.kinds for text in args) else "result"
+            place = "arguments" if any(kind in texts.args[deed.number].kinds for deed in fitting) else "result"
             yield f"other of its kind in the {place}", each
+        elif each[1:].isdigit() and any(_is_digits(value) and _ids(name) for name, value in values):
+            yield "other of its kind in the arguments", each
 
 
 def _other_names(
@@ -186,6 +189,10 @@ def _other_numbers(
             yield "number: its result counts others", text
         if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
             yield "number: others in the arguments", amount.text
+
+
+def _is_digits(value: Any) -> bool:
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdigit())
 
 
 def _is_number(value: Any) -> bool:
