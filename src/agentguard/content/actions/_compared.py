@@ -46,27 +46,21 @@ class Amount(NamedTuple):
     Attributes:
         text: as written.
         unit: the unit or plural behind it; "" where there is none.
-        whole: "all" stands before it.
     """
 
     text: str
     unit: str
-    whole: bool
 
     @property
     def values(self) -> frozenset[float]:
         """The numbers that it can be; money in cents, too."""
         values = numbers_in(self.text)
-        return frozenset(values | {100 * value for value in values} if self.text[0] in _MONEY else values)
+        return frozenset(values | {100 * value for value in values} if self.money else values)
 
     @property
-    def sort(self) -> str:
-        """The sort of number that it is."""
-        if self.unit in UNITS:
-            return "a length of time"
-        if self.whole:
-            return "all of them"
-        return "money" if self.text[0] in _MONEY else "a count" if self.unit else "a number"
+    def money(self) -> bool:
+        """Tell whether it is a sum of money."""
+        return self.text[0] in _MONEY
 
 
 class Compared(NamedTuple):
@@ -117,9 +111,9 @@ def compared(stated: Stated) -> Compared:
         ):
             unit = _unit(objects, number)
             if _NUMBER.fullmatch(text):
-                amounts.extend(Amount(each, unit, before == "all") for each in text.split("/"))
+                amounts.extend(Amount(each, unit) for each in text.split("/"))
             elif NUMBER_WORDS.get(low, 0) > 1 and before not in ("at", "to", "from", "until", "till", "by", "past"):
-                amounts.append(Amount(low, unit, before == "all"))
+                amounts.append(Amount(low, unit))
         for piece in _LETTERS.findall(text):
             if piece.casefold() not in stop and len(piece) > 1:
                 about.add(base(piece))

@@ -19,7 +19,7 @@ from agentguard.content.actions._compared import (
     other_moment,
     sums,
 )
-from agentguard.content.actions._english import words
+from agentguard.content.actions._english import base, words
 from agentguard.content.actions._ledger import Deed, leaves, lengths
 from agentguard.content.actions._links import Links
 from agentguard.content.actions._tools import bases_of, pieces_of
@@ -34,13 +34,14 @@ LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a nu
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 SHORTEST_NAME: Final = 4
 SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
+LONGEST_NUMBER: Final = 12
 LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
     "another date, nowhere", "exact: asked for alone", "its opposite", "name: a like one in the arguments",
-    "number: another by its name", "number: its result counts others", "number: asked for alone", "other of its kind in the arguments", "thing: of another record",
-    "time: another in the arguments",
+    "number: another by its name", "number: asked for alone", "number: its result counts others",
+    "other of its kind in the arguments", "thing: of another record", "time: another in the arguments",
 })  # fmt: skip
 
 
@@ -49,7 +50,6 @@ class Texts(NamedTuple):
 
     all: Mapping[int, Text]
     args: Mapping[int, Text]
-    results: Mapping[int, Text]
     given: str
     links: Links
 
@@ -101,10 +101,8 @@ def _other_exact(
         kind = kind_of(each)
         if any(kind_of(other) == kind and text.has(other) for other in claim.exact for text in own):
             continue
-        if any(kind in text.kinds for text in own):
-            place = "arguments" if any(kind in texts.args[deed.number].kinds for deed in fitting) else "result"
-            yield f"other of its kind in the {place}", each
-        elif each[1:].isdigit() and any(_is_digits(value) and _ids(name) for name, value in values):
+        numbered = each[1:].isdigit() and any(_is_digits(value) and _ids(name) for name, value in values)
+        if numbered or any(kind in texts.args[deed.number].kinds for deed in fitting):
             yield "other of its kind in the arguments", each
 
 
@@ -129,13 +127,20 @@ def _other_records(
     linked = [links.of(deed) for deed in fitting] if unsaid else []
     for thing in unsaid:
         if any(thing in each.others for each in linked) and not any(thing in each.own for each in linked):
-            yield "thing: of another record", thing
+            yield "thing: of another record", _written(claim, thing)
+
+
+def _written(claim: Compared, thing: str) -> str:
+    """A thing as the claim writes it."""
+    return next((token.text for token in claim.stated.objects if base(token.low) == thing), thing)
 
 
 def _value_words(deed: Deed) -> set[str]:
     """The words of the short arguments of a call, in small letters."""
     values = (str(value) for _, value in leaves(deed.call.args))
-    return {word for value in values if len(value) <= LONGEST_VALUE for word in re.findall(r"[^\W\d_]+", value.casefold())}
+    return {
+        word for value in values if len(value) <= LONGEST_VALUE for word in re.findall(r"[^\W\d_]+", value.casefold())
+    }
 
 
 def _alike(name: str, other: str) -> bool:
@@ -175,14 +180,16 @@ def _other_numbers(
         if values and not agrees:
             yield "number: another by its name", text
             continue
-        if claim.in_part and amount.unit or _rounded(amount) & {round(number, _decimals(amount)) for number in have}:
+        if claim.in_part and amount.unit:
+            continue  # "two of the three"
+        if _rounded(amount) & {round(number, _decimals(amount)) for number in have}:
             continue
         if not amount.values or amount.values & have or in_other_units(amount.values, amount.unit) & have:
             continue
         if amount.unit not in UNITS and amount.values & (counts | added):
             continue
         there = any(amount.values & text.numbers for text in texts.all.values())
-        yield f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}", text
+        yield f"number: {'elsewhere' if there else 'nowhere'}", text
         if not there and measured - {0.0, 1.0} and amount.values & numbers_in(texts.given):
             yield "number: asked for alone", text
         if amount.unit and not there and not some and any(_counts_others(deed) for deed in fitting):
@@ -223,18 +230,16 @@ def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, A
     """The numbers of arguments that are named as what a claim's number counts: "4 GPUs", ``gpus``."""
     values = set()
     for name, value in numbers:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)) or len(str(value)) > 12:
-            continue
-        if _ids(name):
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)) or _ids(name):
             continue
         called = bases_of(pieces_of(name))
-        if amount.sort == "money":
+        if amount.money:
             fits = bool(called & bases_of(words("money")))
         elif amount.unit:
             fits = bool(called & bases_of([amount.unit]))
         else:
             fits = bool(called & claim.about)
-        if fits:
+        if fits and len(str(value)) <= LONGEST_NUMBER:
             with suppress(ValueError):
                 values.add(float(value))
     return values

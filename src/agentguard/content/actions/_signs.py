@@ -96,7 +96,7 @@ class Ledger:
         }
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
         args = {deed.number: Text(deed.args, deed.said) for deed in done}
-        self._texts = Texts(self._all, args, self._results, self._given, Links(done))
+        self._texts = Texts(self._all, args, self._given, Links(done))
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
         """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
@@ -188,9 +188,7 @@ class Ledger:
             return "failed"
         if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
             return ""  # "two of the three were sent"
-        if outcome == "done" or (
-            state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}
-        ):
+        if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
             return ""
         if outcome == "trial":
             spelled = any(_spells(token, deed, meaning) for token in claim.stated.objects if token.kind == "code")
@@ -232,11 +230,13 @@ class Ledger:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
-            missing = next((words for sign, words in against.items() if sign in OUTRIGHT), "")
+            missing = next((said for sign, said in against.items() if sign in OUTRIGHT), "")
             missing = missing or next(iter(against.values()), "")
-            outright = {*self._outright(claim, best, against), *self._of_several(claim, best, pairs, good)}
-            if outright:
-                return Seen(frozenset({"outright", *outright}), best, missing)
+            if _is_outright(claim, best, against):
+                return Seen(frozenset({"outright"}), best, missing)
+            one = self._one_of_several(claim, best, pairs, good)
+            if one is not None:
+                return Seen(frozenset({"outright"}), one, missing)
             signs |= {*against, *self._of_best(claim, best, pairs, bool(against), bool(others))}
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
@@ -294,39 +294,25 @@ class Ledger:
             yield f"came out: {best.bad}"
             if claim.stated.good:
                 yield "said to be good, and was not"
-            if best.level == 3:
-                yield "its tool, badly"
-                if best.exact:
-                    yield "its tool for this very thing, badly"
         if conflict and best.level == 3:
             yield "its tool, something missing"
         if _fits(best) and not best.bad and not conflict:
             yield "nothing against it" if best.shares or not claim.things else "nothing against it, but nothing shared"
 
-    def _outright(self, claim: Compared, best: Pair, against: Iterable[str]) -> Iterator[str]:
-        """Signs that leave nothing to weigh: the very call of it came out badly, or was for something else."""
-        if best.level < 3 and not (best.level == 2 and best.exact):
-            return
-        yield from OUTRIGHT & set(against)
-        sure = best.deed.ending.sure or claim.stated.form not in ("state", "stands")  # what is may have been before
-        if best.bad and best.bad != "only prepared" and sure:
-            yield f"came out: {best.bad}"
-
-    def _of_several(
+    def _one_of_several(
         self, claim: Compared, best: Pair, pairs: Sequence[Pair], good: Sequence[Pair]
-    ) -> Iterator[str]:  # fmt: skip
-        """The sign that a claim is about several calls, and one of them came out badly.
+    ) -> Pair | None:  # fmt: skip
+        """Where a claim is about several calls, one of them that came out badly.
 
-        It is where it says "all", or a count that none of its calls has.
+        It is about several where it says "all", or a count that none of its calls has.
         """
         have = frozenset[float]().union(*(self._all[pair.deed.number].numbers for pair in good))
-        counts = [amount.values for amount in claim.amounts if amount.unit and amount.sort != "money"]
+        counts = [amount.values for amount in claim.amounts if amount.unit and not amount.money]
         if any(values & have for values in counts):
-            return
+            return None
         several = counts or claim.words & {"all", "both", "every", "everything"}
-        like = [pair for pair in pairs if pair.level == best.level > 1]
-        if several and any(pair.bad and not self._again(pair.deed) for pair in like):
-            yield "several said, one came out badly"
+        like = [pair for pair in pairs if pair.level == best.level > 1] if several else []
+        return next((pair for pair in like if pair.bad and not self._again(pair.deed)), None)
 
     def _again(self, deed: Deed) -> bool:
         """Tell whether a call was made again later, and came out well."""
@@ -386,6 +372,14 @@ class Ledger:
                 yield "a like call is left over"
 
 
+def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
+    """Tell whether nothing is left to weigh: the very call of it came out badly, or was for something else."""
+    if best.level < 3 and not (best.level == 2 and best.exact):
+        return False
+    sure = best.deed.ending.sure or claim.stated.form not in ("state", "stands")  # what is may have been before
+    return bool(OUTRIGHT & set(against)) or (sure and best.bad not in ("", "only prepared"))
+
+
 def _spells(token: Token, deed: Deed, meaning: Meaning) -> bool:
     """Tell whether a command in a claim is itself a trial, or was run as it is written."""
     command = token.low.strip("`")
@@ -435,7 +429,7 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
     yield from together
     if claim.stated.form in ("state", "stands"):
         for sign in signs | together:
-            if sign.startswith(("fits", "came out", "other", "nothing against")):
+            if sign.startswith(("fits", "came out")):
                 yield f"state: {sign}"
 
 
