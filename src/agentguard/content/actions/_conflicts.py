@@ -39,7 +39,7 @@ LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and ex
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
-    "another date, nowhere", "exact: asked for alone", "its opposite", "name: a like one in the arguments",
+    "another date, nowhere", "its opposite", "name: a like one in the arguments",
     "number: another by its name", "number: asked for alone", "number: its result counts others",
     "other of its kind in the arguments", "thing: of another record", "time: another in the arguments",
 })  # fmt: skip
