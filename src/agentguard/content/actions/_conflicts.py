@@ -165,7 +165,6 @@ def _other_numbers(
         return
     numbers = [(name, value) for deed in fitting for name, value in leaves(deed.call.args)]
     have = frozenset[float]().union(*(text.numbers for text in own))
-    counts, added = _counts(fitting, len(texts.all)), sums(have)
     spans = _spans(numbers)
     measured = {float(value) for name, value in numbers if _is_number(value) and not _ids(name)}
     named = [(amount, _by_its_name(claim, amount, numbers)) for amount in claim.amounts]
@@ -186,7 +185,7 @@ def _other_numbers(
             continue
         if not amount.values or amount.values & have or in_other_units(amount.values, amount.unit) & have:
             continue
-        if amount.unit not in UNITS and amount.values & (counts | added):
+        if amount.unit not in UNITS and amount.values & (_counts(fitting, len(texts.all)) | sums(have)):
             continue
         there = any(amount.values & text.numbers for text in texts.all.values())
         yield f"number: {'elsewhere' if there else 'nowhere'}", text
