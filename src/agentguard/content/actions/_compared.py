@@ -120,7 +120,7 @@ def compared(stated: Stated) -> Compared:
                 if not noun_acts(piece) & acts:
                     things.add(base(piece))
         name = text[:1].isupper() and sum(map(str.isupper, text)) == 1 and low not in stop | words("times")
-        if name and number and token.kind == "word" and low.isalpha() and not tokens:
+        if name and token.start > stated.start and token.kind == "word" and low.isalpha() and not tokens:
             names.append(low)
     said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
     in_part = any(

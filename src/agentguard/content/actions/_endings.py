@@ -55,7 +55,7 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
     >>> ending_of(False, "", {"ok": False}, '{"ok":false}').outcome
     'failed'
     >>> ending_of(False, "", {"sent": ["ada"], "unmatched": ["tom"]}, "").left
-    '["tom"]'
+    'tom'
     """
     if failed:
         return Ending("failed", text[:80], True)
