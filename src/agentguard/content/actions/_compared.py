@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import noun_acts
 from agentguard.content.actions._claims import Stated
 from agentguard.content.actions._english import base, lines, words
+from agentguard.content.actions._sentences import Token
 from agentguard.content.grounding._values import NUMBER_WORDS, read
 
 #: Units of time and of data, with what one of them is in others.
@@ -22,6 +23,7 @@ UNITS: Final = {
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
+BETWEEN: Final = 2  # words between a number and the plural that it counts
 NEAR: Final = 6  # letters at the beginning that words of one family share
 _EXACT = re.compile(
     r"[\w.+-]+@[\w.-]+\w"  # an address
@@ -31,6 +33,7 @@ _EXACT = re.compile(
     r"|[\w-]+\.[a-z]\w{0,4}(?!\w)"  # a file
 )
 _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
+_FALSE: Final = re.compile(r'"\w+": ?false')
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -43,27 +46,21 @@ class Amount(NamedTuple):
     Attributes:
         text: as written.
         unit: the unit or plural behind it; "" where there is none.
-        whole: "all" stands before it.
     """
 
     text: str
     unit: str
-    whole: bool
 
     @property
     def values(self) -> frozenset[float]:
         """The numbers that it can be; money in cents, too."""
         values = numbers_in(self.text)
-        return frozenset(values | {100 * value for value in values} if self.text[0] in _MONEY else values)
+        return frozenset(values | {100 * value for value in values} if self.money else values)
 
     @property
-    def sort(self) -> str:
-        """The sort of number that it is."""
-        if self.unit in UNITS:
-            return "a length of time"
-        if self.whole:
-            return "all of them"
-        return "money" if self.text[0] in _MONEY else "a count" if self.unit else "a number"
+    def money(self) -> bool:
+        """Tell whether it is a sum of money."""
+        return self.text[0] in _MONEY
 
 
 class Compared(NamedTuple):
@@ -112,18 +109,18 @@ def compared(stated: Stated) -> Compared:
             and not part
             and not (before in words("about") or before in words("times") or after in words("times"))
         ):
-            unit = after if after.endswith("s") or after in UNITS else ""
+            unit = _unit(objects, number)
             if _NUMBER.fullmatch(text):
-                amounts.extend(Amount(each, unit, before == "all") for each in text.split("/"))
+                amounts.extend(Amount(each, unit) for each in text.split("/"))
             elif NUMBER_WORDS.get(low, 0) > 1 and before not in ("at", "to", "from", "until", "till", "by", "past"):
-                amounts.append(Amount(low, unit, before == "all"))
+                amounts.append(Amount(low, unit))
         for piece in _LETTERS.findall(text):
             if piece.casefold() not in stop and len(piece) > 1:
                 about.add(base(piece))
                 if not noun_acts(piece) & acts:
                     things.add(base(piece))
         name = text[:1].isupper() and sum(map(str.isupper, text)) == 1 and low not in stop | words("times")
-        if name and number and token.kind == "word" and low.isalpha() and not tokens:
+        if name and token.start > stated.start and token.kind == "word" and low.isalpha() and not tokens:
             names.append(low)
     said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
     in_part = any(
@@ -133,6 +130,16 @@ def compared(stated: Stated) -> Compared:
     return Compared(
         stated, frozenset(things), frozenset(about), tuple(names), tuple(exact), tuple(amounts), said, in_part
     )
+
+
+def _unit(objects: Sequence[Token], number: int) -> str:
+    """The unit or plural behind a number: "41 test accounts"."""
+    for token in objects[number + 1 : number + 2 + BETWEEN]:
+        if token.kind != "word" or token.low in words("preposition") or token.low in words("adverb"):
+            break
+        if token.low in UNITS or (token.low.endswith("s") and not token.low.endswith("ss")):
+            return token.low
+    return ""
 
 
 def exact_in(text: str) -> list[str]:
@@ -149,15 +156,13 @@ def kind_of(token: str) -> str:
     """The kind of what is said exactly, by its form; one of a kind may stand where another should.
 
     >>> kind_of("ada@example.org"), kind_of("#ops"), kind_of("src/a.py"), kind_of("inc-42"), kind_of("88213")
-    ('address', 'channel', 'path', 'inc-', '5 digits')
+    ('address', 'channel', 'file', 'inc-', '5 digits')
     """
     if "@" in token:
         return "address"
     if token.startswith("#") and not token[1:].isdigit():
         return "channel"
-    if "/" in token:
-        return "path"
-    if re.fullmatch(r"[\w-]+\.[a-z]\w{0,4}", token):
+    if "/" in token or re.fullmatch(r"[\w-]+\.[a-z]\w{0,4}", token):
         return "file"
     letters = re.match(r"[a-z]+[-_]?(?=\d)", token)
     if letters:
@@ -188,8 +193,8 @@ class Text:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its words, as written."""
-        return frozenset(re.findall(r"[\w-]+", self.text))
+        """Its words, as written; not the names of what is false: ``"draft": false``."""
+        return frozenset(re.findall(r"[\w-]+", _FALSE.sub(" ", self.text)))
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:

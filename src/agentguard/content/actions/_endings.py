@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, joined, read_table
 from agentguard.content._results import text_of
+from agentguard.content.actions._english import base
 
 Outcome = Literal["done", "failed", "partly", "pending", "nothing", "trial"]
 """``nothing``: it ran and changed nothing; ``trial``: it only showed what would be done."""
@@ -18,6 +20,8 @@ LINE: Final = 150  # characters at the beginning and end of a longer one that ma
 MOST_FIELDS: Final = 100
 DEEPEST: Final = 5
 LONGEST_STATE: Final = 30  # characters of a text that names a state
+_DENIED: Final = re.compile(r"\bnot (?:yet )?(?:been )?(\w+(?:ed|ent|aid|wn|ld|en))\b", re.IGNORECASE)
+_PARTS: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?(?:of|out of|/) ?(\d{1,6})(?![\w./-]*\d)")  # "3 of 5", "3/5"
 
 
 class Ending(NamedTuple):
@@ -27,14 +31,16 @@ class Ending(NamedTuple):
         outcome: in a word.
         why: the words that say so; "" where it was done.
         sure: a field, a code or the framework says so, not a word somewhere in the result.
+        left: of what was done in part, the words that say what was not.
     """
 
     outcome: Outcome
     why: str
     sure: bool
+    left: str = ""
 
 
-def ending_of(failed: bool, args: str, result: Any, text: str) -> Ending:
+def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[str] = frozenset()) -> Ending:
     """How a call came out.
 
     Args:
@@ -42,15 +48,18 @@ def ending_of(failed: bool, args: str, result: Any, text: str) -> Ending:
         args: its arguments, as text.
         result: its result.
         text: the same as text.
+        does: the bases of the words that say what its tool does; "merged: false" is a failure of what merges.
 
-    >>> ending_of(False, "", "FAILED tests/test_a.py", "FAILED tests/test_a.py")
-    Ending(outcome='failed', why='FAILED', sure=False)
+    >>> ending_of(False, "", "FAILED tests/test_a.py", "FAILED tests/test_a.py").outcome
+    'failed'
     >>> ending_of(False, "", {"ok": False}, '{"ok":false}').outcome
     'failed'
+    >>> ending_of(False, "", {"sent": ["ada"], "unmatched": ["tom"]}, "").left
+    'tom'
     """
     if failed:
         return Ending("failed", text[:80], True)
-    told = _of_fields(result, 0)
+    told = _of_fields(result, does, 0)
     if told is not None:
         return told
     trial = _pattern("trial").search(args) or _pattern("trial").search(text[:2_000])
@@ -64,35 +73,69 @@ def ending_of(failed: bool, args: str, result: Any, text: str) -> Ending:
     outcome: Outcome
     for outcome in ("failed", "pending", "nothing"):
         match = _pattern(outcome).search(text)
+        if match is not None and outcome == "pending":
+            return Ending("pending", match[0].strip(), False)
         if match is not None:
-            return Ending("partly" if well else outcome, match[0].strip(), False)
+            return Ending("partly" if well else outcome, match[0].strip(), False, _left(text))
+    for part, whole in _PARTS.findall(text):
+        if int(part) < int(whole):
+            return Ending("partly", f"{part} of {whole}", False)
     return Ending("done", "", False)
 
 
-def _of_fields(value: Any, depth: int) -> Ending | None:
+def denied(text: str) -> list[str]:
+    """The participles that a text denies, in small letters.
+
+    >>> denied("Letter saved. It has not been sent, NOT TICKETED")
+    ['sent', 'ticketed']
+    """
+    return [word.casefold() for word in _DENIED.findall(text)]
+
+
+def is_trial(text: str) -> bool:
+    """Tell whether a command names itself a trial: "npm publish --dry-run"."""
+    return _pattern("trial").search(text) is not None
+
+
+def _left(text: str) -> str:
+    """The lines of a text that tell of a failure, where others do not."""
+    lines = text.splitlines()
+    failed = [line for line in lines if _pattern("failed").search(line) is not None]
+    return "\n".join(failed) if len(failed) < len(lines) else ""
+
+
+def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
     """Read from the fields of a result how the call came out."""
     if depth >= DEEPEST or not isinstance(value, Mapping):
         return None
     for name, held in list(value.items())[:MOST_FIELDS]:
         key, number = str(name).casefold(), isinstance(held, int) and not isinstance(held, bool)
+        if key in _fields("left") and isinstance(held, list) and held:
+            return Ending("partly", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
         if key in _fields("error") and held not in (None, False, 0, "", [], {}, "0", "none", "None"):
             well = _pattern("well").search(text_of(value)[:4_000]) is not None or _has_done(value)
-            return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True)
-        if key in _fields("success") and (held is False or held == "false"):
+            return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
+        if (key in _fields("success") or base(key) in does) and (held is False or held == "false"):
             return Ending("failed", f"{name}: false", True)
+        if key in _fields("success") | _fields("count") and held == []:
+            return Ending("failed", f"{name}: none", True)
         if key in _fields("code") and number and held != 0 and not 100 <= held < 400:
             return Ending("failed", f"{name}: {held}", True)
-        if key in _fields("http") and number and held >= 400:
+        if key in _fields("http") and (number or _is_status(held)) and int(held) >= 400:
             return Ending("failed", f"{name}: {held}", True)
         if key in _fields("count") and number and held == 0:
             return Ending("nothing", f"{name}: 0", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
         if key in _fields("state") | _fields("inner"):
-            inner = _of_fields(held, depth + 1)
+            inner = _of_fields(held, does, depth + 1)
             if inner is not None:
                 return inner
     return None
+
+
+def _is_status(held: Any) -> bool:
+    return isinstance(held, str) and len(held) == 3 and held.isascii() and held.isdigit()
 
 
 def _has_done(value: Mapping[Any, Any]) -> bool:
@@ -106,9 +149,9 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
         yield value
     elif depth <= DEEPEST and isinstance(value, Mapping):
         for name, held in list(value.items())[:MOST_FIELDS]:
-            if depth == 0 and isinstance(held, str) and len(held) < LONGEST_STATE and _is_pending(held):
+            if depth < 2 and isinstance(held, str) and len(held) < LONGEST_STATE and _is_pending(held):
                 yield f"pending: {held}"
-            if str(name).casefold() in _fields("state") | _fields("text"):
+            if str(name).casefold() in _fields("state") | _fields("text") | _fields("inner"):
                 yield from _texts(held, depth + 1)
     elif depth <= DEEPEST and isinstance(value, list):
         for held in value[:MOST_FIELDS]:
@@ -116,7 +159,8 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _is_pending(state: str) -> bool:
-    return state in ("draft", "scheduled") or _pattern("pending").fullmatch(state.replace("_", " ")) is not None
+    state = state.casefold().replace("_", " ")
+    return state in ("draft", "scheduled") or _pattern("pending").match(state) is not None
 
 
 @cache

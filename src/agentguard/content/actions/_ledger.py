@@ -77,6 +77,7 @@ def deeds(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Deed]:
 
 
 def _deed(number: int, call: Call, ability: Ability) -> Deed:
+    call = call._replace(result=_parsed(call.result))
     args, result = as_text(call.args), as_text(call.result)
     said, told = _bases(args), _bases(result)
     names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
@@ -84,8 +85,18 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
-    ending = ending_of(call.failed, args, call.result, result)
+    ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     return Deed(number, call, ability, acts, also, said, told, args, result, ending)
+
+
+def _parsed(result: Any) -> Any:
+    """A result, read as JSON where it is the text of an object or a list."""
+    if isinstance(result, str) and result.lstrip()[:1] in ("{", "[") and len(result) <= MOST_CHARACTERS:
+        try:
+            return orjson.loads(result)
+        except orjson.JSONDecodeError:
+            pass
+    return result
 
 
 def as_text(value: Any) -> str:
@@ -135,3 +146,15 @@ def lengths(value: Any, depth: int = 5) -> set[float]:
     if isinstance(value, (list, tuple)):
         return {float(len(value))} | {length for held in value[:50] for length in lengths(held, depth - 1)}
     return set()
+
+
+def leaves(value: Any, name: str = "", depth: int = 5) -> Iterator[tuple[str, Any]]:
+    """The single values of a value, to some depth, each with the name that it has."""
+    if isinstance(value, Mapping) and depth:
+        for key, held in list(value.items())[:100]:
+            yield from leaves(held, str(key), depth - 1)
+    elif isinstance(value, (list, tuple)) and depth:
+        for held in value[:50]:
+            yield from leaves(held, name, depth - 1)
+    else:
+        yield name, value

@@ -9,22 +9,17 @@ is in ``weights.ini``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import Meaning
-from agentguard.content.actions._compared import (
-    UNITS,
-    Compared,
-    Text,
-    contrasts,
-    in_other_units,
-    kind_of,
-    other_moment,
-    sums,
-)
+from agentguard.content.actions._acts import Meaning, verb_acts
+from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
+from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed, lengths
+from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._links import Links
+from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._tools import Ability
 
 #: Acts that change nothing, and those of them that any look at a thing is.
@@ -95,13 +90,13 @@ class Ledger:
         self._done, self._abilities, self._given = done, abilities, given.casefold()
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
         self._called = {deed.call.tool for deed in done}
-        # Of each call: all of it, its arguments, its result.
         self._all = {
             deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
             for deed in done
         }
-        self._args = {deed.number: Text(deed.args, deed.said) for deed in done}
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
+        args = {deed.number: Text(deed.args, deed.said) for deed in done}
+        self._texts = Texts(self._all, args, self._given, Links(done))
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
         """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
@@ -157,7 +152,9 @@ class Ledger:
 
     def _things(self, claim: Compared, deed: Deed) -> int:
         text = self._all[deed.number]
-        return sum(text.names(thing) for thing in claim.things)
+        unsaid = [thing for thing in claim.things if not text.names(thing)]
+        linked = self._texts.links.of(deed).own if unsaid else frozenset()
+        return len(claim.things) - len(unsaid) + sum(thing in linked for thing in unsaid)
 
     def _tells(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether a result says much of what the claim names, and all that it says exactly."""
@@ -174,35 +171,42 @@ class Ledger:
         """How a call came out otherwise than the claim says; "" where it did not."""
         meaning, outcome = claim.stated.meaning, deed.ending.outcome
         state = claim.stated.form in ("state", "stands")
+        if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
+            return ""  # a draft that is not delivered
         held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
         if deed.ability.tentative and not held_back and not reads(meaning):
             return "only prepared"
         result = deed.call.result
         if isinstance(result, Mapping) and any(
-            held is False and base(str(name)) in meaning.bases for name, held in list(result.items())[:100]
+            held is False and (base(str(name)) in meaning.bases or verb_acts(str(name)) & meaning.acts - GENERIC)
+            for name, held in list(result.items())[:100]
         ):
             return "failed"  # {"merged": false}
+        if not reads(meaning) and _denies(deed.result[:SHORT], claim):
+            return "failed"  # "Not transmitted."
+        if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
+            return "failed"
         if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
             return ""  # "two of the three were sent"
-        if outcome == "done" or (
-            state and outcome in ("trial", "nothing", "partly") and not claim.words & {"all", "both"}
-        ):
+        if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
             return ""
         if outcome == "trial":
-            spelled = any(t.kind == "code" and t.low.strip("`") in deed.args.casefold() for t in claim.stated.objects)
+            spelled = any(_spells(token, deed, meaning) for token in claim.stated.objects if token.kind == "code")
             return "" if held_back or spelled else "a trial"
         if deed.call.failed:
             return "failed"
         if outcome == "pending":
+            if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
+                return ""  # a draft was made
             mail = "queue" in deed.ending.why and "send" in meaning.acts
             begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
-            return "" if mail or begun or looks(deed) else "pending"
+            return "" if mail or begun or (looks(deed) and not claim.stated.good) else "pending"
         if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
             return ""
         if outcome == "partly":
             whole = claim.stated.good or claim.words & {"all", "both", "every", "everything"}
             return "" if shares and not whole else "in part"
-        if looks(deed):
+        if looks(deed) and not claim.stated.good:
             return ""
         return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
@@ -212,7 +216,7 @@ class Ledger:
         self, claim: Compared, pairs: Sequence[Pair], spoken_for: Mapping[int, set[int]], number: int
     ) -> Seen:  # fmt: skip
         meaning = claim.stated.meaning
-        best = _best(pairs)
+        best = self._best(claim, pairs)
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
@@ -224,11 +228,35 @@ class Ledger:
         else:
             others = spoken_for.get(best.deed.number, set()) - {number}
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
-            conflicts = dict(self._conflicts(claim, good))
-            missing = next(iter(conflicts.values()), "")
-            signs |= {*conflicts, *self._of_best(claim, best, pairs, bool(conflicts), bool(others))}
+            fitting = [pair.deed for pair in good[-TOGETHER:]]
+            against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
+            missing = next((said for sign, said in against.items() if sign in OUTRIGHT), "")
+            missing = missing or next(iter(against.values()), "")
+            if _is_outright(claim, best, against):
+                return Seen(frozenset({"outright"}), best, missing)
+            one = self._one_of_several(claim, best, pairs, good)
+            if one is not None:
+                return Seen(frozenset({"outright"}), one, missing)
+            signs |= {*against, *self._of_best(claim, best, pairs, bool(against), bool(others))}
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
+
+    def _best(self, claim: Compared, pairs: Sequence[Pair]) -> Pair | None:
+        """The call that goes best with a claim; of several alike, one that came out well."""
+        if not pairs:
+            return None
+        best = pairs[-1]
+        named = self._named(claim, best)
+        like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
+        like = [pair for pair in like if pair.level == best.level] or like
+        like = [pair for pair in like if self._named(claim, pair) >= named]
+        call = (best.deed.call.tool, best.deed.args)
+        again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == call]
+        return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
+
+    def _named(self, claim: Compared, pair: Pair) -> int:
+        """How many names of a claim a call has."""
+        return sum(name in self._all[pair.deed.number].text for name in claim.names)
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
         """Signs of the claim itself."""
@@ -266,19 +294,25 @@ class Ledger:
             yield f"came out: {best.bad}"
             if claim.stated.good:
                 yield "said to be good, and was not"
-            if best.level == 3:
-                yield "its tool, badly"
-                if best.exact:
-                    yield "its tool for this very thing, badly"
         if conflict and best.level == 3:
             yield "its tool, something missing"
         if _fits(best) and not best.bad and not conflict:
             yield "nothing against it" if best.shares or not claim.things else "nothing against it, but nothing shared"
-        several = claim.words & {"all", "both", "every", "everything"} or any(
-            amount.values - {1.0} for amount in claim.amounts
-        )
-        if several and any(pair.bad and pair.level == best.level and not self._again(pair.deed) for pair in pairs):
-            yield "several said, one came out badly"
+
+    def _one_of_several(
+        self, claim: Compared, best: Pair, pairs: Sequence[Pair], good: Sequence[Pair]
+    ) -> Pair | None:  # fmt: skip
+        """Where a claim is about several calls, one of them that came out badly.
+
+        It is about several where it says "all", or a count that none of its calls has.
+        """
+        have = frozenset[float]().union(*(self._all[pair.deed.number].numbers for pair in good))
+        counts = [amount.values for amount in claim.amounts if amount.unit and not amount.money]
+        if any(values & have for values in counts):
+            return None
+        several = counts or claim.words & {"all", "both", "every", "everything"}
+        like = [pair for pair in pairs if pair.level == best.level > 1] if several else []
+        return next((pair for pair in like if pair.bad and not self._again(pair.deed)), None)
 
     def _again(self, deed: Deed) -> bool:
         """Tell whether a call was made again later, and came out well."""
@@ -337,83 +371,36 @@ class Ledger:
             if any(self._things(claim, deed) for deed in left):
                 yield "a like call is left over"
 
-    def _conflicts(self, claim: Compared, pairs: Sequence[Pair]) -> Iterator[tuple[str, str]]:
-        """Signs of what the claim says and its calls do not have, each with the words."""
-        numbers = [pair.deed.number for pair in pairs[-TOGETHER:]]
-        texts, args = [self._all[number] for number in numbers], [self._args[number] for number in numbers]
-        yield from self._other_names(claim, texts, args)
-        yield from self._other_numbers(claim, pairs[-TOGETHER:], texts, args)
-        asked = "\n".join(text.text for text in args)
-        if other_moment(claim, asked) and not reads(claim.stated.meaning):
-            everything = "\n".join(text.text for text in self._all.values())
-            yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
-        said = frozenset[str]().union(*(text.words for text in texts))
-        for line in contrasts():
-            for side in line:
-                if side & claim.words and not side & said and any(other & said for other in line if other != side):
-                    yield "its opposite", min(side & claim.words)
 
-    def _other_names(self, claim: Compared, texts: Sequence[Text], args: Sequence[Text]) -> Iterator[tuple[str, str]]:
-        for each in claim.exact:
-            if any(text.has(each) for text in texts):
-                continue
-            if any(text.has(each) for text in self._all.values()):
-                yield "exact: elsewhere", each
-            else:
-                yield f"exact: {'asked for alone' if self._was_given(each) else 'nowhere'}", each
-            kind = kind_of(each)
-            if any(kind in text.kinds for text in texts):
-                place = "arguments" if any(kind in text.kinds for text in args) else "result"
-                yield f"other of its kind in the {place}", each
-        for name in claim.names:
-            if not any(name in text.text for text in self._all.values()):
-                yield f"name: {'asked for alone' if name in self._given else 'nowhere'}", name.capitalize()
-
-    def _was_given(self, token: str) -> bool:
-        return token in self._given or token.lstrip("#v") in self._given
-
-    def _other_numbers(
-        self, claim: Compared, pairs: Sequence[Pair], texts: Sequence[Text], args: Sequence[Text]
-    ) -> Iterator[tuple[str, str]]:
-        if not claim.amounts:
-            return
-        have = frozenset[float]().union(*(text.numbers for text in texts))
-        counts, added = self._counts(pairs), sums(have)
-        for amount in claim.amounts:
-            values = amount.values
-            if not values or values & have or in_other_units(values, amount.unit) & have:
-                continue
-            measured = amount.unit in UNITS
-            if not measured and values & (counts | added):
-                continue
-            there = any(values & text.numbers for text in self._all.values())
-            yield (
-                f"number: {amount.sort}, {'elsewhere' if there else 'nowhere'}",
-                f"{amount.text} {amount.unit}".strip(),
-            )
-            if any(text.numbers - {0.0, 1.0} for text in args):
-                yield "number: others in the arguments", amount.text
-
-    def _counts(self, pairs: Sequence[Pair]) -> set[float]:
-        """Numbers of what calls were about: of the calls, the items of their lists, the lines and numbers they tell."""
-        counts = {float(len(pairs)), float(len(self._done))}
-        for pair in pairs:
-            result = pair.deed.result
-            counts |= {float(result.count("\n") + 1), float(len(re.findall(r"\d+", result)))}
-            counts |= lengths(pair.deed.call.args) | lengths(pair.deed.call.result)
-            counts.add(float(sum(deed.call.tool == pair.deed.call.tool for deed in self._done)))
-        return counts
+def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
+    """Tell whether nothing is left to weigh: the very call of it came out badly, or was for something else."""
+    if best.level < 3 and not (best.level == 2 and best.exact):
+        return False
+    sure = best.deed.ending.sure or claim.stated.form not in ("state", "stands")  # what is may have been before
+    return bool(OUTRIGHT & set(against)) or (sure and best.bad not in ("", "only prepared"))
 
 
-def _best(pairs: Sequence[Pair]) -> Pair | None:
-    """The call that goes best with a claim; of several alike, one that came out well."""
-    if not pairs:
-        return None
-    best = pairs[-1]
-    like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
-    like = [pair for pair in like if pair.level == best.level] or like
-    again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == (best.deed.call.tool, best.deed.args)]
-    return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
+def _spells(token: Token, deed: Deed, meaning: Meaning) -> bool:
+    """Tell whether a command in a claim is itself a trial, or was run as it is written."""
+    command = token.low.strip("`")
+    return is_trial(command) or (command in deed.args.casefold() and bool(meaning.acts & TRYING))
+
+
+def _denies(text: str, claim: Compared) -> bool:
+    """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
+    meaning = claim.stated.meaning
+    return any(
+        base(word) in meaning.bases | claim.about or (meaning.acts and meaning.acts - GENERIC <= verb_acts(word))
+        for word in denied(text)
+    )
+
+
+def _is_left(claim: Compared, deed: Deed) -> bool:
+    """Tell whether what the claim names is listed as not done."""
+    left = Text(deed.ending.left, frozenset())
+    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
+    names = [name for name in claim.names if name in left.text and name not in rest.text]
+    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
 
 
 def _fits(best: Pair | None) -> bool:
@@ -442,7 +429,7 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
     yield from together
     if claim.stated.form in ("state", "stands"):
         for sign in signs | together:
-            if sign.startswith(("fits", "came out", "other", "nothing against")):
+            if sign.startswith(("fits", "came out")):
                 yield f"state: {sign}"
 
 

@@ -1,0 +1,273 @@
+"""Conflicts: what a claim says and the calls that it goes with do not have, or have otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from agentguard.content.actions._compared import (
+    UNITS,
+    Amount,
+    Compared,
+    Text,
+    contrasts,
+    in_other_units,
+    kind_of,
+    numbers_in,
+    other_moment,
+    sums,
+)
+from agentguard.content.actions._english import base, words
+from agentguard.content.actions._ledger import Deed, leaves, lengths
+from agentguard.content.actions._links import Links
+from agentguard.content.actions._tools import bases_of, pieces_of
+
+#: Seconds of the units of time, by the letters that they begin with.
+_SECONDS: Final = {"s": 1, "mi": 60, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION: Final = re.compile(
+    r"(?<![\w.-])(\d+(?:\.\d+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w-])"
+)
+_TIMES: Final = frozenset("second seconds minute minutes hour hours day days week weeks".split())
+LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a number, and no text
+ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
+SHORTEST_NAME: Final = 4
+SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
+LONGEST_NUMBER: Final = 12
+LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
+
+#: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
+OUTRIGHT: Final = frozenset({
+    "another date, nowhere", "its opposite", "name: a like one in the arguments",
+    "number: another by its name", "number: asked for alone", "number: its result counts others",
+    "other of its kind in the arguments", "thing: of another record", "time: another in the arguments",
+})  # fmt: skip
+
+
+class Texts(NamedTuple):
+    """The texts of a session's calls, by their numbers, and what was asked."""
+
+    all: Mapping[int, Text]
+    args: Mapping[int, Text]
+    given: str
+    links: Links
+
+    def anywhere(self, token: str) -> bool:
+        """Tell whether any call has what is said exactly."""
+        return any(text.has(token) for text in self.all.values())
+
+    def was_asked(self, token: str) -> bool:
+        """Tell whether the user's words have it."""
+        return token in self.given or token.lstrip("#v") in self.given
+
+
+def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: bool) -> Iterator[tuple[str, str]]:
+    """Signs of what the claim says and its calls do not have, each with the words.
+
+    Args:
+        claim: what was said.
+        fitting: the calls that go with it, and came out well.
+        texts: of all calls.
+        reading: the claim only says that something was looked at.
+    """
+    own, args = [texts.all[deed.number] for deed in fitting], [texts.args[deed.number] for deed in fitting]
+    yield from _other_exact(claim, fitting, own, texts)
+    yield from _other_names(claim, own, fitting, texts)
+    yield from _other_numbers(claim, fitting, own, texts)
+    yield from _other_records(claim, fitting, own, texts.links)
+    if not reading and other_moment(claim, "\n".join(text.text for text in args)):
+        everything = "\n".join(text.text for text in texts.all.values())
+        yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
+    said = frozenset[str]().union(*(text.words for text in own))
+    for line in contrasts():
+        for side in line:
+            if side & claim.words and not side & said and any(other & said for other in line if other != side):
+                yield "its opposite", min(side & claim.words)
+
+
+def _other_exact(
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: Texts
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Identifiers, addresses and files that its calls do not have."""
+    values = [leaf for deed in fitting for leaf in leaves(deed.call.args)]
+    for each in claim.exact:
+        if any(text.has(each) for text in own):
+            continue
+        if texts.anywhere(each):
+            yield "exact: elsewhere", each
+        else:
+            yield f"exact: {'asked for alone' if texts.was_asked(each) else 'nowhere'}", each
+        kind = kind_of(each)
+        if any(kind_of(other) == kind and text.has(other) for other in claim.exact for text in own):
+            continue
+        numbered = each[1:].isdigit() and any(_is_digits(value) and _ids(name) for name, value in values)
+        if numbered or any(kind in texts.args[deed.number].kinds for deed in fitting):
+            yield "other of its kind in the arguments", each
+
+
+def _other_names(
+    claim: Compared, own: Sequence[Text], fitting: Sequence[Deed], texts: Texts
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Names that its calls do not have."""
+    for name in claim.names:
+        if any(name in text.text for text in own):
+            continue
+        if not any(name in text.text for text in texts.all.values()):
+            yield f"name: {'asked for alone' if name in texts.given else 'nowhere'}", name.capitalize()
+        if any(_alike(name, word) for deed in fitting for word in _value_words(deed)):
+            yield "name: a like one in the arguments", name.capitalize()
+
+
+def _other_records(
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], links: Links
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Things that stand in another record than the one whose identifier its calls were given."""
+    unsaid = [thing for thing in claim.things if not any(text.names(thing) for text in own)]
+    linked = [links.of(deed) for deed in fitting] if unsaid else []
+    for thing in unsaid:
+        if any(thing in each.others for each in linked) and not any(thing in each.own for each in linked):
+            yield "thing: of another record", _written(claim, thing)
+
+
+def _written(claim: Compared, thing: str) -> str:
+    """A thing as the claim writes it."""
+    return next((token.text for token in claim.stated.objects if base(token.low) == thing), thing)
+
+
+def _value_words(deed: Deed) -> set[str]:
+    """The words of the short arguments of a call, in small letters."""
+    values = (str(value) for _, value in leaves(deed.call.args))
+    return {
+        word for value in values if len(value) <= LONGEST_VALUE for word in re.findall(r"[^\W\d_]+", value.casefold())
+    }
+
+
+def _alike(name: str, other: str) -> bool:
+    """Tell whether two names are not the same, nor one the other's short form, and may be taken for each other.
+
+    >>> _alike("dario", "daria"), _alike("tanakas", "tanaka"), _alike("ada", "ady")
+    (True, False, False)
+    """
+    if min(len(name), len(other)) < SHORTEST_NAME or name[:ALIKE] != other[:ALIKE]:
+        return False
+    return not name.startswith(other) and not other.startswith(name)
+
+
+# --- Numbers ---
+
+
+def _other_numbers(
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: Texts
+) -> Iterator[tuple[str, str]]:  # fmt: skip
+    """Numbers that its calls do not have, or have otherwise."""
+    if not claim.amounts:
+        return
+    numbers = [(name, value) for deed in fitting for name, value in leaves(deed.call.args)]
+    have = frozenset[float]().union(*(text.numbers for text in own))
+    spans = _spans(numbers)
+    measured = {float(value) for name, value in numbers if _is_number(value) and not _ids(name)}
+    named = [(amount, _by_its_name(claim, amount, numbers)) for amount in claim.amounts]
+    agrees = any(amount.values & values for amount, values in named)
+    some = any(amount.values & have for amount in claim.amounts)
+    for amount, values in named:
+        text = f"{amount.text} {amount.unit}".strip()
+        if amount.unit in _TIMES and spans:
+            if not _seconds(amount) & spans:
+                yield "time: another in the arguments", text
+            continue
+        if values and not agrees:
+            yield "number: another by its name", text
+            continue
+        if claim.in_part and amount.unit:
+            continue  # "two of the three"
+        if _rounded(amount) & {round(number, _decimals(amount)) for number in have}:
+            continue
+        if not amount.values or amount.values & have or in_other_units(amount.values, amount.unit) & have:
+            continue
+        if amount.unit not in UNITS and amount.values & (_counts(fitting, len(texts.all)) | sums(have)):
+            continue
+        there = any(amount.values & text.numbers for text in texts.all.values())
+        yield f"number: {'elsewhere' if there else 'nowhere'}", text
+        if not there and measured - {0.0, 1.0} and amount.values & numbers_in(texts.given):
+            yield "number: asked for alone", text
+        if amount.unit and not there and not some and any(_counts_others(deed) for deed in fitting):
+            yield "number: its result counts others", text
+        if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
+            yield "number: others in the arguments", amount.text
+
+
+def _is_digits(value: Any) -> bool:
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdigit())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _ids(name: str) -> bool:
+    """Tell whether an argument's number says which thing it is, not how much."""
+    return bool(bases_of(pieces_of(name)) & {"id", "number"})
+
+
+def _counts_others(deed: Deed) -> bool:
+    """Tell whether a result says no more than how many there were: "DELETE 14"."""
+    return len(deed.result) <= SHORT_RESULT and re.search(r"(?<![\w-])[1-9]\d*(?![\w-])", deed.result) is not None
+
+
+def _decimals(amount: Amount) -> int:
+    """The digits behind the point of a number as it is written."""
+    return len(amount.text.partition(".")[2].rstrip("%"))
+
+
+def _rounded(amount: Amount) -> set[float]:
+    """A number that may be rounded: one that is not a small count."""
+    return {value for value in amount.values if _decimals(amount) or value >= LEAST_ROUNDED}
+
+
+def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, Any]]) -> set[float]:
+    """The numbers of arguments that are named as what a claim's number counts: "4 GPUs", ``gpus``."""
+    values = set()
+    for name, value in numbers:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)) or _ids(name):
+            continue
+        called = bases_of(pieces_of(name))
+        if amount.money:
+            fits = bool(called & bases_of(words("money")))
+        elif amount.unit:
+            fits = bool(called & bases_of([amount.unit]))
+        else:
+            fits = bool(called & claim.about)
+        if fits and len(str(value)) <= LONGEST_NUMBER:
+            with suppress(ValueError):
+                values.add(float(value))
+    return values
+
+
+def _spans(numbers: Sequence[tuple[str, Any]]) -> set[float]:
+    """The lengths of time in arguments, in seconds: ``minutes=20``, ``dur="30m"``."""
+    spans = set()
+    for name, value in numbers:
+        unit = next((piece for piece in pieces_of(name) if piece in _TIMES), "")
+        if unit and isinstance(value, (int, float)):
+            spans.add(float(value) * _length(unit))
+        elif isinstance(value, str) and len(value) <= LONGEST_VALUE:
+            spans |= {float(number) * _length(unit) for number, unit in _DURATION.findall(value.casefold())}
+    return spans
+
+
+def _length(unit: str) -> int:
+    return _SECONDS.get(unit[:2]) or _SECONDS[unit[0]]
+
+
+def _seconds(amount: Amount) -> set[float]:
+    return {value * _length(amount.unit) for value in amount.values}
+
+
+def _counts(fitting: Sequence[Deed], calls: int) -> set[float]:
+    """Numbers of what calls were about: of the calls, the items of their lists, the lines and numbers they tell."""
+    counts = {float(len(fitting)), float(calls)}
+    for deed in fitting:
+        counts |= {float(deed.result.count("\n") + 1), float(len(re.findall(r"\d+", deed.result)))}
+        counts |= lengths(deed.call.args) | lengths(deed.call.result)
+    return counts

@@ -1,0 +1,116 @@
+"""Links: what an identifier in a call's arguments stands for, by the results of earlier calls.
+
+A search returns ``[{"id": "e1", "title": "Lunch Jonas"}, {"id": "e2", "title": "Lunch Johanna"}]``; who then cancels
+``e2`` has cancelled Johanna's lunch, whatever is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from agentguard.content.actions._ledger import Deed, leaves
+from agentguard.content.actions._tools import bases_of, pieces_of
+
+MOST_RECORDS: Final = 500
+DEEPEST: Final = 5
+LONGEST_ID: Final = 40
+_ID: Final = re.compile(r"(?=[\w.@:/-]*\d)[\w.@:/-]*\w|[\w.+-]+@[\w.-]+\w")
+_NAMED: Final = frozenset({"id", "number", "ref", "key", "code"})  # arguments whose bare number is an identifier
+
+
+class Record(NamedTuple):
+    """A record of a result: an object of a list, or a line.
+
+    Attributes:
+        deed: the number of the call.
+        ids: its identifiers, in small letters.
+        bases: the bases of its words.
+    """
+
+    deed: int
+    ids: frozenset[str]
+    bases: frozenset[str]
+
+
+class Linked(NamedTuple):
+    """What the identifiers of a call stand for.
+
+    Attributes:
+        own: the bases of the words of the records that have one of them.
+        others: those of the other records beside them.
+    """
+
+    own: frozenset[str]
+    others: frozenset[str]
+
+
+class Links:
+    """The records of a session's results, by their identifiers.
+
+    Args:
+        done: the calls, in their order.
+    """
+
+    def __init__(self, done: Sequence[Deed]) -> None:
+        self._done = done
+        self._linked: dict[int, Linked] = {}
+
+    def of(self, deed: Deed) -> Linked:
+        """Find what the identifiers of a call's arguments stand for in the results before it."""
+        if deed.number not in self._linked:
+            self._linked[deed.number] = self._find(deed)
+        return self._linked[deed.number]
+
+    def _find(self, deed: Deed) -> Linked:
+        ids = frozenset(_ids(deed.call.args))
+        before = [record for record in self._records if record.deed < deed.number] if ids else []
+        own = [record for record in before if record.ids & ids]
+        at = {record.deed for record in own}
+        others = [record for record in before if record.deed in at and not record.ids & ids]
+        return Linked(
+            frozenset[str]().union(*(record.bases for record in own)),
+            frozenset[str]().union(*(record.bases for record in others)),
+        )
+
+    @cached_property
+    def _records(self) -> list[Record]:
+        return [record for deed in self._done for record in _records(deed)][:MOST_RECORDS]
+
+
+def _records(deed: Deed) -> Iterator[Record]:
+    """The records of a call's result; one alone tells nothing apart."""
+    pieces: list[Any] = list(_objects(deed.call.result, DEEPEST))
+    if not pieces and isinstance(deed.call.result, str):
+        pieces = [piece for piece in re.split(r"[;\n]", deed.result[:MOST_TEXT]) if piece.strip()]
+    if len(pieces) > 1:
+        for piece in pieces[:MOST_RECORDS]:
+            text = " ".join(str(value) for _, value in leaves(piece))
+            yield Record(deed.number, frozenset(_ids(piece)), bases_of(re.findall(r"[a-z]+", text.casefold())))
+
+
+MOST_TEXT: Final = 5_000  # characters of a result whose lines are records
+
+
+def _objects(value: Any, depth: int) -> Iterator[Mapping[Any, Any]]:
+    """The objects of a value's lists."""
+    if depth and isinstance(value, Mapping):
+        for held in list(value.values())[:100]:
+            yield from _objects(held, depth - 1)
+    elif depth and isinstance(value, list):
+        for held in value[:MOST_RECORDS]:
+            if isinstance(held, Mapping):
+                yield held
+
+
+def _ids(value: Any) -> Iterator[str]:
+    """The identifiers in a value, in small letters."""
+    for name, held in leaves(value):
+        if isinstance(held, str) and len(held) <= LONGEST_ID and " " not in held:
+            yield held.casefold()
+        elif isinstance(held, str):
+            yield from (each.casefold() for each in _ID.findall(held[:MOST_TEXT]))
+        elif isinstance(held, int) and not isinstance(held, bool) and bases_of(pieces_of(name)) & _NAMED:
+            yield str(held)
