@@ -49,6 +49,13 @@ class Beside(NamedTuple):
     level: int
 
 
+class _Near(NamedTuple):
+    """How near a tool is to a claim, by its verbs and by its other words."""
+
+    verbs: float
+    words: float
+
+
 class Rivals:
     """The tools of an agent, those that were called and those that were not.
 
@@ -70,34 +77,14 @@ class Rivals:
 
     def of(self, claim: Compared, calls: Collection[Beside]) -> Rival:
         """Tell how near the nearest tool that was not called is, beside the nearest call."""
-        uncalled = max((self._nearness(claim, ability) for ability in self._uncalled), default=0.0)
-        called = max((self._nearness_of_call(claim, call) for call in calls), default=0.0)
+        uncalled = max((sum(self._nearness(claim, ability)) for ability in self._uncalled), default=0.0)
+        of_tools = {call.deed.call.tool: call.deed.ability for call in calls}
+        near = {name: self._nearness(claim, ability) for name, ability in of_tools.items()}
+        called = max((_with_call(claim, call, near[call.deed.call.tool]) for call in calls), default=0.0)
         return next((name for limit, name in _LIMITS if uncalled - called >= limit), "none")
 
-    def _nearness_of_call(self, claim: Compared, call: Beside) -> float:
-        ability = call.deed.ability
-        verbs = max(self._by_verbs(claim, ability), _BY_LEVEL[call.level], _GENERAL if ability.general else 0.0)
-        has = (
-            sum(call.text.names(thing) for thing in claim.things)
-            + sum(call.text.has(each) for each in claim.exact)
-            + sum(bool(amount.values & call.text.numbers) for amount in claim.amounts)
-        )
-        return verbs + max(self._by_words(claim, ability), min(_MOST_IN_CALL, _IN_CALL * has))
-
-    def _nearness(self, claim: Compared, ability: Ability) -> float:
-        return self._by_verbs(claim, ability) + self._by_words(claim, ability)
-
-    def _by_verbs(self, claim: Compared, ability: Ability) -> float:
-        meaning = claim.stated.meaning
-        if (meaning.bases - bases("vague")) & (ability.verbs | ability.described.verbs):
-            near = _SAME_VERB
-        elif (meaning.acts - GENERIC) & ability.acts:
-            near = _MAY_BE if is_vague(meaning) else _SAME_ACT
-        else:
-            near = _MAY_BE if meaning.acts & (ability.acts | ability.described.acts) else 0.0
-        acts = ability.acts or ability.described.acts
-        same_sort = (bool(acts) and acts <= READING) == (bool(meaning.acts) and meaning.acts <= READING)
-        return near if same_sort else min(near, _OTHER_SORT)
+    def _nearness(self, claim: Compared, ability: Ability) -> _Near:
+        return _Near(_by_verbs(claim, ability), self._by_words(claim, ability))
 
     def _by_words(self, claim: Compared, ability: Ability) -> float:
         near = 0.0
@@ -110,3 +97,28 @@ class Rivals:
 
     def _rarity(self, having: int) -> float:
         return 1 - log(max(having, 1)) / log(self._many + 2)
+
+
+def _with_call(claim: Compared, call: Beside, near: _Near) -> float:
+    """How near a call is: its tool, or what the call itself says."""
+    ability = call.deed.ability
+    verbs = max(near.verbs, _BY_LEVEL[call.level], _GENERAL if ability.general else 0.0)
+    has = (
+        sum(call.text.names(thing) for thing in claim.things)
+        + sum(call.text.has(each) for each in claim.exact)
+        + sum(bool(amount.values & call.text.numbers) for amount in claim.amounts)
+    )
+    return verbs + max(near.words, min(_MOST_IN_CALL, _IN_CALL * has))
+
+
+def _by_verbs(claim: Compared, ability: Ability) -> float:
+    meaning = claim.stated.meaning
+    if (meaning.bases - bases("vague")) & (ability.verbs | ability.described.verbs):
+        near = _SAME_VERB
+    elif (meaning.acts - GENERIC) & ability.acts:
+        near = _MAY_BE if is_vague(meaning) else _SAME_ACT
+    else:
+        near = _MAY_BE if meaning.acts & (ability.acts | ability.described.acts) else 0.0
+    acts = ability.acts or ability.described.acts
+    same_sort = (bool(acts) and acts <= READING) == (bool(meaning.acts) and meaning.acts <= READING)
+    return near if same_sort else min(near, _OTHER_SORT)
