@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import GENERIC, LOOKING, READING, TRYING, is_vague, reads
+from agentguard.content.actions._acts import LOOKING, READING, TRYING, is_vague, reads
 from agentguard.content.actions._compared import (
     UNITS,
     Compared,
@@ -301,8 +301,6 @@ class Ledger:
                 continue
             if same and claim.about & ability.names and (meaning.acts <= READING) == (ability.acts <= READING):
                 yield "its tool was not called"
-            if (meaning.acts - GENERIC) & ability.acts or meaning.bases & ability.verbs:
-                yield "such a tool was not called"
         if not any(
             meaning.acts & (ability.acts | ability.also)
             or meaning.bases & (ability.verbs | ability.about)
@@ -432,7 +430,6 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
         for sign, other in (
             ("reading verb", "reading verb"), ("no tool for it", "no tool for it"), ("plain verb", "plain verb"),
             ("its tool was not called", "its tool not called"),
-            ("such a tool was not called", "such a tool not called"),
         ):  # fmt: skip
             if sign in signs:
                 together.add(f"fits nothing, {other}")
