@@ -10,6 +10,14 @@ from agentguard.content._patterns import read_table
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._sentences import Token
 
+#: Acts that change nothing, and those of them that any look at a thing is.
+READING: Final = frozenset({"read", "verify", "browse", "calculate", "check code", "test", "fill"})
+LOOKING: Final = frozenset({"read", "browse"})
+#: Acts that say little by themselves.
+GENERIC: Final = frozenset({"create", "update", "read", "run"})
+#: Acts that are done whatever comes out of them.
+TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify", "plan"})
+MANY: Final = 4  # acts, beyond which a verb says little by itself
 REACH: Final = 6  # words between a verb and its particle
 
 
@@ -109,6 +117,18 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
         kind = next((name for name in ("tentative", "mental", "spoken") if own in bases(name)), "")
     acts |= weak
     return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")
+
+
+def is_vague(meaning: Meaning) -> bool:
+    """Tell whether a verb can stand for so many acts that it says little."""
+    return (
+        not meaning.acts or len(meaning.acts) > MANY or bool(meaning.acts & GENERIC or meaning.bases & bases("vague"))
+    )
+
+
+def reads(meaning: Meaning) -> bool:
+    """Tell whether a verb only says that something was looked at."""
+    return bool(meaning.acts & {"read", "verify"}) and meaning.acts <= READING
 
 
 #: Verbs that with one of these words behind them are nothing that a tool could do.

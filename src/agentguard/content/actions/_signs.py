@@ -12,25 +12,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import Meaning, verb_acts
+from agentguard.content.actions._acts import GENERIC, LOOKING, READING, TRYING, Meaning, is_vague, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._links import Links
+from agentguard.content.actions._rivals import Beside, Rival, Rivals
 from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._tools import Ability
 
-#: Acts that change nothing, and those of them that any look at a thing is.
-READING: Final = frozenset({"read", "verify", "browse", "calculate", "check code", "test", "fill"})
-LOOKING: Final = frozenset({"read", "browse"})
-#: Acts that say little by themselves.
-GENERIC: Final = frozenset({"create", "update", "read", "run"})
-#: Acts that are done whatever comes out of them.
-TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify", "plan"})
 TOGETHER: Final = 50  # calls that are held together against a claim
-MANY: Final = 4  # acts, beyond which a verb says little by itself
 
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
 
@@ -90,6 +83,7 @@ class Ledger:
         self._done, self._abilities, self._given = done, abilities, given.casefold()
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
         self._called = {deed.call.tool for deed in done}
+        self._rivals = Rivals(abilities, self._called)
         self._all = {
             deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
             for deed in done
@@ -100,26 +94,30 @@ class Ledger:
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
         """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
-        pairs = [self._pairs(claim) for claim in claims]
+        calls = [self._beside(claim) for claim in claims]
+        pairs = [self._pairs(claim, beside) for claim, beside in zip(claims, calls, strict=True)]
         spoken_for: dict[int, set[int]] = {}
         for number, (claim, found) in enumerate(zip(claims, pairs, strict=True)):
             for pair in found:
                 if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
-            self._seen(claim, found, spoken_for, number)
-            for number, (claim, found) in enumerate(zip(claims, pairs, strict=True))
+            self._seen(claim, found, self._rivals.of(claim, beside), spoken_for, number)
+            for number, (claim, beside, found) in enumerate(zip(claims, calls, pairs, strict=True))
         ]
 
     # --- Calls that go together with a claim ---
 
-    def _pairs(self, claim: Compared) -> list[Pair]:
+    def _beside(self, claim: Compared) -> list[Beside]:
+        """All calls, each with how it goes together with a claim."""
+        return [Beside(deed, self._all[deed.number], self._level(claim, deed)) for deed in self._done]
+
+    def _pairs(self, claim: Compared, calls: Sequence[Beside]) -> list[Pair]:
         """The calls that go together with a claim, the best last."""
         found = []
-        for deed in self._done:
+        for deed, _, level in calls:
             if deed.ability.names & words("todo") and not claim.things & words("todo"):
                 continue
-            level = self._level(claim, deed)
             if level:
                 exact, things = self._exact(claim, deed), self._things(claim, deed)
                 if level > 1 or things + exact:
@@ -213,15 +211,18 @@ class Ledger:
     # --- Signs ---
 
     def _seen(
-        self, claim: Compared, pairs: Sequence[Pair], spoken_for: Mapping[int, set[int]], number: int
-    ) -> Seen:  # fmt: skip
+        self, claim: Compared, pairs: Sequence[Pair], rival: Rival, spoken_for: Mapping[int, set[int]], number: int
+    ) -> Seen:
         meaning = claim.stated.meaning
         best = self._best(claim, pairs)
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
-        signs |= set(self._of_rest(claim, left))
+        signs.add(f"a tool not called: {rival}")
+        # A call that is left over explains nothing where another tool would have been it.
+        if rival not in ("nearer", "far nearer"):
+            signs |= set(self._of_rest(claim, left))
         missing = ""
         if best is None:
             signs.add("fits nothing")
@@ -262,6 +263,8 @@ class Ledger:
         """Signs of the claim itself."""
         meaning = claim.stated.meaning
         yield f"form: {claim.stated.form}"
+        if not self._done:
+            yield "no calls"
         if meaning.kind:
             yield f"{meaning.kind} verb"
         yield "unknown verb" if not meaning.acts else "vague verb" if is_vague(meaning) else "plain verb"
@@ -332,8 +335,6 @@ class Ledger:
                 continue
             if same and claim.about & ability.names and (meaning.acts <= READING) == (ability.acts <= READING):
                 yield "its tool was not called"
-            if (meaning.acts - GENERIC) & ability.acts or meaning.bases & ability.verbs:
-                yield "such a tool was not called"
         if not any(
             meaning.acts & (ability.acts | ability.also)
             or meaning.bases & (ability.verbs | ability.about)
@@ -364,8 +365,6 @@ class Ledger:
 
     def _of_rest(self, claim: Compared, left: Sequence[Deed]) -> Iterator[str]:
         """Signs of the calls that no other claim speaks of."""
-        if not self._done:
-            yield "no calls"
         if left:
             yield "a call is left over"
             if any(self._things(claim, deed) for deed in left):
@@ -418,7 +417,6 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
         for sign, other in (
             ("reading verb", "reading verb"), ("no tool for it", "no tool for it"), ("plain verb", "plain verb"),
             ("its tool was not called", "its tool not called"),
-            ("such a tool was not called", "such a tool not called"),
         ):  # fmt: skip
             if sign in signs:
                 together.add(f"fits nothing, {other}")
@@ -431,18 +429,6 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
         for sign in signs | together:
             if sign.startswith(("fits", "came out")):
                 yield f"state: {sign}"
-
-
-def is_vague(meaning: Meaning) -> bool:
-    """Tell whether a verb can stand for so many acts that it says little."""
-    return (
-        not meaning.acts or len(meaning.acts) > MANY or bool(meaning.acts & GENERIC or meaning.bases & bases("vague"))
-    )
-
-
-def reads(meaning: Meaning) -> bool:
-    """Tell whether a verb only says that something was looked at."""
-    return bool(meaning.acts & {"read", "verify"}) and meaning.acts <= READING
 
 
 def looks(deed: Deed) -> bool:

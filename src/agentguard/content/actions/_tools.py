@@ -18,6 +18,9 @@ PROGRAMS: Final = frozenset(
 )
 _GENERAL: Final = frozenset("bash shell sql http python api exec execute task".split())
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_AND: Final = frozenset({"and", "or", "/", "|", ","})
+REACH: Final = 12  # words of a description in which its verbs are looked for
+_TOKEN = re.compile(r"[A-Za-z-]+|[/|,.;:(]")
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 
@@ -37,6 +40,13 @@ class Tool(NamedTuple):
     does: tuple[str, ...] = ()
 
 
+class Described(NamedTuple):
+    """The acts of the verbs at the beginning of a description, and the bases of these verbs."""
+
+    acts: frozenset[str]
+    verbs: frozenset[str]
+
+
 class Ability(NamedTuple):
     """The abilities of a tool.
 
@@ -46,6 +56,7 @@ class Ability(NamedTuple):
         verbs: the bases of the words of its name that say what it does.
         names: the bases of the other words of its name, and of nouns among the first.
         about: the bases of its name's, description's and arguments' words.
+        described: what the first sentence of its description says that it does.
         tentative: it only prepares, or holds.
         general: it does what its arguments say.
     """
@@ -55,6 +66,7 @@ class Ability(NamedTuple):
     verbs: frozenset[str]
     names: frozenset[str]
     about: frozenset[str]
+    described: Described
     tentative: bool
     general: bool
 
@@ -87,9 +99,37 @@ def ability_of(tool: Tool) -> Ability:
         name.verbs.union(*(each.verbs for each in declared)),
         frozenset(base(each) for each in pieces if base(each) not in name.verbs or noun_acts(each)),
         bases_of([*pieces, *described, *arguments]),
+        described_by(tool.description[:MOST_DESCRIBED]),
         name.tentative or any(each.tentative for each in declared),
         general or bool(_GENERAL & set(pieces)),
     )  # fmt: skip
+
+
+def described_by(description: str) -> Described:
+    """Read the verbs that a description begins with; none where it begins with another word.
+
+    >>> sorted(described_by("Cordons and drains a node, then waits.").verbs)
+    ['cordon', 'drain']
+    """
+    sentence = description.split(". ")[0]
+    tokens = itertools.dropwhile(_is_adverb, (each.casefold() for each in _TOKEN.findall(sentence)))
+    verbs: list[str] = []
+    expected = True
+    for token in itertools.islice(tokens, REACH):
+        if token in _AND:
+            expected = True
+        elif expected and verb_acts(token):
+            verbs.append(token)
+            expected = False
+        elif not verbs or not token[0].isalpha():
+            break
+        else:
+            expected = False
+    return Described(frozenset(act for verb in verbs for act in verb_acts(verb)), bases_of(verbs))
+
+
+def _is_adverb(word: str) -> bool:
+    return word in words("adverb") or word.endswith("ly")
 
 
 def pieces_of(name: str) -> list[str]:
