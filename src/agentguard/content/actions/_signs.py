@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import GENERIC, LOOKING, READING, TRYING, Meaning, is_vague, reads, verb_acts
+from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
@@ -25,6 +26,8 @@ from agentguard.content.actions._tools import Ability
 
 TOGETHER: Final = 50  # calls that are held together against a claim
 
+#: Acts that are commands of their own wherever they are done by a shell.
+COMMANDED: Final = frozenset({"test", "check code", "build", "install", "commit", "push", "merge", "tag"})
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
 
 
@@ -84,6 +87,7 @@ class Ledger:
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
+        self._any_general = any(ability.general for ability in abilities.values())
         self._all = {
             deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
             for deed in done
@@ -219,6 +223,8 @@ class Ledger:
             return Seen(frozenset({"too little"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
+        if self._is_absent(claim):
+            return Seen(frozenset({"no call can have been it"}), best, "")
         signs.add(f"a tool not called: {rival}")
         # A call that is left over explains nothing where another tool would have been it.
         if rival not in ("nearer", "far nearer"):
@@ -342,6 +348,25 @@ class Ledger:
             for ability in self._abilities.values()
         ):
             yield "no tool for it"
+
+    def _is_absent(self, claim: Compared) -> bool:
+        """Tell whether all calls are known for what they did, and none of it is the claim.
+
+        A tool that does what its arguments say is known by commands; so is what the claim says, where it is such an act.
+        """
+        meaning = claim.stated.meaning
+        if is_vague(meaning) or meaning.kind or claim.stated.form in ("state", "stands", "received"):
+            return False
+        if (meaning.acts <= READING and not meaning.acts <= TRIED) or claim.words & words("bygone"):
+            return False
+        if self._any_general and not (meaning.acts <= COMMANDED or meaning.bases & COMMANDED):
+            return False
+        return all(
+            deed.acts - {"run"}
+            and not meaning.acts & (deed.acts | deed.ability.also)
+            and not meaning.bases & (deed.ability.verbs | deed.said | deed.told)
+            for deed in self._done
+        )
 
     def _of_results(self, claim: Compared, best: Pair | None) -> Iterator[str]:
         """Signs of the results that tell of it."""
