@@ -70,7 +70,7 @@ class _ClaudeCode:
         agent = (text_at(value, "agentId") or "sidechain") if aside else None
         took = at(value, "toolUseResult", "durationMs") if len(parts) == 1 else None
         begun = seconds(at(value, "timestamp"))
-        if not aside:
+        if not aside and at(value, "isApiErrorMessage") is not True:  # which the program says in the agent's place
             yield from self._words(record, session, begun)
         for number, (kind, _, identity, fields) in enumerate(parts):
             if kind == "result" and isinstance(took, (int, float)) and not isinstance(took, bool) and 0 <= took < _MOST:
