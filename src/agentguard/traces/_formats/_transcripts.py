@@ -86,10 +86,11 @@ class _ClaudeCode:
         uuid = text_at(value, "uuid")
         again = uuid is not None and not self._said.add(uuid)
         # What the program itself says in the user's place: a note, a summary of what was left out.
-        is_note = at(value, "isMeta") is True or at(value, "isCompactSummary") is True
+        summary = at(value, "isCompactSummary") is True
+        is_note = summary or at(value, "isMeta") is True
         for speaker, text in words_in(at(value, "message")):
             by = "system" if is_note else speaker
-            yield Said(record.source, record.line, by, text, session, spoken, again)
+            yield Said(record.source, record.line, by, text, session, spoken, again, summary)
 
     def end(self) -> Iterator[Found]:
         yield from self._joining.end()
