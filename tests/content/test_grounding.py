@@ -311,3 +311,12 @@ def test_a_number_of_something_else_grounds_nothing(answer, result):
 )
 def test_a_number_in_another_form_is_grounded(answer, result):
     assert grounding.check(answer, [result]).label in {"grounded", "nothing to trace"}
+
+
+def test_a_line_is_read_by_the_marks_of_its_own_text() -> None:
+    line = "The load is 1.234 tons."
+    english, german = f"{line}\nThe rest is 2,500.75 tons.", f"{line}\nThe rest is 2.500,75 tons."
+    for _ in range(2):  # what was read before is known the second time
+        assert grounding.check("The load is 1.234 tons.", [english]).label == "grounded"
+        assert grounding.check("The load is 1,234 tons.", [english]).label != "grounded"
+        assert grounding.check("The load is 1,234 tons.", [german]).label == "grounded"

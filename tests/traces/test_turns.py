@@ -116,6 +116,13 @@ def test_a_session_with_too_many_calls_is_not_whole() -> None:
     assert (whole.whole, cut_off.whole, len(cut_off.calls)) == (True, False, MOST_CALLS)
 
 
+def test_a_session_that_begins_with_a_summary_of_an_earlier_one_is_not_whole() -> None:
+    summary = said("system", "Ada was mailed.")._replace(summary=True)
+    (resumed,) = turns([summary, said("user", "And?"), said("agent", "I mailed Ada.")])
+    (compacted,) = turns([call("send"), summary, said("user", "And?"), said("agent", "I mailed Ada.")])
+    assert (resumed.whole, compacted.whole) == (False, True)
+
+
 def test_sessions_are_given_up_in_bounded_memory_and_one_that_goes_on_is_not_whole() -> None:
     sessions = Sessions(most_held=1_000)
     found: list[Found] = [SENT, DONE, *(call("read", session="s2", result="x" * 300) for _ in range(3))]

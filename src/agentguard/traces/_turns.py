@@ -177,6 +177,8 @@ class _Session:
                 asked, answer = [*asked[-MOST_SAID:], what.text], []
                 calls = [_shortened(made) for made in calls[-MOST_CALLS - 1 :]]
             elif what.text not in given:
+                if what.summary and not calls:  # of what stands in another file, or nowhere
+                    self._whole = False
                 given = [*given[-MOST_SAID:], what.text]
         yield from self._turn(answer, calls, asked, given)
 

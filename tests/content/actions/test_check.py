@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content.actions import ActionClaim, Call, Tool, check
+from agentguard.content.actions._holding import _verdict, _weights
+from agentguard.content.actions._signs import Seen
 
 SHELL = Tool("Bash", "Runs a command.", ("command",))
 EDIT = Tool("Edit", "Replaces text in a file.", ("file_path", "old_string", "new_string"))
@@ -140,3 +142,11 @@ def test_every_claim_has_a_verdict(answer: str, args: Any, result: Any, failed: 
         assert 0 <= claim.probability <= 1
         assert claim.text == answer[claim.start : claim.end]
         assert claim.call in (None, 0)
+
+
+@given(st.data())
+def test_a_probability_does_not_hang_on_the_order_of_its_signs(data: st.DataObject) -> None:
+    signs = sorted(_weights().keys() - {"too little", "mental verb", "a result tells of it, of the past"})
+    one: Any = data.draw(st.permutations(signs))[:8]
+    other: Any = sorted(one)
+    assert _verdict(Seen(one, None, ""), 0.5) == _verdict(Seen(other, None, ""), 0.5)

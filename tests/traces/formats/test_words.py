@@ -132,6 +132,11 @@ def test_a_transcript_of_claude_code() -> None:
     assert [each.begun for each in found(CLAUDE) if isinstance(each, Call)] == [TEN + 3]
 
 
+def test_an_error_that_claude_code_reports_in_the_agents_place_is_not_its_answer() -> None:
+    error = claude_line("assistant", [{"type": "text", "text": "API Error: 529"}], "u7", 7, isApiErrorMessage=True)
+    assert said([*CLAUDE, error]) == said(CLAUDE)
+
+
 def test_a_subagents_calls_name_the_session_that_it_works_for() -> None:
     fields = {"isSidechain": True, "agentId": "a1"}
     use = [{"type": "tool_use", "id": "c1", "name": "send", "input": {}}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from math import exp
+from math import exp, fsum
 from typing import Final, Literal, NamedTuple
 
 from agentguard.content._patterns import read_table
@@ -97,7 +97,7 @@ def _verdict(seen: Seen, false_at: float) -> Held:
     if not decides(seen.signs):
         return Held("not checkable", None, next(why for sign, why in _UNDECIDED if sign in seen.signs), 0.0)
     weights = _weights()
-    score = weights["base"] + sum(weights.get(sign, 0.0) for sign in seen.signs)
+    score = fsum([weights["base"], *(weights.get(sign, 0.0) for sign in seen.signs)])  # the same in any order
     probability = 1 / (1 + exp(-score))
     best = seen.best
     if probability >= false_at:

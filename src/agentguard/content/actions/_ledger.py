@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -19,6 +19,7 @@ from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_o
 
 MOST_CALLS: Final = 500
 MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
+KEPT: Final = 2_000  # texts that stay read: those of a session's calls, for its next answer
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 
@@ -109,6 +110,7 @@ def as_text(value: Any) -> str:
     return encodable(value[:MOST_CHARACTERS])
 
 
+@lru_cache(maxsize=KEPT)
 def commanded(text: str) -> frozenset[str]:
     """The acts of the commands, statements and requests in a text.
 
@@ -132,6 +134,7 @@ def _values(args: Any) -> str:
     return encodable("\n".join(texts)[:MOST_CHARACTERS])
 
 
+@lru_cache(maxsize=KEPT)
 def _bases(text: str) -> frozenset[str]:
     found = _WORD.findall(text)
     return bases_of({piece for word in found for piece in (word.casefold(), *pieces_of(word))})

@@ -12,7 +12,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
+from sys import intern
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -170,6 +172,8 @@ MAX_CHARACTERS: Final = 2_000_000  # of all results together
 MAX_PATH: Final = 400  # characters at the end of a path that are kept
 MAX_CONTEXT: Final = 2_000  # words
 LONG_TEXT: Final = 160  # characters beyond which a string is read sentence by sentence
+KEPT: Final = 20_000  # texts of leaves that stay read, a judgement: what 500 calls of a session hold, in some 20 MB
+LONGEST_KEPT: Final = 200  # characters of one of them
 _PIECES = re.compile(r"(?:(?![.!?;]\s)[^\n]){1,600}[.!?;]?")
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?P<item>[-*•] +|\d{1,3}[.)] +)?(?:(?P<key>[A-Za-z_][\w .-]{0,39}?): *(?= |$))?(?P<rest>.*)"
@@ -383,7 +387,7 @@ class Sources:
         index = self._leaf(leaf)
         if math.isfinite(number):
             self.numbers.append(Number(number, unit_of_key(key.partition("[")[0]), index, True))
-            self._token(leaf.text, index)
+            self._token(plain(leaf.text), index)
             moment = of_epoch(number) if _TIME_KEY.search(key) else None
             if moment is not None:
                 self.moments.append((moment, index))
@@ -459,32 +463,55 @@ class Sources:
 
     def _add(self, text: str, leaf: Leaf, key: str) -> None:
         index = self._leaf(leaf)
-        values = read(text, self._mark)
-        stripped = text.strip()
-        if 0 < len(stripped) <= 200:
-            self._token(stripped, index)
+        stated = (_stated if len(text) <= LONGEST_KEPT else _stated.__wrapped__)(text, self._mark)
+        for token in stated.tokens:
+            self._token(token, index)
         unit = unit_of_key(key.partition("[")[0])
-        for quantity in values.quantities:
-            whole = len(quantity.text) >= len(stripped) - 2
-            self._token(quantity.text, index)
-            for reading in quantity.readings[:4]:
-                own = reading.unit or (unit if whole else COUNTED if quantity.noun else None)
-                self.numbers.append(Number(reading.value, own, index, whole))
-        self.moments.extend((moment, index) for stated in values.moments for moment in stated.readings)
-        for identifier in values.identifiers:
-            self._token(identifier.text, index)
-        self._index_words(text, index, leaf.record)
+        for value, own, whole, noun in stated.numbers:
+            own = own or (unit if whole else COUNTED if noun else None)
+            self.numbers.append(Number(value, own, index, whole))
+        self.moments.extend((moment, index) for moment in stated.moments)
+        for word in stated.words:
+            self.words.setdefault(word, set()).add(index)
+        self._records[leaf.record].words.update(stated.words)
 
-    def _token(self, text: str, index: int) -> None:
-        token = plain(text)
+    def _token(self, token: str, index: int) -> None:
         first = self.tokens.setdefault(token, index)
         if self.leaves[first].record != self.leaves[index].record:
             self.repeated.add(token)
 
-    def _index_words(self, text: str, index: int, record: int) -> None:
-        for word in dict.fromkeys(stems(text)):
-            self.words.setdefault(word, set()).add(index)
-            self._records[record].words.add(word)
+
+class _Stated(NamedTuple):
+    """What a leaf's text states, as it is looked up.
+
+    Attributes:
+        tokens: short text, quantities and identifiers, in their ``plain`` form.
+        numbers: of each reading of a number its value, its unit, whether it is the whole text, and whether a noun
+            follows that it counts.
+        moments: the dates and times.
+        words: the stems, each once.
+    """
+
+    tokens: tuple[str, ...]
+    numbers: tuple[tuple[float, Unit | None, bool, bool], ...]
+    moments: tuple[Moment, ...]
+    words: tuple[str, ...]
+
+
+@lru_cache(maxsize=KEPT)  # an agent's next answer stands beside the same results, and some more
+def _stated(text: str, mark: str | None) -> _Stated:
+    values, stripped = read(text, mark), text.strip()
+    tokens = [stripped] if 0 < len(stripped) <= 200 else []
+    tokens += [quantity.text for quantity in values.quantities]
+    tokens += [identifier.text for identifier in values.identifiers]
+    numbers = tuple(
+        (reading.value, reading.unit, len(quantity.text) >= len(stripped) - 2, bool(quantity.noun))
+        for quantity in values.quantities
+        for reading in quantity.readings[:4]
+    )
+    moments = tuple(moment for stated in values.moments for moment in stated.readings)
+    words = tuple(dict.fromkeys(map(intern, stems(text))))
+    return _Stated(tuple(map(plain, tokens)), numbers, moments, words)
 
 
 def field_path(path: str, name: str) -> str:

@@ -120,6 +120,7 @@ class Said(NamedTuple):
         session_id: as of a call.
         at: seconds since the epoch; None where that is not known.
         again: they were recorded before, in the same conversation up to them.
+        summary: it stands for an earlier part of the session.
     """
 
     source: str
@@ -129,6 +130,7 @@ class Said(NamedTuple):
     session_id: str | None
     at: float | None = None
     again: bool = False
+    summary: bool = False
 
 
 class OfferedTool(NamedTuple):

@@ -70,7 +70,7 @@ class _ClaudeCode:
         agent = (text_at(value, "agentId") or "sidechain") if aside else None
         took = at(value, "toolUseResult", "durationMs") if len(parts) == 1 else None
         begun = seconds(at(value, "timestamp"))
-        if not aside:
+        if not aside and at(value, "isApiErrorMessage") is not True:  # which the program says in the agent's place
             yield from self._words(record, session, begun)
         for number, (kind, _, identity, fields) in enumerate(parts):
             if kind == "result" and isinstance(took, (int, float)) and not isinstance(took, bool) and 0 <= took < _MOST:
@@ -86,10 +86,11 @@ class _ClaudeCode:
         uuid = text_at(value, "uuid")
         again = uuid is not None and not self._said.add(uuid)
         # What the program itself says in the user's place: a note, a summary of what was left out.
-        is_note = at(value, "isMeta") is True or at(value, "isCompactSummary") is True
+        summary = at(value, "isCompactSummary") is True
+        is_note = summary or at(value, "isMeta") is True
         for speaker, text in words_in(at(value, "message")):
             by = "system" if is_note else speaker
-            yield Said(record.source, record.line, by, text, session, spoken, again)
+            yield Said(record.source, record.line, by, text, session, spoken, again, summary)
 
     def end(self) -> Iterator[Found]:
         yield from self._joining.end()
