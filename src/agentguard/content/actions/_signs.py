@@ -352,7 +352,7 @@ class Ledger:
     def _is_absent(self, claim: Compared) -> bool:
         """Tell whether all calls are known for what they did, and none of it is the claim.
 
-        A tool that does what its arguments say is known by commands; so is what the claim says, where it is such an act.
+        A tool that does what its arguments say is known by commands, and so is what the claim says of such an act.
         """
         meaning = claim.stated.meaning
         if is_vague(meaning) or meaning.kind or claim.stated.form in ("state", "stands", "received"):
