@@ -82,8 +82,8 @@ def _tag(tokens: Sequence[Token], at: int) -> str:
     if token.kind in ("quoted", "code"):
         return "Q"
     if low in ("->", "→"):  # "Office → set to 20 °C", "`a` → `b`"
-        after = tokens[at + 1 : at + 2]
-        return "-" if after and (is_past(after[0].low) or after[0].low in words("good") | words("same")) else "T"
+        to = tokens[at + 1].low if at + 1 < len(tokens) else ""
+        return "-" if is_past(to) or to in words("good") | words("same") else "T"
     if low in _MARKS:
         return "T" if _is_range(tokens, at) else _MARKS[low]
     if token.kind == "mark":
