@@ -144,6 +144,13 @@ def test_a_claim_ends_where_another_clause_begins(answer: str, ends: str) -> Non
     assert said(answer)[0] == ends
 
 
+def test_it_is_what_the_claim_before_was_about() -> None:
+    _, second = claims("I wrote the memo. It was sent to Ada.")
+    assert [token.text for token in second.objects] == ["the", "memo", "It", "was", "to", "Ada"]
+    (alone,) = claims("It was sent to Ada.")
+    assert [token.text for token in alone.objects] == ["It", "was", "to", "Ada"]
+
+
 def test_a_claim_in_a_table_is_about_its_row() -> None:
     (claim,) = claims("| Revenue sheet | row for Merlin updated |")
     assert {"Revenue", "sheet", "row"} <= {token.text for token in claim.objects}

@@ -60,7 +60,19 @@ class _Spot(NamedTuple):
 
 def claims(answer: str) -> Iterator[Stated]:
     """Find the claims of action of an answer, in their order, the first ``MOST_CLAIMS``."""
-    return islice((claim for sentence, tags in _tagged(answer) for claim in _claims(sentence, tags)), MOST_CLAIMS)
+    stated = (claim for sentence, tags in _tagged(answer) for claim in _claims(sentence, tags))
+    return islice(_with_what_they_mean(stated), MOST_CLAIMS)
+
+
+def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
+    """The claims, those of which "it" or "they" is the subject with the objects of the one before."""
+    former: tuple[Token, ...] = ()
+    for claim in stated:
+        if claim.form in ("passive", "state") and any(token.low in ("it", "they") for token in claim.objects[:1]):
+            yield claim._replace(objects=(*former, *claim.objects))
+        else:
+            former = claim.objects
+            yield claim
 
 
 def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
