@@ -60,7 +60,19 @@ class _Spot(NamedTuple):
 
 def claims(answer: str) -> Iterator[Stated]:
     """Find the claims of action of an answer, in their order, the first ``MOST_CLAIMS``."""
-    return islice((claim for sentence, tags in _tagged(answer) for claim in _claims(sentence, tags)), MOST_CLAIMS)
+    stated = (claim for sentence, tags in _tagged(answer) for claim in _claims(sentence, tags))
+    return islice(_with_what_they_mean(stated), MOST_CLAIMS)
+
+
+def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
+    """The claims, those of which "it" or "they" is the subject with the objects of the one before."""
+    former: tuple[Token, ...] = ()
+    for claim in stated:
+        if claim.form in ("passive", "state") and any(token.low in ("it", "they") for token in claim.objects[:1]):
+            yield claim._replace(objects=(*former, *claim.objects))
+        else:
+            former = claim.objects
+            yield claim
 
 
 def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
@@ -97,7 +109,7 @@ class _Reader:
         """The claims in the order of their verbs."""
         for find in (
             self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
-            self._nominals,
+            self._apart, self._nominals,
         ):  # fmt: skip
             find()
         found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
@@ -117,7 +129,7 @@ class _Reader:
         """Tell whether a verb says what befell a thing, or how it is, which is nobody's deed: "the job was killed"."""
         low = self._low(spot.verb)
         if spot.form in ("active", "gerund"):
-            return False
+            return self._in_mind(spot.verb)
         if spot.form in ("bare", "outcome"):
             return spot.form == "bare" and low in words("expected")
         if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
@@ -127,11 +139,27 @@ class _Reader:
             return True  # "only a warning was raised"
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
-        if low in words("hindrance") and between & {"was", "were"}:
+        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"}:
             return True  # "the ledger was locked, so …"
+        if spot.form == "state" and self._low(spot.verb + 1) == "by" and self._tags[spot.verb + 2 :][:1] == "D":
+            return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
         if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot.verb)):
             return True  # "it is still queued", "it is emptied every night"
+        if spot.form == "passive" and self._is_of_year(spot.verb):
+            return True  # "they were moved to the hall in 2019"
         return self._low(spot.begins - 1) in words("cause")
+
+    _YEAR = re.compile(r"(?:19|20)\d\d")
+
+    def _is_of_year(self, verb: int) -> bool:
+        """Tell whether a whole year is given for when something was done; a deed of today has a day or none."""
+        places = range(verb + 1, len(self._tokens))
+        return any(self._YEAR.fullmatch(self._low(at)) and self._low(at - 1) in ("in", "since") for at in places)
+
+    def _in_mind(self, verb: int) -> bool:
+        """Tell whether a deed was one of thought: "I compared them in my head"."""
+        places = range(verb + 1, len(self._tokens))
+        return any(self._low(at) in ("head", "mind") and self._low(at - 1) == "my" for at in places)
 
     def _is_habit(self, verb: int) -> bool:
         """Tell whether a verb says what is done again and again."""
@@ -173,7 +201,8 @@ class _Reader:
             return
         verb = match.start("verb")
         after = self._low(verb + 1)
-        order = not verb and (self._low(verb) == "run" or self._low(verb) in words("same"))  # "Set it to 19"
+        # "Set it to 19", "Then run it"
+        order = not tags[:verb].strip("r") and (self._low(verb) == "run" or self._low(verb) in words("same"))
         if order or after in ("by", "below", "above") or self._low(verb) in words("good") or not self._is_verb(verb):
             return
         self._add("bare", verb, verb, 0)
@@ -193,6 +222,8 @@ class _Reader:
     # --- What was done, without saying by whom ---
 
     _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*(?:,?&r*|,)?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
+    #: In a list or a table: "Adler, €2,300.00, scheduled"
+    _APART = re.compile(r"[DnQo]+,(?:[DnQT]+,)?(?P<verb>V)(?=[TrwASm,]|$)")
     #: A person to whom something was done
     _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
     _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
@@ -215,7 +246,11 @@ class _Reader:
             if not self._is_thing(subject, verb):
                 continue
             subject_tokens = self._tokens[subject:be]
-            if self._tags[be] != "H" and not meaning_of(self._tokens, verb, subject_tokens).known:
+            if (
+                self._tags[be] != "H"
+                and self._low(be) not in ("was", "were")
+                and not meaning_of(self._tokens, verb, subject_tokens).known
+            ):
                 if self._low(verb) in words("good") and named(subject_tokens, ENDING):
                     self._add("outcome", subject, verb, subject)
                 continue
@@ -250,15 +285,40 @@ class _Reader:
                 or not is_participle(self._low(verb))
                 or set(self._tags[subject:verb]) & set("NMYOXHB")
                 or "X" in self._tags[:verb]
-                or (name and self._tags[verb + 1 : verb + 2] not in (",", "&", "T", ":"))
-                or (far and "M" in self._tags[:verb])
-                or (self._low(verb) == "run" and self._low(verb - 1) in ("dry", "test", "trial", "a", "the"))
+                or (not far and self._is_supposed(verb))
+                or (name and self._tags[verb + 1 : verb + 2] not in (",", "&", "T", ":") and not self._leads(verb + 1))
+                or (far and ("M" in self._tags[:verb] or self._tells_which(verb)))
+                or (self._low(verb) == "run" and self._is_noun(subject, verb))
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
+
+    def _apart(self) -> None:
+        match = self._APART.match(self._tags) if self._sentence.form in ("point", "cell") else None
+        if match is not None and is_participle(self._low(match.start("verb"))):
+            self._add("nominal", 0, match.start("verb"), 0)
+
+    def _is_supposed(self, verb: int) -> bool:
+        """Tell whether what follows is only thought of: "with the schema gone, we could retire its role"."""
+        return any(self._low(at) in ("could", "would", "might") for at in range(verb + 1, len(self._tokens)))
+
+    def _leads(self, at: int) -> bool:
+        """Tell whether a particle stands before what it leads to: "on r500"."""
+        return self._low(at) in words("preposition") and self._tags[at + 1 : at + 2] in tuple("nDQ")
+
+    def _tells_which(self, verb: int) -> bool:
+        """Tell whether a participle is not the verb of its sentence: "invoices raised from today follow them"."""
+        end = _CLAUSE_END.search(self._tags, verb + 1)
+        places = range(verb + 2, len(self._tags) if end is None else end.start())
+        return any(self._low(at) in ("them", "it", "us", "him", "her") and self._tags[at - 1] == "n" for at in places)
+
+    def _is_noun(self, subject: int, verb: int) -> bool:
+        """Tell whether "run" is a noun: "a dry run", "the Friday run:"."""
+        alone = self._tags[subject] == "D" and self._tags[verb + 1 : verb + 2] in ("", ":")
+        return alone or self._low(verb - 1) in ("dry", "test", "trial", "a", "the")
 
     # --- What came about ---
 
@@ -280,9 +340,7 @@ class _Reader:
                 if any(noun_acts(token.low) or token.low in ("me", "my") for token in gift):
                     self._add("received", subject, verb, subject)
             elif (
-                low in ("went", "gone", "come")
-                and after in words("through")
-                and named(self._tokens[subject:verb], ENDING)
+                low in ("went", "gone", "come") and after in words("through") and self._ends(self._tokens[subject:verb])
             ):
                 self._add("outcome", subject, verb, subject)
             elif (
@@ -294,7 +352,7 @@ class _Reader:
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
 
     #: "the line now reads 80", "the edges now carry new certificates"
-    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHs])")
+    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
 
     def _standing(self) -> None:
         for match in self._NOW.finditer(self._tags):
@@ -313,7 +371,9 @@ class _Reader:
         """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
         end = next((at for at in range(where, len(self._tags)) if self._tags[at] in ",:-&SkC"), len(self._tags))
         said = {self._low(at) for at in range(verb, end)}
-        return bool(said & words("new") or {"its", "way"} <= said) or self._low(where + 1) == "your"
+        return bool(said & words("new") or {"its", "way"} <= said) or (
+            self._low(where) != "at" and self._low(where + 1) == "your"
+        )
 
     def _names_act(self, start: int, end: int) -> bool:
         return any(noun_acts(token.low) or base(token.low) in bases("deed") for token in self._tokens[start:end])
@@ -325,7 +385,9 @@ class _Reader:
             if self._low(verb - 1) == "back" and self._low(verb - 2) in ("came", "come", "comes"):
                 be, subject = verb - 2, self._subject(verb - 2)  # "the checks came back clean"
             ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be])
-            if ends and self._is_thing(subject, verb, "NMYOX"):
+            # "running builds", "the live prices"
+            adjective = not match["be"] and self._tags[verb + 1 :][:1] == "n" and self._low(verb).endswith(("ing", "e"))
+            if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
 
     @staticmethod
@@ -385,15 +447,20 @@ class _Reader:
         return not set(self._tags[subject:verb]) & set(none_of)
 
     def _is_arranged(self, verb: int) -> bool:
-        """Tell whether a passive says what was arranged for a person: "you're enrolled"."""
-        return bool(meaning_of(self._tokens, verb).acts & {"subscribe", "book", "schedule", "invite"})
+        """Tell whether a passive says what was arranged for a person: "you're enrolled", "she has been told"."""
+        acts = meaning_of(self._tokens, verb).acts
+        return (self._low(verb - 1) == "been" and "send" in acts) or bool(
+            acts & {"subscribe", "book", "schedule", "invite"}
+        )
 
     def _by_others(self, verb: int) -> bool:
         """Tell whether "by" and somebody stands behind a participle."""
         for at in range(verb + 1, min(verb + 12, len(self._tokens) - 1)):
             if self._low(at) == "by":
                 low = self._low(at + 1)
-                if low in ("me", "us", "him", "her", "them", "you"):
+                if low in words("means") | words("times"):
+                    return False  # "warned by SMS", "sent by Friday"
+                if low in ("me", "us", "him", "her", "them", "you", "it"):
                     return low not in ("me", "us")
                 following = self._tokens[at + 1 : at + 4]
                 person = any(token.low in words("person") for token in following)
@@ -445,8 +512,8 @@ class _Reader:
         if spot.form == "stands" and self._tags[spot.verb] != "B":
             return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
-            acts = named(subject, ENDING) or verb_acts(low)
-            if spot.form == "outcome" and not acts:
+            acts = named(subject, ENDING) or (frozenset() if low == "went" else verb_acts(low))
+            if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
             return Meaning.of(acts | TRIED if acts & TRIED else acts)
         if spot.form == "received":
@@ -457,7 +524,8 @@ class _Reader:
 
 
 #: Where the words of a claim end: "…, and one line is open", "… and should arrive today"
-_NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQ][DnQT]*r*[BHX]|X)|,r*(?:[DnQ]+r*[BHX]|X)")
+_NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQog]+r*[BHX]|X)")
+_CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
 #: An object that is none: "I took no backup".

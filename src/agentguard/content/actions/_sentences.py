@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from agentguard.content.actions._english import words
+
 MOST_CHARACTERS: Final = 100_000  # of an answer that are read
 LONGEST: Final = 200  # tokens; a sentence that is longer is cut, so that reading it takes time with its length
 _MARKS: Final = "✅✔✓☑🎉🚀👍🟢"
@@ -29,6 +31,8 @@ _TOKEN = re.compile(
 _NUMBER_POINT = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*+•·‣▪])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _ABBREVIATED: Final = frozenset("e.g i.e etc vs mr mrs dr st no approx incl a.m p.m u.s inc ltd".split())
+#: Entries of ``english.ini`` whose words begin a sentence, not a name.
+_BEGINNINGS: Final = ("subject", "determiner", "adverb", "preposition", "if", "modal", "not", "be", "do", "have")
 _OPENING: Final = "\"“'‘`"  # noqa: RUF001
 
 
@@ -116,7 +120,7 @@ def _cut(text: str, start: int, end: int, form: str) -> Iterator[Sentence]:
     tokens = _tokens(text, start, end)
     for number, token in enumerate(tokens):
         ends = token.text in ".!?;…" or (token.kind == "quoted" and token.text[-2:-1] in ".!?" and _new(tokens, number))
-        if token.text == "." and held and held[-1].low.rstrip(".") in _ABBREVIATED:
+        if token.text == "." and held and (held[-1].low.rstrip(".") in _ABBREVIATED or _is_initial(tokens, number - 1)):
             ends = False
         if token.text not in ".!?;…":
             held.append(token)
@@ -125,6 +129,20 @@ def _cut(text: str, start: int, end: int, form: str) -> Iterator[Sentence]:
             held = []
     if held:
         yield _sentence(held, form, False)
+
+
+def _is_initial(tokens: tuple[Token, ...], at: int) -> bool:
+    """Tell whether a letter with a point begins a name: "A. Reyes", not "plan B. The"."""
+    letter, name = tokens[at].text, tokens[at + 2 : at + 3]
+    return (
+        len(letter) == 1
+        and letter.isupper()
+        and bool(name)
+        and name[0].kind == "word"
+        and name[0].start == tokens[at + 1].end + 1
+        and name[0].text[0].isupper()
+        and not any(name[0].low in words(entry) for entry in _BEGINNINGS)
+    )
 
 
 def _new(tokens: tuple[Token, ...], number: int) -> bool:

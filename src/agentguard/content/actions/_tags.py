@@ -30,7 +30,7 @@ from agentguard.content.actions._english import is_past, is_plain, words
 from agentguard.content.actions._sentences import Token
 
 _MARKS: Final = {
-    ",": ",", "(": ",", ")": ",", ":": ":", "–": "-", "—": "-", "->": "-", "&": "&", "+": "&",
+    ",": ",", "(": ",", ")": ",", ":": ":", "–": "-", "—": "-", "&": "&", "+": "&",
 }  # fmt: skip
 #: Words with one tag wherever they stand.
 _FIXED: Final = {
@@ -81,6 +81,9 @@ def _tag(tokens: Sequence[Token], at: int) -> str:
     token, low = tokens[at], tokens[at].low
     if token.kind in ("quoted", "code"):
         return "Q"
+    if low in ("->", "→"):  # "Office → set to 20 °C", "`a` → `b`"
+        to = tokens[at + 1].low if at + 1 < len(tokens) else ""
+        return "-" if is_past(to) or to in words("good") | words("same") else "T"
     if low in _MARKS:
         return "T" if _is_range(tokens, at) else _MARKS[low]
     if token.kind == "mark":
@@ -136,6 +139,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     spoke = low in words("answers") and after is not None and (after.kind == "quoted" or following == ":")
     if spoke and _FIXED.get(before) != "M" and at:
         return "P"
+    if low == "told" and before in words("be"):
+        return "V"  # "Kenji has been told that …" is a deed, not a report
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
         return "n" if noun or before in words("adverb") else "P"
@@ -194,6 +199,8 @@ def _with_moments(tokens: Sequence[Token], tags: str) -> str:
 
     def tag(match: re.Match[str]) -> str:
         at = match.start()
+        if tokens[at].low == "once" and at + 1 == len(tokens):
+            return "r"  # "tried out once"
         if tokens[at].low not in words("until"):
             return match[0]
         low = tokens[at + 1].low if at + 1 < len(tokens) else ""
