@@ -144,7 +144,8 @@ def _unit(objects: Sequence[Token], number: int) -> str:
 
 def exact_in(text: str) -> list[str]:
     """Find what a text says exactly: addresses, identifiers, versions, paths and files, in small letters."""
-    return [each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each)]
+    found = (each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each))
+    return [each.rstrip("/") or each for each in found]  # a folder may be written either way
 
 
 def _may_be_words(token: str) -> bool:
@@ -233,9 +234,20 @@ def sums(numbers: Iterable[float]) -> set[float]:
     return pairs | {pair + one for pair in pairs for one in few}
 
 
-def in_other_units(values: Iterable[float], unit: str) -> set[float]:
-    """A length of time in other units."""
-    return {value * factor for value in values for factor in UNITS.get(unit, ())}
+def is_in_other_units(amount: Amount, numbers: Iterable[float]) -> bool:
+    """Tell whether one of some numbers is a length of time or an amount of data in other units, perhaps rounded."""
+    half = 0.5 / 10 ** decimals(amount)  # "88 kB" may be 88,120 bytes
+    return any(
+        abs(number - value * factor) <= (half * factor if factor > 1 else 0)
+        for factor in UNITS.get(amount.unit, ())
+        for value in amount.values
+        for number in numbers
+    )
+
+
+def decimals(amount: Amount) -> int:
+    """The digits behind the point of a number as it is written."""
+    return len(amount.text.partition(".")[2].rstrip("%"))
 
 
 @cache

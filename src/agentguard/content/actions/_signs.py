@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import GENERIC, LOOKING, READING, TRYING, Meaning, is_vague, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text
-from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
+from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
@@ -46,9 +46,9 @@ class Pair(NamedTuple):
     bad: str
 
     @property
-    def weight(self) -> tuple[int, int, bool, int]:
+    def weight(self) -> tuple[int, int, bool, bool, int]:
         """By which the best call is found."""
-        return (self.exact, self.level + min(self.things, 3), not self.bad, self.deed.number)
+        return (self.exact, self.level + min(self.things, 3), not looks(self.deed), not self.bad, self.deed.number)
 
     @property
     def shares(self) -> bool:
@@ -202,7 +202,8 @@ class Ledger:
         if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
             return ""
         if outcome == "partly":
-            whole = claim.stated.good or claim.words & {"all", "both", "every", "everything"}
+            counted = any(amount.values & self._results[deed.number].numbers for amount in claim.amounts)
+            whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
             return "" if shares and not whole else "in part"
         if looks(deed) and not claim.stated.good:
             return ""
@@ -310,10 +311,12 @@ class Ledger:
         It is about several where it says "all", or a count that none of its calls has.
         """
         have = frozenset[float]().union(*(self._all[pair.deed.number].numbers for pair in good))
-        counts = [amount.values for amount in claim.amounts if amount.unit and not amount.money]
+        counts = [
+            amount.values for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES
+        ]
         if any(values & have for values in counts):
             return None
-        several = counts or claim.words & {"all", "both", "every", "everything"}
+        several = counts or claim.words & words("every")
         like = [pair for pair in pairs if pair.level == best.level > 1] if several else []
         return next((pair for pair in like if pair.bad and not self._again(pair.deed)), None)
 
