@@ -141,6 +141,8 @@ class Ledger:
             return 1
         if claim.stated.form in ("outcome", "label"):
             return 2 if self._tells(claim, deed) else 1
+        if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
+            return 1
         return 1 if reads(meaning) or vague or ability.general else 0
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
