@@ -19,6 +19,7 @@ from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_o
 
 MOST_CALLS: Final = 500
 MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
+_CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 
@@ -115,7 +116,9 @@ def commanded(text: str) -> frozenset[str]:
     >>> sorted(commanded("git commit -m 'x' && git push")), sorted(commanded("DELETE FROM users"))
     (['commit', 'push'], ['delete'])
     """
-    return frozenset(act for act, pattern in _commands() if pattern.search(text) is not None)
+    by_pattern = frozenset(act for act, pattern in _commands() if pattern.search(text) is not None)
+    called = {piece for name in _CALLED.findall(text) for piece in pieces_of(name)}
+    return by_pattern.union(*(verb_acts(piece) for piece in called))
 
 
 @cache
