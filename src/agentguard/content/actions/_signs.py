@@ -372,8 +372,6 @@ class Ledger:
         """Signs of the calls that no other claim speaks of."""
         if left:
             yield "a call is left over"
-            if any(self._things(claim, deed) for deed in left):
-                yield "a like call is left over"
 
 
 def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
