@@ -17,8 +17,8 @@ from agentguard.content.grounding._values import NUMBER_WORDS, read
 UNITS: Final = {
     "hour": (60, 3600), "hours": (60, 3600), "minutes": (60, 1 / 60), "days": (24, 1440, 86400, 1 / 7),
     "weeks": (7, 168),
-    "kb": (1000, 1024), "mb": (1000, 1024, 1 / 1000, 1 / 1024), "gb": (1000, 1024, 1 / 1000, 1 / 1024),
-    "tb": (1000, 1024),
+    "kb": (1000, 1024), "mb": (1e6, 2**20, 1000, 1024, 1 / 1000, 1 / 1024),
+    "gb": (1e9, 2**30, 1000, 1024, 1 / 1000, 1 / 1024), "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
@@ -34,6 +34,7 @@ _EXACT = re.compile(
 )
 _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
 _FALSE: Final = re.compile(r'"\w+": ?false')
+_YEAR: Final = re.compile(r"\b(?:in|since) ((?:19|20)\d\d)(?![\w-])")
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -85,6 +86,13 @@ class Compared(NamedTuple):
     amounts: tuple[Amount, ...]
     words: frozenset[str]
     in_part: bool
+
+    @property
+    def year(self) -> str:
+        """The bare year that it happened in; "" where it says none: "moved to the hall in 2019"."""
+        text = " ".join(token.low for token in self.stated.objects)
+        match = _YEAR.search(text)
+        return match[1] if match is not None else ""
 
 
 def compared(stated: Stated) -> Compared:

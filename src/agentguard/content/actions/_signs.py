@@ -130,6 +130,8 @@ class Ledger:
         looked = looks(deed) and not meaning.acts & LOOKING
         if (meaning.acts & deed.acts or meaning.bases & ability.verbs) and not looked:
             return 3
+        if claim.things and claim.things <= bases("attempt") and self._is_retry(deed):
+            return 3
         if vague and claim.about & ability.verbs:  # "a ban was issued", by mod_ban
             return 3
         text = self._all[deed.number].text
@@ -220,6 +222,12 @@ class Ledger:
         best = self._best(claim, pairs)
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
+        if (
+            claim.year
+            and claim.year not in self._given
+            and not any(claim.year in each.text for each in self._all.values())
+        ):
+            return Seen(frozenset({"of another year"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
         signs.add(f"a tool not called: {rival}")
@@ -321,6 +329,13 @@ class Ledger:
         several = counts or claim.words & words("every")
         like = [pair for pair in pairs if pair.level == best.level > 1] if several else []
         return next((pair for pair in like if pair.bad and not self._again(pair.deed)), None)
+
+    def _is_retry(self, deed: Deed) -> bool:
+        """Tell whether a call follows one of the same tool that came out badly."""
+        return any(
+            earlier.number < deed.number and earlier.call.tool == deed.call.tool and earlier.ending.outcome == "failed"
+            for earlier in self._done
+        )
 
     def _again(self, deed: Deed) -> bool:
         """Tell whether a call was made again later, and came out well."""
