@@ -123,7 +123,7 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("failed", f"{name}: {held}", True)
         if key in _fields("http") and (number or _is_status(held)) and int(held) >= 400:
             return Ending("failed", f"{name}: {held}", True)
-        if key in _fields("count") and number and held == 0:
+        if (key in _fields("count") or _last(str(name)) in _fields("count")) and number and held == 0:
             return Ending("nothing", f"{name}: 0", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
@@ -132,6 +132,11 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             if inner is not None:
                 return inner
     return None
+
+
+def _last(name: str) -> str:
+    """The last word of a name in small letters: "sent" of "invitesSent"."""
+    return re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1].casefold()
 
 
 def _is_status(held: Any) -> bool:
@@ -160,7 +165,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 def _is_pending(state: str) -> bool:
     state = state.casefold().replace("_", " ")
-    return state in ("draft", "scheduled") or _pattern("pending").match(state) is not None
+    return state in ("draft", "scheduled", "requested") or _pattern("pending").match(state) is not None
 
 
 @cache
