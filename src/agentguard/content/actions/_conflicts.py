@@ -35,6 +35,7 @@ LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a nu
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 SHORTEST_NAME: Final = 4
 SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
+MOST_TO_SUM: Final = 5  # numbers, of more nearly anything is the sum
 LONGEST_NUMBER: Final = 12
 LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
@@ -186,7 +187,9 @@ def _other_numbers(
             continue
         if not amount.values or amount.values & have or is_in_other_units(amount, have):
             continue
-        if amount.unit not in UNITS and amount.values & (_counts(fitting, len(texts.all)) | sums(have)):
+        if amount.unit not in UNITS and amount.values & (
+            _counts(fitting, len(texts.all)) | (sums(have) if len(have) <= MOST_TO_SUM else set())
+        ):
             continue
         there = any(amount.values & text.numbers for text in texts.all.values())
         yield f"number: {'elsewhere' if there else 'nowhere'}", text

@@ -73,6 +73,8 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
     outcome: Outcome
     for outcome in ("failed", "pending", "nothing"):
         match = _pattern(outcome).search(text)
+        if match is not None and base(match[0].casefold()) in does:
+            continue  # "rejected", of a tool that rejects
         if match is not None and outcome == "pending":
             return Ending("pending", match[0].strip(), False)
         if match is not None:
