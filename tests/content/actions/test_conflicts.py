@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentguard.content.actions._claims import claims
-from agentguard.content.actions._compared import compared, exact_in, is_in_other_units
+from agentguard.content.actions._compared import Text, compared, is_in_other_units
 from agentguard.content.actions._endings import ending_of
 from agentguard.content.actions._holding import decides
 from agentguard.content.actions._ledger import Call, as_text, commanded, deeds
@@ -122,7 +122,8 @@ def test_an_amount_of_data_may_be_rounded(written: str, same: bool) -> None:
 
 
 def test_a_folder_may_be_written_with_a_slash() -> None:
-    assert exact_in("`src/proto/`") == exact_in("src/proto")
+    call = Text("buf format -w src/proto", frozenset())
+    assert (call.has("src/proto/"), call.has("src/protocol/"), call.has("/")) == (True, False, True)
 
 
 @pytest.mark.parametrize(("asked", "checked"), [("Why is it there?", False), ("Was it moved in 2019?", True)])

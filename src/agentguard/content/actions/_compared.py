@@ -152,8 +152,7 @@ def _unit(objects: Sequence[Token], number: int) -> str:
 
 def exact_in(text: str) -> list[str]:
     """Find what a text says exactly: addresses, identifiers, versions, paths and files, in small letters."""
-    found = (each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each))
-    return [each.rstrip("/") or each for each in found]  # a folder may be written either way
+    return [each.strip(".").casefold() for each in _EXACT.findall(text) if not _MEASURE.fullmatch(each)]
 
 
 def _may_be_words(token: str) -> bool:
@@ -211,11 +210,16 @@ class Text:
 
     def has(self, token: str) -> bool:
         """Tell whether it has what is said exactly."""
-        return token in self.text or token.lstrip("#v") in self.text
+        return token in self.text or _bare(token) in self.text
 
     def names(self, thing: str) -> bool:
         """Tell whether it has a word, by its base, or one of the same family."""
         return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
+
+
+def _bare(token: str) -> str:
+    """What is said exactly, as it may be written too: "88" of "#88", "1.2" of "v1.2", "src" of "src/"."""
+    return token.lstrip("#v").rstrip("/") or token
 
 
 def numbers_in(text: str) -> set[float]:
