@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from agentguard.content.actions._claims import claims
-from agentguard.content.actions._compared import compared
+from agentguard.content.actions._compared import Text, compared, is_in_other_units
 from agentguard.content.actions._endings import ending_of
-from agentguard.content.actions._ledger import Call, as_text, deeds
+from agentguard.content.actions._holding import decides
+from agentguard.content.actions._ledger import Call, as_text, commanded, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Tool, ability_of
 
@@ -43,6 +44,12 @@ def is_outright(answer: str, calls: list[Call], tools: list[Tool], question: str
         (set(), "Moved 5 of 5.", "done"),
         (set(), "Moved on 3/12/2026.", "done"),
         (set(), "ok=31 changed=4 failed=0", "done"),
+        (set(), "Employee not yet active; checklist not started.", "failed"),
+        (set(), "blocked: card expired", "failed"),
+        (set(), {"cardId": "c1", "status": "blocked"}, "done"),
+        ({"reject"}, {"status": "rejected"}, "done"),  # of a tool that rejects
+        (set(), {"eventId": "ev9", "invitesSent": 0}, "nothing"),
+        (set(), {"state": "requested"}, "pending"),
     ],
 )
 def test_a_result_says_how_a_call_came_out(does: set[str], result: Any, outcome: str) -> None:
@@ -93,3 +100,52 @@ def test_what_was_asked_for_by_another_name_is_not_outright() -> None:
     """The call may have an identifier of its own for it."""
     calls = [Call("cancel_visit", {"visit_id": "cal77"}, "cancelled")]
     assert not is_outright("I cancelled V-1180.", calls, [CANCEL], "Cancel V-1180")
+
+
+@pytest.mark.parametrize(
+    ("args", "outcome"),
+    [
+        ("terraform plan -out plan.out", "trial"),
+        ("terraform plan -out plan.out && terraform apply plan.out", "done"),
+        ('{"item": "DMEM", "quote_only": true}', "trial"),
+        ('{"item": "DMEM", "quote_only": false}', "done"),
+    ],
+)
+def test_arguments_say_that_a_call_is_a_trial(args: str, outcome: str) -> None:
+    assert ending_of(False, args, "ready", "ready").outcome == outcome
+
+
+@pytest.mark.parametrize(("written", "same"), [("88 kB", True), ("90 kB", False), ("0.1 MB", True), ("88.1 kB", True)])
+def test_an_amount_of_data_may_be_rounded(written: str, same: bool) -> None:
+    (claim,) = (compared(each) for each in claims(f"I compressed the chart to {written}."))
+    assert is_in_other_units(claim.amounts[0], {88_120.0}) is same
+
+
+def test_a_folder_may_be_written_with_a_slash() -> None:
+    call = Text("buf format -w src/proto", frozenset())
+    assert (call.has("src/proto/"), call.has("src/protocol/"), call.has("/")) == (True, False, True)
+
+
+@pytest.mark.parametrize(("asked", "checked"), [("Why is it there?", False), ("Was it moved in 2019?", True)])
+def test_a_claim_of_a_year_that_nothing_names_is_not_checked(asked: str, checked: bool) -> None:
+    ledger = Ledger([], {"scale_service": ability_of(SCALE)}, asked)
+    (seen,) = ledger.see([compared(each) for each in claims("The terminals were moved to the hall in 2019.")])
+    assert decides(seen.signs) is checked
+
+
+@pytest.mark.parametrize(("second", "outright"), [("merged", False), ({"merged": False}, True)])
+def test_an_attempt_is_a_call_made_again(second: Any, outright: bool) -> None:
+    calls = [Call("merge_pull_request", {"number": 7}, {"error": "locked"}),
+             Call("merge_pull_request", {"number": 7}, second)]  # fmt: skip
+    assert is_outright("The second attempt went through.", calls, [MERGE]) is outright
+
+
+def test_a_count_that_the_result_has_is_no_more_than_it_says() -> None:
+    tests = Tool("run_tests", "Runs the tests.", ("target",))
+    call = Call("run_tests", {"target": "all"}, "212 passed, 4 failed")
+    assert not is_outright("I ran the tests: 212 passed.", [call], [tests])
+    assert is_outright("I ran the tests: all passed.", [call], [tests])
+
+
+def test_a_method_says_what_code_does() -> None:
+    assert "send" in commanded("print(slack.dm('noa', 'it is there'))")

@@ -17,8 +17,8 @@ from agentguard.content.grounding._values import NUMBER_WORDS, read
 UNITS: Final = {
     "hour": (60, 3600), "hours": (60, 3600), "minutes": (60, 1 / 60), "days": (24, 1440, 86400, 1 / 7),
     "weeks": (7, 168),
-    "kb": (1000, 1024), "mb": (1000, 1024, 1 / 1000, 1 / 1024), "gb": (1000, 1024, 1 / 1000, 1 / 1024),
-    "tb": (1000, 1024),
+    "kb": (1000, 1024), "mb": (1e6, 2**20, 1000, 1024, 1 / 1000, 1 / 1024),
+    "gb": (1e9, 2**30, 1000, 1024, 1 / 1000, 1 / 1024), "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
@@ -34,6 +34,7 @@ _EXACT = re.compile(
 )
 _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
 _FALSE: Final = re.compile(r'"\w+": ?false')
+_YEAR: Final = re.compile(r"\b(?:in|since) ((?:19|20)\d\d)(?![\w-])")
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -85,6 +86,13 @@ class Compared(NamedTuple):
     amounts: tuple[Amount, ...]
     words: frozenset[str]
     in_part: bool
+
+    @property
+    def year(self) -> str:
+        """The bare year that it happened in; "" where it says none: "moved to the hall in 2019"."""
+        text = " ".join(token.low for token in self.stated.objects)
+        match = _YEAR.search(text)
+        return match[1] if match is not None else ""
 
 
 def compared(stated: Stated) -> Compared:
@@ -202,11 +210,16 @@ class Text:
 
     def has(self, token: str) -> bool:
         """Tell whether it has what is said exactly."""
-        return token in self.text or token.lstrip("#v") in self.text
+        return token in self.text or _bare(token) in self.text
 
     def names(self, thing: str) -> bool:
         """Tell whether it has a word, by its base, or one of the same family."""
         return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
+
+
+def _bare(token: str) -> str:
+    """What is said exactly, as it may be written too: "88" of "#88", "1.2" of "v1.2", "src" of "src/"."""
+    return token.lstrip("#v").rstrip("/") or token
 
 
 def numbers_in(text: str) -> set[float]:
@@ -233,9 +246,20 @@ def sums(numbers: Iterable[float]) -> set[float]:
     return pairs | {pair + one for pair in pairs for one in few}
 
 
-def in_other_units(values: Iterable[float], unit: str) -> set[float]:
-    """A length of time in other units."""
-    return {value * factor for value in values for factor in UNITS.get(unit, ())}
+def is_in_other_units(amount: Amount, numbers: Iterable[float]) -> bool:
+    """Tell whether one of some numbers is a length of time or an amount of data in other units, perhaps rounded."""
+    half = 0.5 / 10 ** decimals(amount)  # "88 kB" may be 88,120 bytes
+    return any(
+        abs(number - value * factor) <= (half * factor if factor > 1 else 0)
+        for factor in UNITS.get(amount.unit, ())
+        for value in amount.values
+        for number in numbers
+    )
+
+
+def decimals(amount: Amount) -> int:
+    """The digits behind the point of a number as it is written."""
+    return len(amount.text.partition(".")[2].rstrip("%"))
 
 
 @cache

@@ -13,7 +13,8 @@ from agentguard.content.actions._compared import (
     Compared,
     Text,
     contrasts,
-    in_other_units,
+    decimals,
+    is_in_other_units,
     kind_of,
     numbers_in,
     other_moment,
@@ -29,11 +30,12 @@ _SECONDS: Final = {"s": 1, "mi": 60, "m": 60, "h": 3600, "d": 86_400, "w": 604_8
 _DURATION: Final = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)?) ?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![\w-])"
 )
-_TIMES: Final = frozenset("second seconds minute minutes hour hours day days week weeks".split())
+TIMES: Final = frozenset("second seconds minute minutes hour hours day days week weeks".split())
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a number, and no text
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 SHORTEST_NAME: Final = 4
 SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
+MOST_TO_SUM: Final = 5  # numbers, of more nearly anything is the sum
 LONGEST_NUMBER: Final = 12
 LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
@@ -172,7 +174,7 @@ def _other_numbers(
     some = any(amount.values & have for amount in claim.amounts)
     for amount, values in named:
         text = f"{amount.text} {amount.unit}".strip()
-        if amount.unit in _TIMES and spans:
+        if amount.unit in TIMES and spans:
             if not _seconds(amount) & spans:
                 yield "time: another in the arguments", text
             continue
@@ -181,11 +183,13 @@ def _other_numbers(
             continue
         if claim.in_part and amount.unit:
             continue  # "two of the three"
-        if _rounded(amount) & {round(number, _decimals(amount)) for number in have}:
+        if _rounded(amount) & {round(number, decimals(amount)) for number in have}:
             continue
-        if not amount.values or amount.values & have or in_other_units(amount.values, amount.unit) & have:
+        if not amount.values or amount.values & have or is_in_other_units(amount, have):
             continue
-        if amount.unit not in UNITS and amount.values & (_counts(fitting, len(texts.all)) | sums(have)):
+        if amount.unit not in UNITS and amount.values & (
+            _counts(fitting, len(texts.all)) | (sums(have) if len(have) <= MOST_TO_SUM else set())
+        ):
             continue
         there = any(amount.values & text.numbers for text in texts.all.values())
         yield f"number: {'elsewhere' if there else 'nowhere'}", text
@@ -215,14 +219,9 @@ def _counts_others(deed: Deed) -> bool:
     return len(deed.result) <= SHORT_RESULT and re.search(r"(?<![\w-])[1-9]\d*(?![\w-])", deed.result) is not None
 
 
-def _decimals(amount: Amount) -> int:
-    """The digits behind the point of a number as it is written."""
-    return len(amount.text.partition(".")[2].rstrip("%"))
-
-
 def _rounded(amount: Amount) -> set[float]:
     """A number that may be rounded: one that is not a small count."""
-    return {value for value in amount.values if _decimals(amount) or value >= LEAST_ROUNDED}
+    return {value for value in amount.values if decimals(amount) or value >= LEAST_ROUNDED}
 
 
 def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, Any]]) -> set[float]:
@@ -248,7 +247,7 @@ def _spans(numbers: Sequence[tuple[str, Any]]) -> set[float]:
     """The lengths of time in arguments, in seconds: ``minutes=20``, ``dur="30m"``."""
     spans = set()
     for name, value in numbers:
-        unit = next((piece for piece in pieces_of(name) if piece in _TIMES), "")
+        unit = next((piece for piece in pieces_of(name) if piece in TIMES), "")
         if unit and isinstance(value, (int, float)):
             spans.add(float(value) * _length(unit))
         elif isinstance(value, str) and len(value) <= LONGEST_VALUE:

@@ -73,6 +73,8 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
     outcome: Outcome
     for outcome in ("failed", "pending", "nothing"):
         match = _pattern(outcome).search(text)
+        if match is not None and base(match[0].casefold()) in does:
+            continue  # "rejected", of a tool that rejects
         if match is not None and outcome == "pending":
             return Ending("pending", match[0].strip(), False)
         if match is not None:
@@ -123,7 +125,7 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("failed", f"{name}: {held}", True)
         if key in _fields("http") and (number or _is_status(held)) and int(held) >= 400:
             return Ending("failed", f"{name}: {held}", True)
-        if key in _fields("count") and number and held == 0:
+        if (key in _fields("count") or _last(str(name)) in _fields("count")) and number and held == 0:
             return Ending("nothing", f"{name}: 0", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
@@ -132,6 +134,11 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             if inner is not None:
                 return inner
     return None
+
+
+def _last(name: str) -> str:
+    """The last word of a name in small letters: "sent" of "invitesSent"."""
+    return re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1].casefold()
 
 
 def _is_status(held: Any) -> bool:
@@ -160,7 +167,7 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 def _is_pending(state: str) -> bool:
     state = state.casefold().replace("_", " ")
-    return state in ("draft", "scheduled") or _pattern("pending").match(state) is not None
+    return state in ("draft", "scheduled", "requested") or _pattern("pending").match(state) is not None
 
 
 @cache

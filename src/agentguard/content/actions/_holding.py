@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import exp, fsum
 from typing import Final, Literal, NamedTuple
@@ -50,6 +50,7 @@ _BADLY: Final = {
 _UNDECIDED: Final = (
     ("a result tells of it, of the past", "A result tells of it."),
     ("too little", "It says too little."),
+    ("of another year", "It tells of a year that no call is about."),
     ("mental verb", "No tool can witness it."),
 )
 
@@ -83,12 +84,12 @@ def hold(
     return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated])]
 
 
-def decides(signs: Collection[str]) -> bool:
+def decides(signs: frozenset[str]) -> bool:
     """Tell whether signs say enough for a claim to be weighed.
 
     What it is can be done by a tool, it names something, and it is no fact of another day that a result tells.
     """
-    if "a result tells of it, of the past" in signs:
+    if signs & {"a result tells of it, of the past", "of another year"}:
         return False
     return "too little" not in signs and ("mental verb" not in signs or "its tool was not called" in signs)
 

@@ -20,6 +20,7 @@ from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_o
 MOST_CALLS: Final = 500
 MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
 KEPT: Final = 2_000  # texts that stay read: those of a session's calls, for its next answer
+_CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
 
@@ -117,7 +118,9 @@ def commanded(text: str) -> frozenset[str]:
     >>> sorted(commanded("git commit -m 'x' && git push")), sorted(commanded("DELETE FROM users"))
     (['commit', 'push'], ['delete'])
     """
-    return frozenset(act for act, pattern in _commands() if pattern.search(text) is not None)
+    by_pattern = frozenset(act for act, pattern in _commands() if pattern.search(text) is not None)
+    called = {piece for name in _CALLED.findall(text) for piece in pieces_of(name)}
+    return by_pattern.union(*(verb_acts(piece) for piece in called))
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from agentguard.content.actions._acts import GENERIC, LOOKING, READING, TRYING, Meaning, is_vague, reads, verb_acts
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
-from agentguard.content.actions._conflicts import OUTRIGHT, Texts, conflicts
+from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
@@ -49,9 +49,9 @@ class Pair(NamedTuple):
     bad: str
 
     @property
-    def weight(self) -> tuple[int, int, bool, int]:
+    def weight(self) -> tuple[int, int, bool, bool, int]:
         """By which the best call is found."""
-        return (self.exact, self.level + min(self.things, 3), not self.bad, self.deed.number)
+        return (self.exact, self.level + min(self.things, 3), not looks(self.deed), not self.bad, self.deed.number)
 
     @property
     def shares(self) -> bool:
@@ -134,6 +134,8 @@ class Ledger:
         looked = looks(deed) and not meaning.acts & LOOKING
         if (meaning.acts & deed.acts or meaning.bases & ability.verbs) and not looked:
             return 3
+        if claim.things and claim.things <= bases("attempt") and self._is_retry(deed):
+            return 3
         if vague and claim.about & ability.verbs:  # "a ban was issued", by mod_ban
             return 3
         text = self._all[deed.number].text
@@ -145,6 +147,8 @@ class Ledger:
             return 1
         if claim.stated.form in ("outcome", "label"):
             return 2 if self._tells(claim, deed) else 1
+        if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
+            return 1
         return 1 if reads(meaning) or vague or ability.general else 0
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
@@ -206,7 +210,8 @@ class Ledger:
         if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
             return ""
         if outcome == "partly":
-            whole = claim.stated.good or claim.words & {"all", "both", "every", "everything"}
+            counted = any(amount.values & self._results[deed.number].numbers for amount in claim.amounts)
+            whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
             return "" if shares and not whole else "in part"
         if looks(deed) and not claim.stated.good:
             return ""
@@ -221,6 +226,12 @@ class Ledger:
         best = self._best(claim, pairs)
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
+        if (
+            claim.year
+            and claim.year not in self._given
+            and not any(claim.year in each.text for each in self._all.values())
+        ):
+            return Seen(frozenset({"of another year"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
         if self._is_absent(claim):
@@ -316,12 +327,21 @@ class Ledger:
         It is about several where it says "all", or a count that none of its calls has.
         """
         have = frozenset[float]().union(*(self._all[pair.deed.number].numbers for pair in good))
-        counts = [amount.values for amount in claim.amounts if amount.unit and not amount.money]
+        counts = [
+            amount.values for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES
+        ]
         if any(values & have for values in counts):
             return None
-        several = counts or claim.words & {"all", "both", "every", "everything"}
+        several = counts or claim.words & words("every")
         like = [pair for pair in pairs if pair.level == best.level > 1] if several else []
         return next((pair for pair in like if pair.bad and not self._again(pair.deed)), None)
+
+    def _is_retry(self, deed: Deed) -> bool:
+        """Tell whether a call follows one of the same tool that came out badly."""
+        return any(
+            earlier.number < deed.number and earlier.call.tool == deed.call.tool and earlier.ending.outcome == "failed"
+            for earlier in self._done
+        )
 
     def _again(self, deed: Deed) -> bool:
         """Tell whether a call was made again later, and came out well."""
@@ -392,8 +412,6 @@ class Ledger:
         """Signs of the calls that no other claim speaks of."""
         if left:
             yield "a call is left over"
-            if any(self._things(claim, deed) for deed in left):
-                yield "a like call is left over"
 
 
 def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
