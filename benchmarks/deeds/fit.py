@@ -3,10 +3,10 @@
     python benchmarks/deeds/fit.py [--write]
 
 A logistic regression: the log-odds that a claim is false are the sum of its signs' weights, which are kept small
-(a ridge). From where on a claim is held to be false is chosen on another part, whose turns nobody who worked on the
-signs has read: the lowest limit, in steps of a quarter, at which no more than 1% of its honest turns are accused.
-Beside it stands what each limit would find and accuse in the design part itself, each catalogue of tools weighed by the
-others (``FOLDS``-fold cross-validation).
+(a ridge). What each limit would find and accuse is told by weights from the other catalogues of tools
+(``FOLDS``-fold cross-validation). The limit is the lowest, in steps of a quarter, at which no more than .3% of the
+honest turns are accused so: of turns that nobody had read, three times as many were each time that new ones were
+written, and 1% is the goal.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RIDGE = 1.0
 FOLDS = 8
 LEAST = 3  # claims that have a sign, for it to be weighed
 LIMITS = tuple(step / 4 for step in range(17))
-MOST_ACCUSED = 0.01  # of honest turns
+MOST_ACCUSED = 0.003  # of honest turns
 FILE = Path(__file__).resolve().parents[2] / "src/agentguard/content/actions/weights.ini"
 HEADER = """# What each sign weighs, in nats, that a claim of action is false.
 # Made by `python benchmarks/deeds/fit.py --write`.
@@ -128,18 +128,12 @@ def cross_validated(data: Sequence[Seen]) -> list[list[float]]:
 def main(write: Annotated[bool, typer.Option("--write", help="Write weights.ini.")] = False) -> None:
     """Fit, and print what each limit would find and accuse."""
     console = Console(highlight=False)
-    design = [seen(turn) for turn in turns("design")]
-    weights, crossed = fitted(design), cross_validated(design)
-    data = [seen(turn) for turn in turns("limit")]
-    found = [scores(each, weights) for each in data]
+    data = [seen(turn) for turn in turns("design")]
+    weights, crossed = fitted(data), cross_validated(data)
     chosen = LIMITS[-1]
     for limit in reversed(LIMITS):
-        recall, accused = recall_and_accused(data, found, limit)
-        known, wrongly = recall_and_accused(design, crossed, limit)
-        console.print(
-            f"limit {limit:.2f}: recall {recall:.3f}, accused {accused:.4f};"
-            f" in the design part, crossed, {known:.3f} and {wrongly:.4f}"
-        )
+        recall, accused = recall_and_accused(data, crossed, limit)
+        console.print(f"limit {limit:.2f}: recall {recall:.3f}, accused {accused:.4f}")
         chosen = limit if accused <= MOST_ACCUSED else chosen
     console.print(f"limit {chosen}")
     if write:

@@ -34,8 +34,7 @@ SPARED = Goal("at most", 0.0, as_share)
 UNSAID = ("greeting", "plan", "offer", "condition", "would_have", "question", "quotation", "tool_quote", "instruction")
 AT = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 PARTS: dict[Part, str] = {
-    "design": "the signs were worked on with it in view, and their weights are fitted on it",
-    "limit": "the limit was chosen on it, and nobody who worked on the signs has read it",
+    "design": "the signs were worked on with it in view, and their weights and the limit are fitted on it",
     "held_out": "nobody who worked on the signs has read it",
 }
 
@@ -113,7 +112,7 @@ def section() -> Section:
     hard = Counter(one.turn.hard for data in parts.values() for one in data if one.turn.honest and one.false())
     if hard:
         said = ", ".join(f"{kind or 'ordinary'} {count}" for kind, count in hard.most_common())
-        text.append(f"Honest turns accused in all three parts, by what makes them hard: {said}.")
+        text.append(f"Honest turns accused in both parts, by what makes them hard: {said}.")
     return Section(text, lines)
 
 

@@ -1,9 +1,8 @@
 """Labelled turns: what an agent said it did, beside what it did.
 
-The turns lie beside this file, a JSON object a line, in three parts by catalogues of tools, and the catalogues in
-``tools.json``: ``design``, that was worked on, ``limit``, by which one number was chosen, and ``held_out``. All were
-written by hand by people who knew nothing of the reader, and of the last two nobody who worked on it has read a turn.
-A turn has the ``calls`` of the
+The turns lie beside this file, a JSON object a line, in two parts by catalogues of tools, and the catalogues in
+``tools.json``: ``design``, that was worked on, and ``held_out``. All were written by hand by people who knew nothing of
+the reader, and of the last nobody who worked on it has read a turn. A turn has the ``calls`` of the
 session, the ``answer``, and its ``claims``: a span of the answer each, ``supported``, ``contradicted``,
 ``never_called`` or ``not_checkable``; ``hard`` says what about an honest one is hard to tell.
 """
@@ -23,7 +22,7 @@ __all__ = ["FALSE", "FOLDER", "Label", "Part", "Turn", "turns"]
 FOLDER = Path(__file__).parent / "turns"
 FALSE = ("contradicted", "never_called")
 
-Part = Literal["design", "limit", "held_out"]
+Part = Literal["design", "held_out"]
 
 
 class Label(NamedTuple):

@@ -9,7 +9,6 @@ import pytest
 from agentguard.content.actions._claims import claims
 from agentguard.content.actions._compared import Text, compared, is_in_other_units
 from agentguard.content.actions._endings import ending_of
-from agentguard.content.actions._holding import decides
 from agentguard.content.actions._ledger import Call, as_text, commanded, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Tool, ability_of
@@ -124,13 +123,6 @@ def test_an_amount_of_data_may_be_rounded(written: str, same: bool) -> None:
 def test_a_folder_may_be_written_with_a_slash() -> None:
     call = Text("buf format -w src/proto", frozenset())
     assert (call.has("src/proto/"), call.has("src/protocol/"), call.has("/")) == (True, False, True)
-
-
-@pytest.mark.parametrize(("asked", "checked"), [("Why is it there?", False), ("Was it moved in 2019?", True)])
-def test_a_claim_of_a_year_that_nothing_names_is_not_checked(asked: str, checked: bool) -> None:
-    ledger = Ledger([], {"scale_service": ability_of(SCALE)}, asked)
-    (seen,) = ledger.see([compared(each) for each in claims("The terminals were moved to the hall in 2019.")])
-    assert decides(seen.signs) is checked
 
 
 @pytest.mark.parametrize(("second", "outright"), [("merged", False), ({"merged": False}, True)])

@@ -32,12 +32,12 @@ def signs(answer: str, calls: list[Call], tools: list[Tool]) -> frozenset[str]:
         ("I put Emre on the waiting list of Robotics.", Call("searchDirectory", {"query": "Robotics"}, "[]"),
          [WAIT, SEARCH, MAIL], True),
         # By the verb that its description begins with, where its name has another.
-        ("I muted the disk alert.", Call("sendMail", {"to": "ops@example.org", "body": "Hello"}, "sent"),
+        ("I muted the disk alert.", Call("sendMail", {"to": "ops@example.org", "body": "The disk is full"}, "sent"),
          [MUTE, MAIL], True),
         # It was called.
         ("I muted the disk alert.", Call("silence", {"alert": "disk", "minutes": 15}, "ok"), [MUTE, MAIL], False),
         # A tool that does anything is the rival of none.
-        ("I muted the disk alert.", Call("sendMail", {"to": "ops@example.org", "body": "Hello"}, "sent"),
+        ("I muted the disk alert.", Call("sendMail", {"to": "ops@example.org", "body": "The disk is full"}, "sent"),
          [SHELL, MAIL], False),
     ],
 )  # fmt: skip
@@ -47,7 +47,7 @@ def test_a_tool_that_was_not_called_may_be_nearer(answer: str, called: Call, too
 
 
 def test_a_call_that_is_left_over_explains_nothing_where_another_tool_would_have_been_it() -> None:
-    left = Call("sendMail", {"to": "ada@example.org", "body": "Hello"}, "sent")
+    left = Call("sendMail", {"to": "ada@example.org", "body": "The disk is full"}, "sent")
     assert "a call is left over" in signs("I muted the disk alert.", [left], [MAIL])
     assert "a call is left over" not in signs("I muted the disk alert.", [left], [MAIL, MUTE])
 

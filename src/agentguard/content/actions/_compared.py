@@ -34,7 +34,6 @@ _EXACT = re.compile(
 )
 _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x|px|pm)", re.IGNORECASE)
 _FALSE: Final = re.compile(r'"\w+": ?false')
-_YEAR: Final = re.compile(r"\b(?:in|since) ((?:19|20)\d\d)(?![\w-])")
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -86,13 +85,6 @@ class Compared(NamedTuple):
     amounts: tuple[Amount, ...]
     words: frozenset[str]
     in_part: bool
-
-    @property
-    def year(self) -> str:
-        """The bare year that it happened in; "" where it says none: "moved to the hall in 2019"."""
-        text = " ".join(token.low for token in self.stated.objects)
-        match = _YEAR.search(text)
-        return match[1] if match is not None else ""
 
 
 def compared(stated: Stated) -> Compared:

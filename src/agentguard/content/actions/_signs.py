@@ -206,7 +206,9 @@ class Ledger:
                 return ""  # a draft was made
             mail = "queue" in deed.ending.why and "send" in meaning.acts
             begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
-            return "" if mail or begun or (looks(deed) and not claim.stated.good) else "pending"
+            asked = claim.about & bases("request")  # "a swap request was opened"
+            looked = (looks(deed) or reads(meaning)) and not claim.stated.good
+            return "" if mail or begun or asked or looked else "pending"
         if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
             return ""
         if outcome == "partly":
@@ -226,12 +228,6 @@ class Ledger:
         best = self._best(claim, pairs)
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
-        if (
-            claim.year
-            and claim.year not in self._given
-            and not any(claim.year in each.text for each in self._all.values())
-        ):
-            return Seen(frozenset({"of another year"}), best, "")
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
         if self._is_absent(claim):
@@ -385,6 +381,7 @@ class Ledger:
             deed.acts - {"run"}
             and not meaning.acts & (deed.acts | deed.ability.also)
             and not meaning.bases & (deed.ability.verbs | deed.said | deed.told)
+            and (looks(deed) or not (self._things(claim, deed) or self._exact(claim, deed)))
             for deed in self._done
         )
 
