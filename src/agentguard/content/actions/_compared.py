@@ -210,7 +210,7 @@ class Text:
 
 
 def _bare(token: str) -> str:
-    """What is said exactly, as it may be written too: "88" of "#88", "1.2" of "v1.2", "src" of "src/"."""
+    """Yield an exact token as it may be written too: "88" of "#88", "1.2" of "v1.2", "src" of "src/"."""
     return token.lstrip("#v").rstrip("/") or token
 
 

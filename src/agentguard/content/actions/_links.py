@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """What the identifiers of a call stand for.
+    """The things that the identifiers of a call stand for.
 
     Attributes:
         own: the bases of the words of the records that have one of them.

@@ -318,7 +318,7 @@ class Ledger:
     def _one_of_several(
         self, claim: Compared, best: Pair, pairs: Sequence[Pair], good: Sequence[Pair]
     ) -> Pair | None:  # fmt: skip
-        """Where a claim is about several calls, one of them that came out badly.
+        """Find a call that came out badly among the several that a claim is about.
 
         It is about several where it says "all", or a count that none of its calls has.
         """

@@ -482,7 +482,7 @@ class Sources:
 
 
 class _Stated(NamedTuple):
-    """What a leaf's text states, as it is looked up.
+    """The statements of a leaf's text, as they are looked up.
 
     Attributes:
         tokens: short text, quantities and identifiers, in their ``plain`` form.
