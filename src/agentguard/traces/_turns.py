@@ -91,33 +91,15 @@ class _Again(NamedTuple):
     at: float | None
 
 
-class _Packed(NamedTuple):
-    """A call as it is held until its session is done: most sessions of a log have no answer, and none reads it.
-
-    ``args`` and ``result`` are bytes of JSON, a text that is to be decoded, or what was cut of a large value.
-    """
-
-    source: str
-    line: int
-    tool: str
-    args: Any
-    result: Any
-    failed: bool
-    call_id: str | None
-    at: float | None
-    finished: bool
-
-    def made(self) -> Made:
-        """The call as claims are held against it."""
-        return Made(*self._replace(args=_unpacked(self.args), result=_unpacked(self.result)))
-
-
 class _Session:
-    """The calls and words that are held of a session."""
+    """The calls and words that are held of a session.
+
+    Arguments and results are held packed: most sessions of a log have no answer, and nothing reads them.
+    """
 
     def __init__(self, name: str, *, whole: bool) -> None:
         self.size = 0
-        self.events: list[_Packed | Said | _Again] = []
+        self.events: list[Made | Said | _Again] = []
         self._name, self._whole = name, whole
         self._tools: dict[str, OfferedTool] = {}
         self._ids: set[str] = set()
@@ -141,13 +123,13 @@ class _Session:
                 return
             self._ids.add(identity)
         args, result = _packed(fields.get("args")), _packed(fields.get("result"))
-        packed = _Packed(
+        made = Made(
             call.source, call.line, tool, args, result, fields.get("is_error") is True,
             identity if isinstance(identity, str) else None, call.begun, finished,
         )  # fmt: skip
-        self._add(packed, _size(args) + _size(result))
+        self._add(made, _size(args) + _size(result))
 
-    def _add(self, event: _Packed | Said | _Again, size: int) -> None:
+    def _add(self, event: Made | Said | _Again, size: int) -> None:
         self.events.append(event)
         self.size += size + _OVERHEAD
 
@@ -165,8 +147,8 @@ class _Session:
         for what in events:
             if isinstance(what, _Again):
                 answer = []
-            elif isinstance(what, _Packed):
-                calls.append(what.made())
+            elif isinstance(what, Made):
+                calls.append(what._replace(args=_unpacked(what.args), result=_unpacked(what.result)))
                 if what.finished:
                     answer = []
             elif what.by == "agent":

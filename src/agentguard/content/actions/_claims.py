@@ -243,7 +243,9 @@ class _Reader:
                 subject = be  # "it exists and was moved"
             if (subject >= be and not joined) or self._by_others(verb) or not is_participle(self._low(verb)):
                 continue
-            if not self._is_thing(subject, verb) or self._low(subject) == "sure":  # "I made sure it was settled"
+            if not self._is_thing(subject, verb) or self._low(subject) in words(
+                "assured"
+            ):  # "I made sure it was settled"
                 continue
             subject_tokens = self._tokens[subject:be]
             if (
@@ -346,7 +348,7 @@ class _Reader:
             elif (
                 (low in ("went", "landed") or match["have"])
                 and self._low(have) != "had"
-                and not (low == "went" and after in ("from", "up", "down"))  # of numbers
+                and not (low == "went" and after in words("amounting"))  # of numbers
                 and "o" not in self._tags[subject:verb]
                 and meaning_of(self._tokens, verb).known
             ):

@@ -202,14 +202,14 @@ class Text:
 
     def has(self, token: str) -> bool:
         """Tell whether it has what is said exactly."""
-        return token in self.text or _bare(token) in self.text
+        return token in self.text or bare(token) in self.text
 
     def names(self, thing: str) -> bool:
         """Tell whether it has a word, by its base, or one of the same family."""
         return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
 
 
-def _bare(token: str) -> str:
+def bare(token: str) -> str:
     """Yield an exact token as it may be written too: "88" of "#88", "1.2" of "v1.2", "src" of "src/"."""
     return token.lstrip("#v").rstrip("/") or token
 

@@ -12,6 +12,7 @@ from agentguard.content.actions._compared import (
     Amount,
     Compared,
     Text,
+    bare,
     contrasts,
     decimals,
     is_in_other_units,
@@ -61,7 +62,7 @@ class Texts(NamedTuple):
 
     def was_asked(self, token: str) -> bool:
         """Tell whether the user's words have it."""
-        return token in self.given or token.lstrip("#v") in self.given
+        return token in self.given or bare(token) in self.given
 
 
 def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: bool) -> Iterator[tuple[str, str]]:

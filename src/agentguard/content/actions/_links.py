@@ -17,6 +17,7 @@ from agentguard.content.actions._tools import bases_of, pieces_of
 MOST_RECORDS: Final = 500
 DEEPEST: Final = 5
 LONGEST_ID: Final = 40
+MOST_TEXT: Final = 5_000  # characters of a result whose lines are records
 _ID: Final = re.compile(r"(?=[\w.@:/-]*\d)[\w.@:/-]*\w|[\w.+-]+@[\w.-]+\w")
 _NAMED: Final = frozenset({"id", "number", "ref", "key", "code"})  # arguments whose bare number is an identifier
 
@@ -89,9 +90,6 @@ def _records(deed: Deed) -> Iterator[Record]:
         for piece in pieces[:MOST_RECORDS]:
             text = " ".join(str(value) for _, value in leaves(piece))
             yield Record(deed.number, frozenset(_ids(piece)), bases_of(re.findall(r"[a-z]+", text.casefold())))
-
-
-MOST_TEXT: Final = 5_000  # characters of a result whose lines are records
 
 
 def _objects(value: Any, depth: int) -> Iterator[Mapping[Any, Any]]:

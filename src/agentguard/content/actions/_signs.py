@@ -3,7 +3,8 @@
 A claim and a call go together where the call's acts are among those that the claim's verb can stand for, or where the
 call says the same words. Of those that go together, the ones that have what the claim says exactly come first, then
 those that name the same things. What speaks for and against the claim beside them are its signs; what each sign weighs
-is in ``weights.ini``.
+is in ``weights.ini``. Where the ledger says something outright, that is the claim's only sign: mild agreement elsewhere
+does not weigh against it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import GENERIC, LOOKING, READING, TRYING, Meaning, is_vague, reads, verb_acts
+from agentguard.content.actions._acts import (
+    COMMANDED,
+    GENERIC,
+    LOOKING,
+    READING,
+    TRYING,
+    Meaning,
+    is_vague,
+    reads,
+    verb_acts,
+)
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
@@ -20,14 +31,11 @@ from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._links import Links
-from agentguard.content.actions._rivals import Beside, Rival, Rivals
+from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._tools import Ability
 
 TOGETHER: Final = 50  # calls that are held together against a claim
-
-#: Acts that are commands of their own wherever they are done by a shell.
-COMMANDED: Final = frozenset({"test", "check code", "build", "install", "commit", "push", "merge", "tag"})
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
 
 
@@ -106,7 +114,7 @@ class Ledger:
                 if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
-            self._seen(claim, found, self._rivals.of(claim, beside), spoken_for, number)
+            self._seen(claim, found, beside, spoken_for, number)
             for number, (claim, beside, found) in enumerate(zip(claims, calls, pairs, strict=True))
         ]
 
@@ -222,25 +230,23 @@ class Ledger:
     # --- Signs ---
 
     def _seen(
-        self, claim: Compared, pairs: Sequence[Pair], rival: Rival, spoken_for: Mapping[int, set[int]], number: int
+        self,
+        claim: Compared,
+        pairs: Sequence[Pair],
+        calls: Sequence[Beside],
+        spoken_for: Mapping[int, set[int]],
+        number: int,
     ) -> Seen:
-        meaning = claim.stated.meaning
-        best = self._best(claim, pairs)
+        meaning, best = claim.stated.meaning, self._best(claim, pairs)
+        # 1. What says too little is not weighed.
         if not claim.things and not claim.exact and not claim.amounts and is_vague(meaning):
             return Seen(frozenset({"too little"}), best, "")
-        left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
-        signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best)}
+        # 2. What the ledger says outright decides.
         if self._is_absent(claim):
             return Seen(frozenset({"no call can have been it"}), best, "")
-        signs.add(f"a tool not called: {rival}")
-        # A call that is left over explains nothing where another tool would have been it.
-        if rival not in ("nearer", "far nearer"):
-            signs |= set(self._of_rest(claim, left))
+        against: dict[str, str] = {}
         missing = ""
-        if best is None:
-            signs.add("fits nothing")
-        else:
-            others = spoken_for.get(best.deed.number, set()) - {number}
+        if best is not None:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
@@ -251,7 +257,19 @@ class Ledger:
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
-            signs |= {*against, *self._of_best(claim, best, pairs, bool(against), bool(others))}
+        # 3. All else is weighed.
+        rival = self._rivals.of(claim, calls)
+        left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
+        signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
+        signs.add(f"a tool not called: {rival}")
+        # A call that is left over explains nothing where another tool would have been it.
+        if left and rival not in ("nearer", "far nearer"):
+            signs.add("a call is left over")
+        if best is None:
+            signs.add("fits nothing")
+        else:
+            others = spoken_for.get(best.deed.number, set()) - {number}
+            signs |= set(self._of_best(claim, best, bool(against), bool(others)))
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
 
@@ -296,9 +314,7 @@ class Ledger:
         if claim.words & {"now", "way"}:
             yield "now"
 
-    def _of_best(
-        self, claim: Compared, best: Pair, pairs: Sequence[Pair], conflict: bool, spoken_for: bool
-    ) -> Iterator[str]:
+    def _of_best(self, claim: Compared, best: Pair, conflict: bool, spoken_for: bool) -> Iterator[str]:
         """Signs of the call that goes best with a claim, and of how it came out."""
         yield _FITS[best.level]
         yield "shares much" if best.things > 1 else "shares a thing" if best.things else "shares nothing"
@@ -404,11 +420,6 @@ class Ledger:
                     yield "a result tells of it, of the past"
         if any(looks(deed) and self._tells(claim, deed) for deed in self._done):
             yield "read in a result"
-
-    def _of_rest(self, claim: Compared, left: Sequence[Deed]) -> Iterator[str]:
-        """Signs of the calls that no other claim speaks of."""
-        if left:
-            yield "a call is left over"
 
 
 def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
