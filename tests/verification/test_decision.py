@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentguard.verification._decision import false_block_p, verdict_of
+from agentguard.verification._decision import alarmed, false_block_p, verdict_of
 from agentguard.verification.statistics import new_scores
-from agentguard.verification.types import Settings
+from agentguard.verification.types import Settings, SignalResult, VerificationTier
 
 SETTINGS = Settings(accept_below=0.2, block_at=0.5, max_false_block_rate=0.01)
 
@@ -104,3 +104,26 @@ class TestVerdict:
         mild = verdict_of(min(one, other), max(p, other_p), False, SETTINGS)
         harsh = verdict_of(max(one, other), min(p, other_p), broken, SETTINGS)
         assert order.index(harsh) >= order.index(mild)
+
+
+class TestAlarmed:
+    """A chart's bound on its own false alarms stands for what the chart says, and for nothing that is louder."""
+
+    @staticmethod
+    def chart(score=1.0):
+        return {"spc_anomaly": SignalResult("spc_anomaly", True, True, score, 3.0, None, VerificationTier.TIER_1, "")}
+
+    def test_where_nothing_is_louder(self):
+        assert alarmed(self.chart(), {"spc_anomaly": 1.1, "moved_value": 0.9})
+
+    def test_where_something_is_louder(self):
+        assert not alarmed(self.chart(), {"spc_anomaly": 0.4, "moved_value": 0.9})
+
+    def test_an_alarm_that_does_not_count(self):
+        assert not alarmed(self.chart(), {"moved_value": 0.9})
+
+    def test_a_chart_that_is_merely_odd(self):
+        assert not alarmed(self.chart(score=0.9), {"spc_anomaly": 1.1})
+
+    def test_no_chart(self):
+        assert not alarmed({}, {})

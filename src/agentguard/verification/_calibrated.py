@@ -9,7 +9,7 @@ from typing import Final
 from agentguard.verification._baseline import ONE_IN, OWN_FLOOR, OWN_PRIOR, WELL_KNOWN, ToolMemory
 from agentguard.verification._case import Case
 from agentguard.verification._checks import TIERS, LearnedCheck
-from agentguard.verification._decision import SURE, false_block_p, verdict_of
+from agentguard.verification._decision import SURE, alarmed, false_block_p, verdict_of
 from agentguard.verification._incidents import is_level
 from agentguard.verification._method import Check, Decision
 from agentguard.verification._pool import Pool
@@ -77,10 +77,7 @@ class Calibrated:
         # The verdict, where genuine calls hardly ever look like this.
         memory: ToolMemory = case.memory
         p = false_block_p(total, memory.scores, self.pool.scores)
-        alarm = signals.get("spc_anomaly")
-        # An e-process that alarms has a bound of its own on false alarms, see ``drift``.
-        rare = broken or (alarm is not None and alarm.fired and alarm.score >= SURE)
-        verdict = verdict_of(posterior, p, rare, case.settings)
+        verdict = verdict_of(posterior, p, broken or alarmed(signals, contributions), case.settings)
         if verdict == "block" and not broken:
             # The agent needs an error, and an empty answer, to correct itself; weak evidence adds up to a flag.
             loudest = max(contributions, key=contributions.__getitem__, default="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 from agentguard.verification._case import Case
@@ -12,6 +13,7 @@ from agentguard.verification.evidence import breaks_a_declaration
 from agentguard.verification.statistics import TOOL_WEIGHT, Surprises
 from agentguard.verification.types import SEVERITY, UNREAD, Settings, SignalResult, Verdict
 
+CHART: Final = "spc_anomaly"
 SURE: Final = 0.998  # a score with a bound of its own on false alarms, below that on false blocks
 BURST: Final = 3.0  # calls that one odd call of a tool counts for
 
@@ -33,6 +35,17 @@ def false_block_p(total: float, tool: Surprises, everywhere: Surprises) -> float
     overall = everywhere.p(total)
     p = (BURST * tool.tail(total) + TOOL_WEIGHT * overall) / (tool.total + TOOL_WEIGHT)
     return min(max(p, math.exp(-30.0)), 1.0)
+
+
+def alarmed(signals: Mapping[str, SignalResult], contributions: Mapping[str, float]) -> bool:
+    """An alarm of a control chart that speaks as loud as anything; an e-process has a bound of its own, see ``drift``.
+
+    That bound is on its own false alarms: it does not speak for louder evidence, of which genuine calls may be full.
+    """
+    chart = signals.get(CHART)
+    if chart is None or not chart.fired or chart.score < SURE:
+        return False
+    return contributions.get(CHART, 0.0) >= max(contributions.values(), default=0.0)
 
 
 def verdict_of(posterior: float, p: float, contract_broken: bool, settings: Settings) -> Verdict:
@@ -126,9 +139,12 @@ def why_not_as_posterior(case: Case, signals: dict[str, SignalResult], decision:
 def _leniency(case: Case, signals: dict[str, SignalResult], decision: Decision) -> str:
     """Why the calibrated method was milder than its posterior."""
     p, bound = decision.false_block_p, case.settings.max_false_block_rate
-    alarm = signals.get("spc_anomaly")
-    alarmed = alarm is not None and alarm.fired and alarm.score >= SURE
-    if p is not None and p > bound and not alarmed and not breaks_a_declaration(signals):
+    if (
+        p is not None
+        and p > bound
+        and not alarmed(signals, decision.contributions)
+        and not breaks_a_declaration(signals)
+    ):
         share = f"{100 * p:.3g}% of this tool's genuine calls look like this"
         return f"{share}, and the bound on false alarms is {100 * bound:.3g}%"
     if case.document.is_error or case.document.kind == "empty":
