@@ -45,7 +45,7 @@ RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.agentguard-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs layout servers clients test test-slow coverage test-lowest test-compiled test-frameworks lint format bench weights measure scale fuzz dist sbom audit clean
+.PHONY: help demo docs layout compiled servers clients test test-slow coverage test-lowest test-compiled test-frameworks lint format bench weights measure scale fuzz dist sbom audit clean
 
 help: ## Show the targets
 	@echo "agentguard: make TARGET [PYTHON=python3.12]"
@@ -87,6 +87,8 @@ lint: layout ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(TYPED) $$(test -d $(VENV)/lib/python3.10 && echo --exclude=$(UNTYPED_ON_310))
 	$(BIN)/lint-imports --no-logo
+
+compiled: $(COMPILED_STAMP) ## Build the compiled wheel into an environment of its own, .venv-compiled
 
 layout: $(STAMP)  # links to what is new at the top of the package
 	@$(BIN)/python -c 'import setup; setup.lay_out()'
