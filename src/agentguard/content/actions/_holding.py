@@ -64,15 +64,17 @@ FALSE_AT: Final = round(1 / (1 + exp(-float(read_table(__package__, "weights.ini
 
 
 def hold(
+    answer: str,
     stated: Sequence[Stated],
     done: Sequence[Deed],
     abilities: Mapping[str, Ability],
     given: Sequence[str],
     false_at: float,
 ) -> list[Held]:
-    """Hold each claim against the deeds.
+    """Hold each claim of an answer against the deeds.
 
     Args:
+        answer: all that was said.
         stated: the claims.
         done: the deeds of the session.
         abilities: of all tools, by their names.
@@ -80,7 +82,7 @@ def hold(
         false_at: the probability from which a claim is held to be false.
     """
     ledger = Ledger(done, abilities, "\n".join(given))
-    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated])]
+    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated], answer)]
 
 
 def decides(signs: frozenset[str]) -> bool:

@@ -33,6 +33,7 @@ from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._links import Links
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
+from agentguard.content.actions._substitutes import Conversation, substitutes
 from agentguard.content.actions._tools import Ability
 
 TOGETHER: Final = 50  # calls that are held together against a claim
@@ -91,8 +92,8 @@ class Ledger:
     """
 
     def __init__(self, done: Sequence[Deed], abilities: Mapping[str, Ability], given: str) -> None:
-        self._done, self._abilities, self._given = done, abilities, given.casefold()
-        self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
+        self._done, self._abilities, self._given = done, abilities, given
+        self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", given.casefold()))
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
         self._any_general = any(ability.general for ability in abilities.values())
@@ -102,10 +103,14 @@ class Ledger:
         }
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
         args = {deed.number: Text(deed.args, deed.said) for deed in done}
-        self._texts = Texts(self._all, args, self._given, Links(done))
+        self._texts = Texts(self._all, args, given.casefold(), Links(done))
 
-    def see(self, claims: Sequence[Compared]) -> list[Seen]:
-        """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
+    def see(self, claims: Sequence[Compared], answer: str) -> list[Seen]:
+        """Hold the claims of an answer against the deeds.
+
+        Which deed a claim is about depends on what the others are about.
+        """
+        conversation = Conversation(self._given, answer)
         calls = [self._beside(claim) for claim in claims]
         pairs = [self._pairs(claim, beside) for claim, beside in zip(claims, calls, strict=True)]
         spoken_for: dict[int, set[int]] = {}
@@ -114,7 +119,7 @@ class Ledger:
                 if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
-            self._seen(claim, found, beside, spoken_for, number)
+            self._replaced(claim, beside, conversation) or self._seen(claim, found, beside, spoken_for, number)
             for number, (claim, beside, found) in enumerate(zip(claims, calls, pairs, strict=True))
         ]
 
@@ -228,6 +233,16 @@ class Ledger:
         return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
     # --- Signs ---
+
+    def _replaced(self, claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Seen | None:
+        """See that a call was given something else than the claim says; None where none was."""
+        meaning = claim.stated.meaning
+        if meaning.kind == "mental":
+            return None
+        acting = [call for call in calls if reads(meaning) or not looks(call.deed)]
+        for deed, said, _ in substitutes(claim, acting, conversation):
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), said)
+        return None
 
     def _seen(
         self,

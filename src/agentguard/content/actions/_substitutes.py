@@ -1,0 +1,327 @@
+"""Substitutes: what a call was given where it should have what a claim says.
+
+"Ticket T-871 is escalated", says an agent that was asked for it, and the call has ``T-817``, which nobody has said: no
+call is for T-871, and none of what speaks for the claim beside that counts. A substitute is of the same sort as what it
+stands for, and neither the question nor the answer has it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from agentguard.content.actions._compared import (
+    MOST_READ,
+    Compared,
+    bare,
+    contrasts,
+    exact_in,
+    is_in_other_units,
+    kind_of,
+    numbers_in,
+)
+from agentguard.content.actions._ledger import Deed, leaves
+from agentguard.content.actions._rivals import Beside
+from agentguard.content.grounding._values import Moment, read, written
+
+SHORTEST: Final = 2  # characters of what may be mistaken for another
+SHORTEST_NAME: Final = 4
+ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
+LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
+LEAST_NUMBER: Final = 10  # smaller ones are of too many things
+_NAME = re.compile(r"(?<=[\w,] )[^\W\d_a-z][^\W\d_A-Z]+(?![\w@.-]\w)")
+LAST_DAY: Final = 31
+WEEKDAYS: Final = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
+_ORDINAL = re.compile(r"(?<!\w)(\d{1,2})(?:st|nd|rd|th)(?!\w)")
+_NUMBER = re.compile(r"(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
+_WORD = re.compile(r"[\w-]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
+
+
+class Substitute(NamedTuple):
+    """What a call was given in the place of what a claim says.
+
+    Attributes:
+        deed: the call.
+        said: what the claim says.
+        given: what stands there.
+    """
+
+    deed: Deed
+    said: str
+    given: str
+
+
+class Conversation:
+    """What the user and the agent said to each other.
+
+    Args:
+        question: what was asked.
+        answer: what was answered.
+    """
+
+    def __init__(self, question: str, answer: str) -> None:
+        self.question, self._both = question.casefold(), f"{question}\n{answer}"
+        self.names = frozenset(each.casefold() for each in _NAME.findall(question))
+
+    @cached_property
+    def text(self) -> str:
+        """All of it, in small letters."""
+        return self._both.casefold()
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words, without accents."""
+        return frozenset(_LETTERS.findall(_plain(self._both)))
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """Its numbers, money in cents, too."""
+        numbers = numbers_in(self._both)
+        return frozenset(numbers | {100 * number for number in numbers})
+
+    @cached_property
+    def asked_numbers(self) -> frozenset[float]:
+        """The numbers of the question."""
+        return frozenset(numbers_in(self.question))
+
+    @cached_property
+    def asked_moments(self) -> list[tuple[Moment, ...]]:
+        """The dates and times of the question."""
+        return moments_in(self.question[:MOST_READ])
+
+    @cached_property
+    def _moments(self) -> list[tuple[Moment, ...]]:
+        return moments_in(self._both[:MOST_READ])
+
+    @cached_property
+    def asked_words(self) -> frozenset[str]:
+        """The words of the question, in small letters."""
+        return frozenset(_WORD.findall(self.question))
+
+    @cached_property
+    def all_words(self) -> frozenset[str]:
+        """All words, in small letters."""
+        return frozenset(_WORD.findall(self.text))
+
+    def has_moment(self, moment: Moment) -> bool:
+        """Tell whether anybody has said a date or time."""
+        return any(_agree(said, (moment,)) for said in self._moments)
+
+    def asked(self, token: str) -> bool:
+        """Tell whether the question has what is said exactly."""
+        return token in self.question or bare(token) in self.question
+
+    def has(self, token: str) -> bool:
+        """Tell whether anybody has said something exactly."""
+        return re.search(rf"(?<![^\W_]){re.escape(bare(token))}(?![^\W_])", self.text) is not None
+
+
+def substitutes(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+    """Find what calls were given in the place of what a claim says and none of them has.
+
+    Those that surely are such an act come first, by themselves: that another one has it does not help the claim.
+
+    Args:
+        claim: what was said.
+        calls: those that may have been it.
+        conversation: what was asked and answered.
+    """
+    surely = [call for call in calls if call.level == 3]
+    for some in (surely, calls) if len(surely) < len(calls) else (calls,):
+        if some:
+            yield from _other_tokens(claim, some, conversation)
+            yield from _other_names(claim, some, conversation)
+            yield from _other_numbers(claim, some, conversation)
+            yield from _other_moments(claim, some, conversation)
+            yield from _other_sides(claim, some, conversation)
+
+
+def _other_tokens(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+    """Identifiers, addresses and files, for which calls have others of their kind."""
+    for said in claim.exact:
+        if any(call.text.has(said) for call in calls):
+            continue
+        asked = conversation.asked(said)
+        for call in calls:
+            for given in _tokens_of(call.deed, said):
+                may_be = asked or call.level == 3 or is_slip(bare(said), bare(given))
+                if may_be and _are_of_a_kind(said, given) and not conversation.has(given):
+                    yield Substitute(call.deed, said, given)
+
+
+def _are_of_a_kind(one: str, other: str) -> bool:
+    """Tell whether one identifier may stand where another should; of files, those with one ending or in one folder."""
+    kind = kind_of(one)
+    if kind != "file" or kind_of(other) != "file":
+        return kind == kind_of(other)
+    (*folders, name), (*others, another) = one.strip("/").split("/"), other.strip("/").split("/")
+    ending = name.rpartition(".")[2] if "." in name else ""
+    return another.endswith(f".{ending}") if ending else "." not in another and bool(set(folders) & set(others))
+
+
+def _tokens_of(deed: Deed, said: str) -> Iterator[str]:
+    """What the arguments of a call say exactly; where a number is meant, their numbers of as many digits."""
+    digits = bare(said) if bare(said).isdigit() else ""
+    for _, value in leaves(deed.call.args):
+        text = str(value)
+        if digits and text.isdigit() and len(text) == len(digits) and is_slip(text, digits):
+            yield said.replace(digits, text)
+        elif isinstance(value, str):
+            yield from exact_in(value)
+
+
+def is_slip(one: str, other: str) -> bool:
+    """Tell whether something is another with one letter or digit changed, left out or added, or two changed about.
+
+    >>> is_slip("t-871", "t-817"), is_slip("30", "300"), is_slip("88", "86"), is_slip("r-40", "r-51")
+    (True, True, True, False)
+    """
+    if min(len(one), len(other)) < SHORTEST or one == other:
+        return False
+    if len(one) == len(other):
+        differ = [at for at in range(len(one)) if one[at] != other[at]]
+        first, last = differ[0], differ[-1]
+        swapped = len(differ) == 2 and one[first] == other[last] and one[last] == other[first]
+        return swapped or (len(differ) == 1 and one[0] == other[0])
+    short, long = sorted((one, other), key=len)
+    return len(long) == len(short) + 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+
+
+def _other_names(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+    """Names of the question, for which calls have others that may be taken for them."""
+    said_as_names = {*claim.names, *(token.low.removesuffix("'s") for token in claim.stated.objects)} & conversation.names
+    texts = [_plain(call.text.text) for call in calls] if said_as_names else []
+    firsts = {
+        later.low: _plain(first.low) for first, later in pairwise(claim.stated.objects) if first.text[0].isupper()
+    }
+    for name in sorted(said_as_names):
+        if any(_plain(name) in text for text in texts):
+            continue
+        for call in calls:
+            for words in _name_words(call.deed):
+                others = [word for word in words if are_alike(_plain(name), word)]
+                if len(words) == 2 and words[0] == firsts.get(name):  # "Tim Okafor", and tim.oakley@corp.example
+                    others += [word for word in words[1:] if len(word) >= SHORTEST_NAME]
+                yield from (
+                    Substitute(call.deed, name.capitalize(), other) for other in others if other not in conversation.words
+                )
+
+
+def are_alike(name: str, other: str) -> bool:
+    """Tell whether two names are not the same, nor one the other's short form, and may be taken for each other.
+
+    >>> are_alike("dario", "daria"), are_alike("tanakas", "tanaka"), are_alike("ada", "ady")
+    (True, False, False)
+    """
+    if min(len(name), len(other)) < SHORTEST_NAME or name[:ALIKE] != other[:ALIKE]:
+        return False
+    return not name.startswith(other) and not other.startswith(name)
+
+
+def _name_words(deed: Deed) -> Iterator[list[str]]:
+    """The words of each short argument of a call, without accents; of an address not its domain."""
+    for _, value in leaves(deed.call.args):
+        if isinstance(value, str) and len(value) <= LONGEST_VALUE:
+            yield _LETTERS.findall(_DOMAIN.sub(" ", _plain(value)))
+
+
+def _other_numbers(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+    """Numbers of the question, for which calls have others that may be taken for them, or others of the same unit."""
+    have = frozenset[float]().union(*(call.text.numbers for call in calls)) if claim.amounts else frozenset()
+    units = _units(claim)
+    for amount in claim.amounts:
+        asked = numbers_in(amount.text) & conversation.asked_numbers
+        if not asked or amount.values & have or is_in_other_units(amount, have):
+            continue
+        written = {f"{value:g}" for value in amount.values if value >= LEAST_NUMBER}
+        for call in calls:
+            for number, unit in _NUMBER.findall(call.deed.args):
+                given = numbers_in(number)
+                alike = any(is_slip(f"{each:g}", value) for each in given for value in written)
+                if (alike or (unit and unit.casefold() in units.get(amount.text, ()))) and not given & conversation.numbers:
+                    yield Substitute(call.deed, amount.text, number)
+
+
+def _units(claim: Compared) -> dict[str, set[str]]:
+    """The words behind the numbers of a claim: "30 mg daily"."""
+    units: dict[str, set[str]] = {}
+    for token, following in pairwise(claim.stated.objects):
+        if following.kind == "word" and following.low.isalpha():
+            units.setdefault(token.text, set()).add(following.low)
+    return units
+
+
+def _other_moments(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+    """Dates and times, and days of the week, for which calls have others."""
+    own = moments_in(" ".join(token.text for token in claim.stated.objects))
+    if not own and not claim.words & set(WEEKDAYS):
+        return
+    texts = [moments_in(call.text.text[:MOST_READ]) for call in calls]
+    given = [(call, moment) for call in calls for moment in _single(moments_in(call.deed.args[:MOST_READ]))]
+    unsaid = [said for said in own if not any(_agree(said, other) for text in texts for other in text)]
+    for said in unsaid:
+        asked = any(_agree(said, other) or _agree(other, said) for other in conversation.asked_moments)
+        for call, moment in given:
+            told = (said[0].day is None or moment.day is not None) and (said[0].hour is None or moment.hour is not None)
+            if told and (asked or call.level == 3) and not conversation.has_moment(moment):
+                yield Substitute(call.deed, "that date", written(moment))
+    yield from _other_weekdays(claim, given, bool(own) and not unsaid)
+
+
+def _other_weekdays(
+    claim: Compared, given: Sequence[tuple[Beside, Moment]], dated: bool
+) -> Iterator[Substitute]:  # fmt: skip
+    """A day of the week that the date of a call is not."""
+    said = [day for day in WEEKDAYS if day in claim.words]
+    dates = {moment.date for call, moment in given if call.level == 3} - {None}
+    if len(said) == 1 and len(dates) == 1 and not dated:
+        call, moment = next(each for each in given if each[0].level == 3 and each[1].date)
+        day = moment.date
+        if day is not None and WEEKDAYS[day.weekday()] != said[0]:
+            yield Substitute(call.deed, said[0].capitalize(), day.isoformat())
+
+
+def _single(stated: Iterable[Sequence[Moment]]) -> Iterator[Moment]:
+    return (moment for readings in stated for moment in readings)
+
+
+def _agree(one: Sequence[Moment], other: Sequence[Moment]) -> bool:
+    return any(each.agrees(another) for each in one for another in other)
+
+
+def moments_in(text: str) -> list[tuple[Moment, ...]]:
+    """The dates and times of a text, each in every way that it can be read; of "the 20th" the day alone.
+
+    >>> [moment.day for (moment,) in moments_in("from the 20th until 3 June")]
+    [3, 20]
+    """
+    moments = [stated.readings for stated in read(text).moments]
+    dated = {moment.day for moment in _single(moments)}
+    days = {int(day) for day in _ORDINAL.findall(text)}
+    return moments + [(Moment(day=day),) for day in sorted(days - dated) if 0 < day <= LAST_DAY]
+
+
+def _other_sides(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+    """Words of which a thing can be one alone, and for which calls have another: "prod", ``env=staging``."""
+    said = frozenset[str]().union(*(call.text.words for call in calls))
+    for line in contrasts():
+        for side in line:
+            asked = side & claim.words & conversation.asked_words
+            if not asked or side & said:
+                continue
+            others = frozenset[str]().union(*line) - side - conversation.all_words
+            for call in calls:
+                for given in sorted(others & set(_WORD.findall(call.deed.args.casefold()))):
+                    yield Substitute(call.deed, min(asked), given)
+
+
+def _plain(text: str) -> str:
+    """A text in small letters, without accents."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(each for each in decomposed if not unicodedata.combining(each))
