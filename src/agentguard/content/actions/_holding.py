@@ -115,7 +115,9 @@ def _false(seen: Seen, probability: float) -> Held:
     if best is None or best.level < 2 or not (best.bad or seen.missing):
         return Held("never called", None, "No call did such a thing.", probability)
     number, call = best.deed.number, _call(best)
-    if best.bad:
+    if seen.instead:
+        reason = f"{call} {seen.instead}."
+    elif best.bad:
         why = best.deed.ending.why
         reason = f"{call} {_BADLY[best.bad]}{f' ({why!r})' if why else ''}."
     else:

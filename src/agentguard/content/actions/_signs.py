@@ -31,6 +31,7 @@ from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._links import Links
+from agentguard.content.actions._order import Other, too_late
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._substitutes import Conversation, substitutes
@@ -75,11 +76,13 @@ class Seen(NamedTuple):
         signs: the names of the signs.
         best: the call that goes best with it; None where none does.
         missing: what the claim says and its calls do not have, as written; "" where there is nothing of that sort.
+        instead: what is so instead, to be said of the call; "" where the outcome or what is missing says it.
     """
 
     signs: frozenset[str]
     best: Pair | None
     missing: str
+    instead: str = ""
 
 
 class Ledger:
@@ -119,7 +122,9 @@ class Ledger:
                 if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
-            self._replaced(claim, beside, conversation) or self._seen(claim, found, beside, spoken_for, number)
+            self._replaced(claim, beside, conversation)
+            or self._too_late(claim, found, spoken_for, number, answer)
+            or self._seen(claim, found, beside, spoken_for, number)
             for number, (claim, beside, found) in enumerate(zip(claims, calls, pairs, strict=True))
         ]
 
@@ -240,9 +245,25 @@ class Ledger:
         if meaning.kind == "mental":
             return None
         acting = [call for call in calls if reads(meaning) or not looks(call.deed)]
-        for deed, said, _ in substitutes(claim, acting, conversation):
-            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), said)
+        for deed, said, given in substitutes(claim, acting, conversation):
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), said, f"has {given!r}, not {said!r}")
         return None
+
+    def _too_late(
+        self, claim: Compared, pairs: Sequence[Pair], spoken_for: Mapping[int, set[int]], number: int, answer: str
+    ) -> Seen | None:
+        """See that the call of a claim came behind what the claim says that it came before; None where none did."""
+        best = self._best(claim, pairs)
+        if best is None or best.bad or best.level + best.exact < 2:
+            return None
+        own = {pair.deed.number for pair in pairs if (pair.level, pair.exact) == (best.level, best.exact)}
+        others = [
+            Other(deed, spoken_for.get(deed.number, set()))
+            for deed in self._done
+            if deed.number not in own and not looks(deed) and deed.ending.outcome == "done"
+        ]
+        late = too_late(claim, number, answer, min(own), others)
+        return Seen(frozenset({"outright"}), best, late, f"was not {late!r}") if late else None
 
     def _seen(
         self,

@@ -122,7 +122,7 @@ class Conversation:
         return re.search(rf"(?<![^\W_]){re.escape(bare(token))}(?![^\W_])", self.text) is not None
 
 
-def substitutes(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+def substitutes(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Find what calls were given in the place of what a claim says and none of them has.
 
     Those that surely are such an act come first, by themselves: that another one has it does not help the claim.
@@ -130,28 +130,28 @@ def substitutes(claim: Compared, calls: Sequence[Beside], conversation: Conversa
     Args:
         claim: what was said.
         calls: those that may have been it.
-        conversation: what was asked and answered.
+        talk: what was asked and answered.
     """
     surely = [call for call in calls if call.level == 3]
     for some in (surely, calls) if len(surely) < len(calls) else (calls,):
         if some:
-            yield from _other_tokens(claim, some, conversation)
-            yield from _other_names(claim, some, conversation)
-            yield from _other_numbers(claim, some, conversation)
-            yield from _other_moments(claim, some, conversation)
-            yield from _other_sides(claim, some, conversation)
+            yield from _other_tokens(claim, some, talk)
+            yield from _other_names(claim, some, talk)
+            yield from _other_numbers(claim, some, talk)
+            yield from _other_moments(claim, some, talk)
+            yield from _other_sides(claim, some, talk)
 
 
-def _other_tokens(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+def _other_tokens(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Identifiers, addresses and files, for which calls have others of their kind."""
     for said in claim.exact:
         if any(call.text.has(said) for call in calls):
             continue
-        asked = conversation.asked(said)
+        asked = talk.asked(said)
         for call in calls:
             for given in _tokens_of(call.deed, said):
                 may_be = asked or call.level == 3 or is_slip(bare(said), bare(given))
-                if may_be and _are_of_a_kind(said, given) and not conversation.has(given):
+                if may_be and _are_of_a_kind(said, given) and not talk.has(given):
                     yield Substitute(call.deed, said, given)
 
 
@@ -193,9 +193,12 @@ def is_slip(one: str, other: str) -> bool:
     return len(long) == len(short) + 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
 
 
-def _other_names(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+def _other_names(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Names of the question, for which calls have others that may be taken for them."""
-    said_as_names = {*claim.names, *(token.low.removesuffix("'s") for token in claim.stated.objects)} & conversation.names
+    said_as_names = {
+        *claim.names,
+        *(token.low.removesuffix("'s") for token in claim.stated.objects),
+    } & talk.names
     texts = [_plain(call.text.text) for call in calls] if said_as_names else []
     firsts = {
         later.low: _plain(first.low) for first, later in pairwise(claim.stated.objects) if first.text[0].isupper()
@@ -209,7 +212,7 @@ def _other_names(claim: Compared, calls: Sequence[Beside], conversation: Convers
                 if len(words) == 2 and words[0] == firsts.get(name):  # "Tim Okafor", and tim.oakley@corp.example
                     others += [word for word in words[1:] if len(word) >= SHORTEST_NAME]
                 yield from (
-                    Substitute(call.deed, name.capitalize(), other) for other in others if other not in conversation.words
+                    Substitute(call.deed, name.capitalize(), other) for other in others if other not in talk.words
                 )
 
 
@@ -231,12 +234,12 @@ def _name_words(deed: Deed) -> Iterator[list[str]]:
             yield _LETTERS.findall(_DOMAIN.sub(" ", _plain(value)))
 
 
-def _other_numbers(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+def _other_numbers(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Numbers of the question, for which calls have others that may be taken for them, or others of the same unit."""
     have = frozenset[float]().union(*(call.text.numbers for call in calls)) if claim.amounts else frozenset()
     units = _units(claim)
     for amount in claim.amounts:
-        asked = numbers_in(amount.text) & conversation.asked_numbers
+        asked = numbers_in(amount.text) & talk.asked_numbers
         if not asked or amount.values & have or is_in_other_units(amount, have):
             continue
         written = {f"{value:g}" for value in amount.values if value >= LEAST_NUMBER}
@@ -244,7 +247,7 @@ def _other_numbers(claim: Compared, calls: Sequence[Beside], conversation: Conve
             for number, unit in _NUMBER.findall(call.deed.args):
                 given = numbers_in(number)
                 alike = any(is_slip(f"{each:g}", value) for each in given for value in written)
-                if (alike or (unit and unit.casefold() in units.get(amount.text, ()))) and not given & conversation.numbers:
+                if (alike or (unit and unit.casefold() in units.get(amount.text, ()))) and not given & talk.numbers:
                     yield Substitute(call.deed, amount.text, number)
 
 
@@ -257,7 +260,7 @@ def _units(claim: Compared) -> dict[str, set[str]]:
     return units
 
 
-def _other_moments(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+def _other_moments(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Dates and times, and days of the week, for which calls have others."""
     own = moments_in(" ".join(token.text for token in claim.stated.objects))
     if not own and not claim.words & set(WEEKDAYS):
@@ -266,10 +269,10 @@ def _other_moments(claim: Compared, calls: Sequence[Beside], conversation: Conve
     given = [(call, moment) for call in calls for moment in _single(moments_in(call.deed.args[:MOST_READ]))]
     unsaid = [said for said in own if not any(_agree(said, other) for text in texts for other in text)]
     for said in unsaid:
-        asked = any(_agree(said, other) or _agree(other, said) for other in conversation.asked_moments)
+        asked = any(_agree(said, other) or _agree(other, said) for other in talk.asked_moments)
         for call, moment in given:
             told = (said[0].day is None or moment.day is not None) and (said[0].hour is None or moment.hour is not None)
-            if told and (asked or call.level == 3) and not conversation.has_moment(moment):
+            if told and (asked or call.level == 3) and not talk.has_moment(moment):
                 yield Substitute(call.deed, "that date", written(moment))
     yield from _other_weekdays(claim, given, bool(own) and not unsaid)
 
@@ -307,15 +310,15 @@ def moments_in(text: str) -> list[tuple[Moment, ...]]:
     return moments + [(Moment(day=day),) for day in sorted(days - dated) if 0 < day <= LAST_DAY]
 
 
-def _other_sides(claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Iterator[Substitute]:
+def _other_sides(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Words of which a thing can be one alone, and for which calls have another: "prod", ``env=staging``."""
     said = frozenset[str]().union(*(call.text.words for call in calls))
     for line in contrasts():
         for side in line:
-            asked = side & claim.words & conversation.asked_words
+            asked = side & claim.words & talk.asked_words
             if not asked or side & said:
                 continue
-            others = frozenset[str]().union(*line) - side - conversation.all_words
+            others = frozenset[str]().union(*line) - side - talk.all_words
             for call in calls:
                 for given in sorted(others & set(_WORD.findall(call.deed.args.casefold()))):
                     yield Substitute(call.deed, min(asked), given)
