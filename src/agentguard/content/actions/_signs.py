@@ -31,6 +31,7 @@ from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._links import Links
+from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
@@ -247,6 +248,8 @@ class Ledger:
         acting = [call for call in calls if reads(meaning) or not looks(call.deed)]
         for deed, said, given in substitutes(claim, acting, conversation):
             return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), said, f"has {given!r}, not {said!r}")
+        for deed, item in left_out(claim, acting, conversation.names):
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), item, f"does not have {item!r}")
         return None
 
     def _too_late(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -39,6 +40,7 @@ WEEKDAYS: Final = tuple("monday tuesday wednesday thursday friday saturday sunda
 _ORDINAL = re.compile(r"(?<!\w)(\d{1,2})(?:st|nd|rd|th)(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
 _WORD = re.compile(r"[\w-]+")
+_SETTING = re.compile(r"(?<![\w-])([a-z_][\w-]*) ?= ?([\w.+-]*\w)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
@@ -136,6 +138,7 @@ def substitutes(claim: Compared, calls: Sequence[Beside], talk: Conversation) ->
     for some in (surely, calls) if len(surely) < len(calls) else (calls,):
         if some:
             yield from _other_tokens(claim, some, talk)
+            yield from _other_settings(claim, some, talk)
             yield from _other_names(claim, some, talk)
             yield from _other_numbers(claim, some, talk)
             yield from _other_moments(claim, some, talk)
@@ -144,7 +147,8 @@ def substitutes(claim: Compared, calls: Sequence[Beside], talk: Conversation) ->
 
 def _other_tokens(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Identifiers, addresses and files, for which calls have others of their kind."""
-    for said in claim.exact:
+    paths = (token.low for token in claim.stated.objects if "/" in token.low and token.low in talk.question)
+    for said in dict.fromkeys((*claim.exact, *paths)):
         if any(call.text.has(said) for call in calls):
             continue
         asked = talk.asked(said)
@@ -191,6 +195,31 @@ def is_slip(one: str, other: str) -> bool:
         return swapped or (len(differ) == 1 and one[0] == other[0])
     short, long = sorted((one, other), key=len)
     return len(long) == len(short) + 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+
+
+def _other_settings(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
+    """Settings that a claim writes out, and that calls have with another value: "lr=3e-5"."""
+    for name, said in _SETTING.findall(" ".join(token.low.strip("`") for token in claim.stated.objects)):
+        given = [
+            Substitute(call.deed, f"{name}={said}", str(value).casefold())
+            for call in calls
+            for key, value in leaves(call.deed.call.args)
+            if key.casefold() == name
+        ]
+        written = any(f"{name}={said}" in call.text.text for call in calls)
+        if not written and not any(is_same(said, each.given) for each in given):
+            yield from (each for each in given if not talk.has(each.given))
+
+
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two values are the same, as texts or as numbers.
+
+    >>> is_same("3e-5", "0.00003"), is_same("1", "0")
+    (True, False)
+    """
+    with suppress(ValueError):
+        return float(one) == float(other)
+    return one == other
 
 
 def _other_names(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
