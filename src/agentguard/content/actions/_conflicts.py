@@ -13,7 +13,6 @@ from agentguard.content.actions._compared import (
     Compared,
     Text,
     bare,
-    contrasts,
     decimals,
     is_in_other_units,
     kind_of,
@@ -42,7 +41,7 @@ LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and ex
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
-    "another date, nowhere", "its opposite", "name: a like one in the arguments",
+    "another date, nowhere", "name: a like one in the arguments",
     "number: another by its name", "number: asked for alone", "number: its result counts others",
     "other of its kind in the arguments", "thing: of another record", "time: another in the arguments",
 })  # fmt: skip
@@ -82,11 +81,6 @@ def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: b
     if not reading and other_moment(claim, "\n".join(text.text for text in args)):
         everything = "\n".join(text.text for text in texts.all.values())
         yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
-    said = frozenset[str]().union(*(text.words for text in own))
-    for line in contrasts():
-        for side in line:
-            if side & claim.words and not side & said and any(other & said for other in line if other != side):
-                yield "its opposite", min(side & claim.words)
 
 
 def _other_exact(

@@ -29,7 +29,8 @@ from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._invented import invented
+from agentguard.content.actions._ledger import MOST_CHARACTERS, Deed
 from agentguard.content.actions._links import Links
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
@@ -105,6 +106,7 @@ class Ledger:
             deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
             for deed in done
         }
+        self._whole = all(max(len(deed.args), len(deed.result)) < MOST_CHARACTERS for deed in done)
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
         args = {deed.number: Text(deed.args, deed.said) for deed in done}
         self._texts = Texts(self._all, args, given.casefold(), Links(done))
@@ -283,6 +285,8 @@ class Ledger:
         # 2. What the ledger says outright decides.
         if self._is_absent(claim):
             return Seen(frozenset({"no call can have been it"}), best, "")
+        if self._whole and meaning.kind != "mental" and invented(claim, self._all.values(), self._texts.given):
+            return Seen(frozenset({"no call can have been it"}), None, "")
         against: dict[str, str] = {}
         missing = ""
         if best is not None:

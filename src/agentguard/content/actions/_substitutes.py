@@ -25,8 +25,10 @@ from agentguard.content.actions._compared import (
     kind_of,
     numbers_in,
 )
+from agentguard.content.actions._english import base
 from agentguard.content.actions._ledger import Deed, leaves
 from agentguard.content.actions._rivals import Beside
+from agentguard.content.actions._tools import bases_of
 from agentguard.content.grounding._values import Moment, read, written
 
 SHORTEST: Final = 2  # characters of what may be mistaken for another
@@ -38,7 +40,8 @@ _NAME = re.compile(r"(?<=[\w,] )[^\W\d_a-z][^\W\d_A-Z]+(?![\w@.-]\w)")
 LAST_DAY: Final = 31
 WEEKDAYS: Final = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 _ORDINAL = re.compile(r"(?<!\w)(\d{1,2})(?:st|nd|rd|th)(?!\w)")
-_NUMBER = re.compile(r"(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
+#: A number, with the word before it, "users": 50, and the one behind it, 30 mg.
+_NUMBER = re.compile(r"(?:([^\W\d_]+)[^\w\n.]{1,3})?(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
 _WORD = re.compile(r"[\w-]+")
 _SETTING = re.compile(r"(?<![\w-])([a-z_][\w-]*) ?= ?([\w.+-]*\w)")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -273,10 +276,10 @@ def _other_numbers(claim: Compared, calls: Sequence[Beside], talk: Conversation)
             continue
         written = {f"{value:g}" for value in amount.values if value >= LEAST_NUMBER}
         for call in calls:
-            for number, unit in _NUMBER.findall(call.deed.args):
+            for name, number, unit in _NUMBER.findall(call.deed.args):
                 given = numbers_in(number)
                 alike = any(is_slip(f"{each:g}", value) for each in given for value in written)
-                if (alike or (unit and unit.casefold() in units.get(amount.text, ()))) and not given & talk.numbers:
+                if (alike or units.get(amount.text, set()) & bases_of((name, unit))) and not given & talk.numbers:
                     yield Substitute(call.deed, amount.text, number)
 
 
@@ -285,7 +288,7 @@ def _units(claim: Compared) -> dict[str, set[str]]:
     units: dict[str, set[str]] = {}
     for token, following in pairwise(claim.stated.objects):
         if following.kind == "word" and following.low.isalpha():
-            units.setdefault(token.text, set()).add(following.low)
+            units.setdefault(token.text, set()).add(base(following.low))
     return units
 
 
@@ -341,16 +344,16 @@ def moments_in(text: str) -> list[tuple[Moment, ...]]:
 
 def _other_sides(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Words of which a thing can be one alone, and for which calls have another: "prod", ``env=staging``."""
-    said = frozenset[str]().union(*(call.text.words for call in calls))
+    have = frozenset[str]().union(*(call.text.words for call in calls))
     for line in contrasts():
         for side in line:
-            asked = side & claim.words & talk.asked_words
-            if not asked or side & said:
+            said = side & claim.words
+            if not said or side & have:
                 continue
-            others = frozenset[str]().union(*line) - side - talk.all_words
+            others = frozenset[str]().union(*(other for other in line if other != side and not other & talk.all_words))
             for call in calls:
-                for given in sorted(others & set(_WORD.findall(call.deed.args.casefold()))):
-                    yield Substitute(call.deed, min(asked), given)
+                if said & talk.asked_words or call.level == 3:
+                    yield from (Substitute(call.deed, min(said), each) for each in sorted(others & call.text.words))
 
 
 def _plain(text: str) -> str:

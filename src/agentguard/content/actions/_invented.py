@@ -1,0 +1,45 @@
+"""Invented: identifiers that a claim says, and that nobody has asked for and no call was given or returned.
+
+"I filed CONF-88", and no call has ``CONF-88``: what such a call returns is where its number would come from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from agentguard.content.actions._compared import Compared, Text, bare, kind_of
+from agentguard.content.actions._english import words
+
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+_NO_FILE = re.compile(r"\W?\w(?:\.\w)+|/\w+")  # "i.e", "./bin"
+
+
+def invented(claim: Compared, texts: Collection[Text], asked: str) -> str:
+    """Find an identifier, address or file of a claim that is nowhere; "" where there is none.
+
+    What describes a state, or tells of another day, may speak of what was so before any call.
+
+    Args:
+        claim: what was said.
+        texts: of all calls.
+        asked: the question, in small letters.
+    """
+    if claim.stated.form == "state" or claim.words & (words("bygone") - words("times")):
+        return ""
+    return next((token for token in claim.exact if not _is_known(token, texts, asked)), "")
+
+
+def _is_known(token: str, texts: Collection[Text], asked: str) -> bool:
+    """Tell whether something is said anywhere, or may be made of what is."""
+    if token in asked or bare(token) in asked or any(text.has(token) for text in texts):
+        return True
+    kind = kind_of(token)
+    if kind == "file":
+        name = token.rstrip("/").rpartition("/")[2]
+        stem = name.rpartition(".")[0] or name
+        return _NO_FILE.fullmatch(token) is not None or any(stem in text.text for text in texts)
+    if kind in ("address", "code"):
+        pieces = set(_PIECE.findall(token))
+        return any(pieces <= set(_PIECE.findall(text.text)) for text in texts)
+    return False
