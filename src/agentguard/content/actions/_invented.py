@@ -1,22 +1,25 @@
-"""Invented: identifiers that a claim says, and that nobody has asked for and no call was given or returned.
+"""Invented: identifiers that a claim says, and that no call was given or returned.
 
-"I filed CONF-88", and no call has ``CONF-88``: what such a call returns is where its number would come from.
+"I filed CONF-88", and no call has ``CONF-88``: what such a call returns is where its number would come from. Where it
+was asked for, it is what the call would have been given.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from typing import Final
 
 from agentguard.content.actions._compared import Compared, Text, bare, kind_of
 from agentguard.content.actions._english import words
 
+SHORTEST_ASKED: Final = 4  # characters; a tool may do what was asked for "R1" without being told of it
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _NO_FILE = re.compile(r"\W?\w(?:\.\w)+|/\w+")  # "i.e", "./bin"
 
 
 def invented(claim: Compared, texts: Collection[Text], asked: str) -> str:
-    """Find an identifier, address or file of a claim that is nowhere; "" where there is none.
+    """Find an identifier, address or file of a claim that no call has; "" where there is none.
 
     What describes a state, or tells of another day, may speak of what was so before any call.
 
@@ -31,8 +34,10 @@ def invented(claim: Compared, texts: Collection[Text], asked: str) -> str:
 
 
 def _is_known(token: str, texts: Collection[Text], asked: str) -> bool:
-    """Tell whether something is said anywhere, or may be made of what is."""
-    if token in asked or bare(token) in asked or any(text.has(token) for text in texts):
+    """Tell whether a call has something that is said exactly, or what it may be made of."""
+    if any(text.has(token) for text in texts):
+        return True
+    if len(token) < SHORTEST_ASKED and (token in asked or bare(token) in asked):
         return True
     kind = kind_of(token)
     if kind == "file":
