@@ -15,6 +15,7 @@ from agentguard.content.actions._english import words
 
 SHORTEST_ASKED: Final = 4  # characters; a tool may do what was asked for "R1" without being told of it
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
+_EXPONENT = re.compile(r"[\d.]+e[-+]?\d+")
 _NO_FILE = re.compile(r"\W?\w(?:\.\w)+|/\w+")  # "i.e", "./bin"
 
 
@@ -30,12 +31,15 @@ def invented(claim: Compared, texts: Collection[Text], asked: str) -> str:
     """
     if claim.stated.form == "state" or claim.words & (words("bygone") - words("times")):
         return ""
-    return next((token for token in claim.exact if not _is_known(token, texts, asked)), "")
+    unknown = [token for token in claim.exact if not _is_known(token, texts, asked)]
+    # Of several of a kind it may say what the others are: "T-8, a duplicate of T-9".
+    kinds = {kind_of(token) for token in claim.exact if token not in unknown}
+    return next((token for token in unknown if kind_of(token) not in kinds), "")
 
 
 def _is_known(token: str, texts: Collection[Text], asked: str) -> bool:
     """Tell whether a call has something that is said exactly, or what it may be made of."""
-    if any(text.has(token) for text in texts):
+    if any(text.has(token) for text in texts) or _EXPONENT.fullmatch(token):
         return True
     if len(token) < SHORTEST_ASKED and (token in asked or bare(token) in asked):
         return True

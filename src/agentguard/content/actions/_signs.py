@@ -26,7 +26,7 @@ from agentguard.content.actions._acts import (
 )
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
-from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
+from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts, measured_nowhere
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._invented import invented
@@ -285,8 +285,6 @@ class Ledger:
         # 2. What the ledger says outright decides.
         if self._is_absent(claim):
             return Seen(frozenset({"no call can have been it"}), best, "")
-        if self._whole and meaning.kind != "mental" and invented(claim, self._all.values(), self._texts.given):
-            return Seen(frozenset({"no call can have been it"}), None, "")
         against: dict[str, str] = {}
         missing = ""
         if best is not None:
@@ -300,6 +298,9 @@ class Ledger:
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
+        nowhere = self._nowhere(claim)
+        if nowhere:
+            return Seen(frozenset({"no call can have been it"}), best, nowhere)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
@@ -315,6 +316,15 @@ class Ledger:
             signs |= set(self._of_best(claim, best, bool(against), bool(others)))
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
+
+    def _nowhere(self, claim: Compared) -> str:
+        """Find what a claim says exactly and no call has; "" where nothing is so, or a call was not read whole."""
+        if not self._whole or claim.stated.meaning.kind == "mental":
+            return ""
+        amount = next(measured_nowhere(claim, self._done, self._texts), None)
+        if amount is not None:
+            return f"{amount.text} {amount.unit}".strip()
+        return invented(claim, self._all.values(), self._texts.given)
 
     def _best(self, claim: Compared, pairs: Sequence[Pair]) -> Pair | None:
         """The call that goes best with a claim; of several alike, one that came out well."""
