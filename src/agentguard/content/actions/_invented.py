@@ -15,7 +15,7 @@ from agentguard.content.actions._english import words
 
 SHORTEST_ASKED: Final = 4  # characters; a tool may do what was asked for "R1" without being told of it
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
-_EXPONENT = re.compile(r"[\d.]+e[-+]?\d+")
+_EXPONENT = re.compile(r"[\d.]+e(?:[-+]?\d+)?")  # the number itself, or what of it was read
 _NO_FILE = re.compile(r"\W?\w(?:\.\w)+|/\w+")  # "i.e", "./bin"
 
 

@@ -226,19 +226,16 @@ def is_same(one: str, other: str) -> bool:
 
 
 def _other_names(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
-    """Names of the question, for which calls have others that may be taken for them."""
-    said_as_names = {
-        *claim.names,
-        *(token.low.removesuffix("'s") for token in claim.stated.objects),
-    } & talk.names
-    texts = [_plain(call.text.text) for call in calls] if said_as_names else []
+    """Names, for which calls have others that may be taken for them."""
+    asked = {token.low.removesuffix("'s") for token in claim.stated.objects} & talk.names
+    texts = [_plain(call.text.text) for call in calls] if asked or claim.names else []
     firsts = {
         later.low: _plain(first.low) for first, later in pairwise(claim.stated.objects) if first.text[0].isupper()
     }
-    for name in sorted(said_as_names):
+    for name in sorted(asked.union(claim.names)):
         if any(_plain(name) in text for text in texts):
             continue
-        for call in calls:
+        for call in calls if name in asked else [call for call in calls if call.level == 3]:
             for words in _name_words(call.deed):
                 others = [word for word in words if are_alike(_plain(name), word)]
                 if len(words) == 2 and words[0] == firsts.get(name):  # "Tim Okafor", and tim.oakley@corp.example
