@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ from agentguard.content.actions._compared import (
     numbers_in,
 )
 from agentguard.content.actions._english import base
-from agentguard.content.actions._ledger import Deed, leaves
+from agentguard.content.actions._ledger import KEPT, Deed, leaves
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._tools import bases_of
 from agentguard.content.grounding._values import Moment, read, written
@@ -96,12 +96,12 @@ class Conversation:
         return frozenset(numbers_in(self.question))
 
     @cached_property
-    def asked_moments(self) -> list[tuple[Moment, ...]]:
+    def asked_moments(self) -> tuple[tuple[Moment, ...], ...]:
         """The dates and times of the question."""
         return moments_in(self.question[:MOST_READ])
 
     @cached_property
-    def _moments(self) -> list[tuple[Moment, ...]]:
+    def _moments(self) -> tuple[tuple[Moment, ...], ...]:
         return moments_in(self._both[:MOST_READ])
 
     @cached_property
@@ -180,7 +180,12 @@ def _tokens_of(deed: Deed, said: str) -> Iterator[str]:
         if digits and text.isdigit() and len(text) == len(digits) and is_slip(text, digits):
             yield said.replace(digits, text)
         elif isinstance(value, str):
-            yield from exact_in(value)
+            yield from _exact_in(value)
+
+
+@lru_cache(maxsize=KEPT)
+def _exact_in(text: str) -> tuple[str, ...]:
+    return tuple(exact_in(text))
 
 
 def is_slip(one: str, other: str) -> bool:
@@ -327,30 +332,31 @@ def _agree(one: Sequence[Moment], other: Sequence[Moment]) -> bool:
     return any(each.agrees(another) for each in one for another in other)
 
 
-def moments_in(text: str) -> list[tuple[Moment, ...]]:
+@lru_cache(maxsize=KEPT)
+def moments_in(text: str) -> tuple[tuple[Moment, ...], ...]:
     """The dates and times of a text, each in every way that it can be read; of "the 20th" the day alone.
 
     >>> [moment.day for (moment,) in moments_in("from the 20th until 3 June")]
     [3, 20]
     """
-    moments = [stated.readings for stated in read(text).moments]
+    moments = tuple(stated.readings for stated in read(text).moments)
     dated = {moment.day for moment in _single(moments)}
     days = {int(day) for day in _ORDINAL.findall(text)}
-    return moments + [(Moment(day=day),) for day in sorted(days - dated) if 0 < day <= LAST_DAY]
+    return moments + tuple((Moment(day=day),) for day in sorted(days - dated) if 0 < day <= LAST_DAY)
 
 
 def _other_sides(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Words of which a thing can be one alone, and for which calls have another: "prod", ``env=staging``."""
-    have = frozenset[str]().union(*(call.text.words for call in calls))
-    for line in contrasts():
-        for side in line:
-            said = side & claim.words
-            if not said or side & have:
-                continue
-            others = frozenset[str]().union(*(other for other in line if other != side and not other & talk.all_words))
-            for call in calls:
-                if said & talk.asked_words or call.level == 3:
-                    yield from (Substitute(call.deed, min(said), each) for each in sorted(others & call.text.words))
+    sides = [(side, line) for line in contrasts() for side in line if side & claim.words]
+    have = frozenset[str]().union(*(call.text.words for call in calls)) if sides else frozenset()
+    for side, line in sides:
+        if side & have:
+            continue
+        said = side & claim.words
+        others = frozenset[str]().union(*(other for other in line if other != side and not other & talk.all_words))
+        for call in calls:
+            if said & talk.asked_words or call.level == 3:
+                yield from (Substitute(call.deed, min(said), each) for each in sorted(others & call.text.words))
 
 
 def _plain(text: str) -> str:
