@@ -88,7 +88,7 @@ class Conversation:
     def numbers(self) -> frozenset[float]:
         """Its numbers, money in cents, too."""
         numbers = numbers_in(self._both)
-        return frozenset(numbers | {100 * number for number in numbers})
+        return frozenset(numbers | {100 * number for number in numbers if number >= LEAST_NUMBER})
 
     @cached_property
     def asked_numbers(self) -> frozenset[float]:
