@@ -27,6 +27,7 @@ from agentguard.content.actions._acts import (
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts, measured_nowhere
+from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._invented import invented
@@ -36,7 +37,7 @@ from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
-from agentguard.content.actions._substitutes import Conversation, substitutes
+from agentguard.content.actions._substitutes import substitutes
 from agentguard.content.actions._tools import Ability
 
 TOGETHER: Final = 50  # calls that are held together against a claim

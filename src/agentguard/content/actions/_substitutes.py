@@ -8,10 +8,9 @@ stands for, and neither the question nor the answer has it.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -25,23 +24,21 @@ from agentguard.content.actions._compared import (
     kind_of,
     numbers_in,
 )
+from agentguard.content.actions._conversation import LEAST_NUMBER, Conversation, agree, moments_in, plain, single
 from agentguard.content.actions._english import base
 from agentguard.content.actions._ledger import KEPT, Deed, leaves
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._tools import bases_of
-from agentguard.content.grounding._values import Moment, read, written
+from agentguard.content.grounding._values import Moment, written
 
-SHORTEST: Final = 2  # characters of what may be mistaken for another
+# How long what may be mistaken for another thing is, and how much of it they share: judgements.
+SHORTEST: Final = 2  # characters
 SHORTEST_NAME: Final = 4
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
-LEAST_NUMBER: Final = 10  # smaller ones are of too many things
-_NAME = re.compile(r"(?<=[\w,] )[^\W\d_a-z][^\W\d_A-Z]+(?![\w@.-]\w)")
-LAST_DAY: Final = 31
 WEEKDAYS: Final = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
-_ORDINAL = re.compile(r"(?<!\w)(\d{1,2})(?:st|nd|rd|th)(?!\w)")
 #: A number, with the word before it, "users": 50, and the one behind it, 30 mg.
-_NUMBER = re.compile(r"(?:([^\W\d_]+)[^\w\n.]{1,3})?(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
+_NUMBER = re.compile(r"(?:(?<![^\W\d_])([^\W\d_]{1,30})[^\w\n.]{1,3})?(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
 _WORD = re.compile(r"[\w-]+")
 _SETTING = re.compile(r"(?<![\w-])([a-z_][\w-]*) ?= ?([\w.+-]*\w)")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -60,71 +57,6 @@ class Substitute(NamedTuple):
     deed: Deed
     said: str
     given: str
-
-
-class Conversation:
-    """What the user and the agent said to each other.
-
-    Args:
-        question: what was asked.
-        answer: what was answered.
-    """
-
-    def __init__(self, question: str, answer: str) -> None:
-        self.question, self._both = question.casefold(), f"{question}\n{answer}"
-        self.names = frozenset(each.casefold() for each in _NAME.findall(question))
-
-    @cached_property
-    def text(self) -> str:
-        """All of it, in small letters."""
-        return self._both.casefold()
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """Its words, without accents."""
-        return frozenset(_LETTERS.findall(_plain(self._both)))
-
-    @cached_property
-    def numbers(self) -> frozenset[float]:
-        """Its numbers, money in cents, too."""
-        numbers = numbers_in(self._both)
-        return frozenset(numbers | {100 * number for number in numbers if number >= LEAST_NUMBER})
-
-    @cached_property
-    def asked_numbers(self) -> frozenset[float]:
-        """The numbers of the question."""
-        return frozenset(numbers_in(self.question))
-
-    @cached_property
-    def asked_moments(self) -> tuple[tuple[Moment, ...], ...]:
-        """The dates and times of the question."""
-        return moments_in(self.question[:MOST_READ])
-
-    @cached_property
-    def _moments(self) -> tuple[tuple[Moment, ...], ...]:
-        return moments_in(self._both[:MOST_READ])
-
-    @cached_property
-    def asked_words(self) -> frozenset[str]:
-        """The words of the question, in small letters."""
-        return frozenset(_WORD.findall(self.question))
-
-    @cached_property
-    def all_words(self) -> frozenset[str]:
-        """All words, in small letters."""
-        return frozenset(_WORD.findall(self.text))
-
-    def has_moment(self, moment: Moment) -> bool:
-        """Tell whether anybody has said a date or time."""
-        return any(_agree(said, (moment,)) for said in self._moments)
-
-    def asked(self, token: str) -> bool:
-        """Tell whether the question has what is said exactly."""
-        return token in self.question or bare(token) in self.question
-
-    def has(self, token: str) -> bool:
-        """Tell whether anybody has said something exactly."""
-        return re.search(rf"(?<![^\W_]){re.escape(bare(token))}(?![^\W_])", self.text) is not None
 
 
 def substitutes(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
@@ -233,16 +165,14 @@ def is_same(one: str, other: str) -> bool:
 def _other_names(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Names, for which calls have others that may be taken for them."""
     asked = {token.low.removesuffix("'s") for token in claim.stated.objects} & talk.names
-    texts = [_plain(call.text.text) for call in calls] if asked or claim.names else []
-    firsts = {
-        later.low: _plain(first.low) for first, later in pairwise(claim.stated.objects) if first.text[0].isupper()
-    }
+    texts = [plain(call.text.text) for call in calls] if asked or claim.names else []
+    firsts = {later.low: plain(first.low) for first, later in pairwise(claim.stated.objects) if first.text[0].isupper()}
     for name in sorted(asked.union(claim.names)):
-        if any(_plain(name) in text for text in texts):
+        if any(plain(name) in text for text in texts):
             continue
         for call in calls if name in asked else [call for call in calls if call.level == 3]:
             for words in _name_words(call.deed):
-                others = [word for word in words if are_alike(_plain(name), word)]
+                others = [word for word in words if are_alike(plain(name), word)]
                 if len(words) == 2 and words[0] == firsts.get(name):  # "Tim Okafor", and tim.oakley@corp.example
                     others += [word for word in words[1:] if len(word) >= SHORTEST_NAME]
                 yield from (
@@ -265,7 +195,7 @@ def _name_words(deed: Deed) -> Iterator[list[str]]:
     """The words of each short argument of a call, without accents; of an address not its domain."""
     for _, value in leaves(deed.call.args):
         if isinstance(value, str) and len(value) <= LONGEST_VALUE:
-            yield _LETTERS.findall(_DOMAIN.sub(" ", _plain(value)))
+            yield _LETTERS.findall(_DOMAIN.sub(" ", plain(value)))
 
 
 def _other_numbers(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
@@ -300,10 +230,10 @@ def _other_moments(claim: Compared, calls: Sequence[Beside], talk: Conversation)
     if not own and not claim.words & set(WEEKDAYS):
         return
     texts = [moments_in(call.text.text[:MOST_READ]) for call in calls]
-    given = [(call, moment) for call in calls for moment in _single(moments_in(call.deed.args[:MOST_READ]))]
-    unsaid = [said for said in own if not any(_agree(said, other) for text in texts for other in text)]
+    given = [(call, moment) for call in calls for moment in single(moments_in(call.deed.args[:MOST_READ]))]
+    unsaid = [said for said in own if not any(agree(said, other) for text in texts for other in text)]
     for said in unsaid:
-        asked = any(_agree(said, other) or _agree(other, said) for other in talk.asked_moments)
+        asked = any(agree(said, other) or agree(other, said) for other in talk.asked_moments)
         for call, moment in given:
             told = (said[0].day is None or moment.day is not None) and (said[0].hour is None or moment.hour is not None)
             if told and (asked or call.level == 3) and not talk.has_moment(moment):
@@ -324,27 +254,6 @@ def _other_weekdays(
             yield Substitute(call.deed, said[0].capitalize(), day.isoformat())
 
 
-def _single(stated: Iterable[Sequence[Moment]]) -> Iterator[Moment]:
-    return (moment for readings in stated for moment in readings)
-
-
-def _agree(one: Sequence[Moment], other: Sequence[Moment]) -> bool:
-    return any(each.agrees(another) for each in one for another in other)
-
-
-@lru_cache(maxsize=KEPT)
-def moments_in(text: str) -> tuple[tuple[Moment, ...], ...]:
-    """The dates and times of a text, each in every way that it can be read; of "the 20th" the day alone.
-
-    >>> [moment.day for (moment,) in moments_in("from the 20th until 3 June")]
-    [3, 20]
-    """
-    moments = tuple(stated.readings for stated in read(text).moments)
-    dated = {moment.day for moment in _single(moments)}
-    days = {int(day) for day in _ORDINAL.findall(text)}
-    return moments + tuple((Moment(day=day),) for day in sorted(days - dated) if 0 < day <= LAST_DAY)
-
-
 def _other_sides(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
     """Words of which a thing can be one alone, and for which calls have another: "prod", ``env=staging``."""
     sides = [(side, line) for line in contrasts() for side in line if side & claim.words]
@@ -357,9 +266,3 @@ def _other_sides(claim: Compared, calls: Sequence[Beside], talk: Conversation) -
         for call in calls:
             if said & talk.asked_words or call.level == 3:
                 yield from (Substitute(call.deed, min(said), each) for each in sorted(others & call.text.words))
-
-
-def _plain(text: str) -> str:
-    """A text in small letters, without accents."""
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(each for each in decomposed if not unicodedata.combining(each))
