@@ -83,6 +83,8 @@ def test_the_reason_says_what_the_call_has() -> None:
     assert [(each.verdict, each.reason) for each in result.claims] == [
         ("contradicted", "Call 1, escalate_ticket, has 't-817', not 't-871'.")
     ]
+    result = check("I filed CONF-88 to track it.", [Call("create_issue", {"title": "Slow"}, "ok")], false_at=0.5)
+    assert [(each.verdict, each.reason) for each in result.claims] == [("never called", "No call has 'conf-88'.")]
 
 
 @given(st.text(max_size=12), st.text(max_size=12))

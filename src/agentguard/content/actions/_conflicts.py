@@ -36,14 +36,14 @@ SHORT_RESULT: Final = 60  # characters of a result that says no more than how ma
 MOST_TO_SUM: Final = 5  # numbers, of more nearly anything is the sum
 LONGEST_NUMBER: Final = 12
 LEAST_MEASURED: Final = 10  # of a smaller number too much may be made
-MOST_TO_COMPARE: Final = 20
+MOST_TO_COMPARE: Final = 20  # numbers; a judgement, as all of these
 LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
-    "another date, nowhere", 
-    "number: another by its name", "number: asked for alone", "number: its result counts others",
-    "other of its kind in the arguments", "thing: of another record", "time: another in the arguments",
+    "another date, nowhere", "number: another by its name", "number: asked for alone",
+    "number: its result counts others", "other of its kind in the arguments", "thing: of another record",
+    "time: another in the arguments",
 })  # fmt: skip
 
 

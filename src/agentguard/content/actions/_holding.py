@@ -113,7 +113,8 @@ def _false(seen: Seen, probability: float) -> Held:
     """The verdict on a claim that is held to be false."""
     best = seen.best
     if best is None or best.level < 2 or not (best.bad or seen.missing):
-        return Held("never called", None, "No call did such a thing.", probability)
+        reason = f"No call has {seen.missing!r}." if best is None and seen.missing else "No call did such a thing."
+        return Held("never called", None, reason, probability)
     number, call = best.deed.number, _call(best)
     if seen.instead:
         reason = f"{call} {seen.instead}."

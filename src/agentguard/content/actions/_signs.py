@@ -300,8 +300,8 @@ class Ledger:
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
         nowhere = self._nowhere(claim)
-        if nowhere:
-            return Seen(frozenset({"no call can have been it"}), best, nowhere)
+        if nowhere is not None:
+            return nowhere._replace(best=best if best is not None and best.level == 3 and nowhere.instead else None)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
@@ -318,14 +318,16 @@ class Ledger:
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
 
-    def _nowhere(self, claim: Compared) -> str:
-        """Find what a claim says exactly and no call has; "" where nothing is so, or a call was not read whole."""
+    def _nowhere(self, claim: Compared) -> Seen | None:
+        """See that no call has what a claim says exactly; None where one has it, or where one was not read whole."""
         if not self._whole or claim.stated.meaning.kind == "mental":
-            return ""
-        amount = next(measured_nowhere(claim, self._done, self._texts), None)
-        if amount is not None:
-            return f"{amount.text} {amount.unit}".strip()
-        return invented(claim, self._all.values(), self._texts.given)
+            return None
+        sign = frozenset({"no call can have been it"})
+        for amount in measured_nowhere(claim, self._done, self._texts):
+            missing = f"{amount.text} {amount.unit}".strip()
+            return Seen(sign, None, missing, f"does not have {missing!r}")
+        token = invented(claim, self._all.values(), self._texts.given)
+        return Seen(sign, None, token) if token else None
 
     def _best(self, claim: Compared, pairs: Sequence[Pair]) -> Pair | None:
         """The call that goes best with a claim; of several alike, one that came out well."""
