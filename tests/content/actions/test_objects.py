@@ -47,6 +47,8 @@ OTHERS = [
         Call("set_price", {"item": "lamp", "price": 1590}, "ok"),
     ),
     ("I started the training with lr=3e-5.", "lr 3e-5", Call("start_training", {"lr": 0.0003, "epochs": 5}, "ok")),
+    ("I booked the bathroom.", "Bathroom, please.", Call("book_room", {"room": "bedroom"}, "ok")),
+    ("I booked Room Elm.", "Room Elm, please.", Call("book_room", {"room": "Room Elm"}, {"room": "Room Oak"})),
     ("Rows D-61 and D-62 were deleted.", "Delete both.", Call("delete_row", {"row": "D-61"}, "ok")),
 ]
 

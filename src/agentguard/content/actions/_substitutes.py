@@ -35,10 +35,13 @@ from agentguard.content.grounding._values import Moment, written
 SHORTEST: Final = 2  # characters
 SHORTEST_NAME: Final = 4
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
+SHORTEST_COMPOUND: Final = 6
+SHARED: Final = 4  # letters at the end of compounds
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
 WEEKDAYS: Final = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 #: A number, with the word before it, "users": 50, and the one behind it, 30 mg.
 _NUMBER = re.compile(r"(?:(?<![^\W\d_])([^\W\d_]{1,30})[^\w\n.]{1,3})?(?<![\w.])(\d[\d.,]*\d|\d)(?: ?([^\W\d_]+))?")
+_ENDINGS: Final = tuple("ing tion sion ment ness able ible ance ence ship ally ated ized ised tive ions ents".split())
 _WORD = re.compile(r"[\w-]+")
 _SETTING = re.compile(r"(?<![\w-])([a-z_][\w-]*) ?= ?([\w.+-]*\w)")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -69,6 +72,7 @@ def substitutes(claim: Compared, calls: Sequence[Beside], talk: Conversation) ->
         calls: those that may have been it.
         talk: what was asked and answered.
     """
+    yield from _answered_otherwise(claim, calls, talk)
     surely = [call for call in calls if call.level == 3]
     for some in (surely, calls) if len(surely) < len(calls) else (calls,):
         if some:
@@ -78,6 +82,34 @@ def substitutes(claim: Compared, calls: Sequence[Beside], talk: Conversation) ->
             yield from _other_numbers(claim, some, talk)
             yield from _other_moments(claim, some, talk)
             yield from _other_sides(claim, some, talk)
+            yield from _other_compounds(claim, some, talk)
+
+
+def _answered_otherwise(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
+    """Arguments that a claim says, and that a result gives back with another word: "Room Elm", and "Room Oak"."""
+    text = " ".join(token.low for token in claim.stated.objects)
+    for call in calls:
+        arguments = [(name, value) for name, value in leaves(call.deed.call.args) if isinstance(value, str)]
+        returned = dict(leaves(call.deed.call.result)) if arguments else {}
+        for name, value in arguments:
+            said, given = value.casefold(), str(returned.get(name, "")).casefold()
+            alike = said != given and not set(said.split()).isdisjoint(given.split())
+            if alike and len(said) <= LONGEST_VALUE and said in text and not talk.has(given):
+                yield Substitute(call.deed, said, given)
+
+
+def _other_compounds(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
+    """Words of the question that end in the same word as what a call was given: "bathroom", ``zone=bedroom``."""
+    for said in sorted(claim.words & talk.asked_words):
+        compound = len(said) >= SHORTEST_COMPOUND and said.isalpha() and not said.endswith(_ENDINGS)
+        if not compound or any(said in call.text.text for call in calls):
+            continue
+        for call in calls:
+            for _, value in leaves(call.deed.call.args):
+                given = str(value).casefold() if isinstance(value, str) else ""
+                alike = len(given) >= SHORTEST_COMPOUND and given.isalpha() and given[-SHARED:] == said[-SHARED:]
+                if alike and call.level == 3 and not talk.has(given):
+                    yield Substitute(call.deed, said, given)
 
 
 def _other_tokens(claim: Compared, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
