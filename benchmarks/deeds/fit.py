@@ -61,7 +61,7 @@ def seen(turn: Turn) -> Seen:
     ledger = Ledger(
         list(deeds(turn.calls, tools)), {name: ability_of(tool) for name, tool in tools.items()}, turn.question
     )
-    signs = tuple(each.signs for each in ledger.see([compared(each) for each in stated]))
+    signs = tuple(each.signs for each in ledger.see([compared(each) for each in stated], turn.answer))
     false = []
     for each in stated:
         overlaps = [(min(label.end, each.end) - max(label.start, each.start), label.label) for label in turn.labels]

@@ -21,7 +21,7 @@ SHELL = Tool("shell", "Runs a command.", ("command",))
 def signs(answer: str, calls: list[Call], tools: list[Tool]) -> frozenset[str]:
     named = {tool.name: tool for tool in tools}
     ledger = Ledger(list(deeds(calls, named)), {name: ability_of(tool) for name, tool in named.items()}, "")
-    (seen,) = ledger.see([compared(claim) for claim in claims(answer)])
+    (seen,) = ledger.see([compared(claim) for claim in claims(answer)], answer)
     return seen.signs
 
 

@@ -97,9 +97,8 @@ def check(
     tools_by_name = {tool.name: tool for tool in tools}
     stated = list(claims(answer))
     abilities = {name: ability_of(tool) for name, tool in tools_by_name.items()}
-    held = hold(
-        stated, list(deeds(made, tools_by_name)), abilities, [*([question] if question else []), *given], false_at
-    )
+    known = [*([question] if question else []), *given]
+    held = hold(answer, stated, list(deeds(made, tools_by_name)), abilities, known, false_at)
     found = tuple(
         ActionClaim(each.start, each.end, answer[each.start : each.end], *one)
         for each, one in zip(stated, held, strict=True)

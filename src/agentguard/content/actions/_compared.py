@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import noun_acts
@@ -95,7 +96,7 @@ def compared(stated: Stated) -> Compared:
     exact: list[str] = []
     amounts: list[Amount] = []
     stop, acts = words("stop"), stated.meaning.acts
-    objects = stated.objects
+    objects = _without_later(stated.objects)
     for number, token in enumerate(objects):
         text, low = token.text.strip(_QUOTES), token.low.strip(_QUOTES)
         tokens = [each for each in exact_in(text) if token.kind == "code" or not _may_be_words(each)]
@@ -130,6 +131,14 @@ def compared(stated: Stated) -> Compared:
     return Compared(
         stated, frozenset(things), frozenset(about), tuple(names), tuple(exact), tuple(amounts), said, in_part
     )
+
+
+def _without_later(objects: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words of an object without those of what was done later: "… before deleting the rows"."""
+    for at, (token, following) in enumerate(pairwise(objects)):
+        if at and token.low == "before" and following.low.endswith("ing") and following.kind == "word":
+            return objects[:at]
+    return objects
 
 
 def _unit(objects: Sequence[Token], number: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +13,6 @@ from agentguard.content.actions._compared import (
     Compared,
     Text,
     bare,
-    contrasts,
     decimals,
     is_in_other_units,
     kind_of,
@@ -33,18 +32,18 @@ _DURATION: Final = re.compile(
 )
 TIMES: Final = frozenset("second seconds minute minutes hour hours day days week weeks".split())
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a number, and no text
-ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
-SHORTEST_NAME: Final = 4
 SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
 MOST_TO_SUM: Final = 5  # numbers, of more nearly anything is the sum
 LONGEST_NUMBER: Final = 12
+LEAST_MEASURED: Final = 10  # of a smaller number too much may be made
+MOST_TO_COMPARE: Final = 20  # numbers; a judgement, as all of these
 LEAST_ROUNDED: Final = 10  # a smaller number without a point is a count, and exact
 
 #: Conflicts that leave nothing to weigh: the call of this very act says otherwise.
 OUTRIGHT: Final = frozenset({
-    "another date, nowhere", "its opposite", "name: a like one in the arguments",
-    "number: another by its name", "number: asked for alone", "number: its result counts others",
-    "other of its kind in the arguments", "thing: of another record", "time: another in the arguments",
+    "another date, nowhere", "number: another by its name", "number: asked for alone",
+    "number: its result counts others", "other of its kind in the arguments", "thing: of another record",
+    "time: another in the arguments",
 })  # fmt: skip
 
 
@@ -76,17 +75,12 @@ def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: b
     """
     own, args = [texts.all[deed.number] for deed in fitting], [texts.args[deed.number] for deed in fitting]
     yield from _other_exact(claim, fitting, own, texts)
-    yield from _other_names(claim, own, fitting, texts)
+    yield from _other_names(claim, own, texts)
     yield from _other_numbers(claim, fitting, own, texts)
     yield from _other_records(claim, fitting, own, texts.links)
     if not reading and other_moment(claim, "\n".join(text.text for text in args)):
         everything = "\n".join(text.text for text in texts.all.values())
         yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
-    said = frozenset[str]().union(*(text.words for text in own))
-    for line in contrasts():
-        for side in line:
-            if side & claim.words and not side & said and any(other & said for other in line if other != side):
-                yield "its opposite", min(side & claim.words)
 
 
 def _other_exact(
@@ -109,17 +103,13 @@ def _other_exact(
             yield "other of its kind in the arguments", each
 
 
-def _other_names(
-    claim: Compared, own: Sequence[Text], fitting: Sequence[Deed], texts: Texts
-) -> Iterator[tuple[str, str]]:  # fmt: skip
+def _other_names(claim: Compared, own: Sequence[Text], texts: Texts) -> Iterator[tuple[str, str]]:
     """Names that its calls do not have."""
     for name in claim.names:
         if any(name in text.text for text in own):
             continue
         if not any(name in text.text for text in texts.all.values()):
             yield f"name: {'asked for alone' if name in texts.given else 'nowhere'}", name.capitalize()
-        if any(_alike(name, word) for deed in fitting for word in _value_words(deed)):
-            yield "name: a like one in the arguments", name.capitalize()
 
 
 def _other_records(
@@ -136,25 +126,6 @@ def _other_records(
 def _written(claim: Compared, thing: str) -> str:
     """A thing as the claim writes it."""
     return next((token.text for token in claim.stated.objects if base(token.low) == thing), thing)
-
-
-def _value_words(deed: Deed) -> set[str]:
-    """The words of the short arguments of a call, in small letters."""
-    values = (str(value) for _, value in leaves(deed.call.args))
-    return {
-        word for value in values if len(value) <= LONGEST_VALUE for word in re.findall(r"[^\W\d_]+", value.casefold())
-    }
-
-
-def _alike(name: str, other: str) -> bool:
-    """Tell whether two names are not the same, nor one the other's short form, and may be taken for each other.
-
-    >>> _alike("dario", "daria"), _alike("tanakas", "tanaka"), _alike("ada", "ady")
-    (True, False, False)
-    """
-    if min(len(name), len(other)) < SHORTEST_NAME or name[:ALIKE] != other[:ALIKE]:
-        return False
-    return not name.startswith(other) and not other.startswith(name)
 
 
 # --- Numbers ---
@@ -184,13 +155,7 @@ def _other_numbers(
             continue
         if claim.in_part and amount.unit:
             continue  # "two of the three"
-        if _rounded(amount) & {round(number, decimals(amount)) for number in have}:
-            continue
-        if not amount.values or amount.values & have or is_in_other_units(amount, have):
-            continue
-        if amount.unit not in UNITS and amount.values & (
-            _counts(fitting, len(texts.all)) | (sums(have) if len(have) <= MOST_TO_SUM else set())
-        ):
+        if not amount.values or _have(fitting, have, len(texts.all), amount):
             continue
         there = any(amount.values & text.numbers for text in texts.all.values())
         yield f"number: {'elsewhere' if there else 'nowhere'}", text
@@ -200,6 +165,51 @@ def _other_numbers(
             yield "number: its result counts others", text
         if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
             yield "number: others in the arguments", amount.text
+
+
+def _have(fitting: Sequence[Deed], have: frozenset[float], calls: int, amount: Amount) -> bool:
+    """Tell whether calls have a number, rounded or in another unit, or as a count or a sum."""
+    if amount.values & have or _rounded(amount) & {round(number, decimals(amount)) for number in have}:
+        return True
+    if is_in_other_units(amount, have):
+        return True
+    summed = sums(have) if len(have) <= MOST_TO_SUM else set()
+    return amount.unit not in UNITS and bool(amount.values & (_counts(fitting, calls) | summed))
+
+
+def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: Texts) -> Iterator[Amount]:
+    """Find numbers with a unit that no call has, nor anything of which they may have been made.
+
+    Args:
+        claim: what was said.
+        done: all calls.
+        texts: theirs.
+    """
+    if claim.stated.form == "state" or claim.in_part or "calculate" in claim.stated.meaning.acts:
+        return
+    measured = [
+        amount
+        for amount in claim.amounts
+        if min(amount.values, default=0) >= LEAST_MEASURED
+        and (amount.money or amount.text.endswith("%") or (amount.unit and amount.unit not in words("be")))
+    ]
+    have = frozenset[float]().union(*(text.numbers for text in texts.all.values())) if measured else frozenset()
+    spans = _spans([leaf for deed in done for leaf in leaves(deed.call.args)]) if measured else set()
+    for amount in measured:
+        timed = amount.unit in TIMES and bool(_seconds(amount) & spans)
+        if not timed and not _have(done, have, len(done), amount) and not _is_made_of(amount, have):
+            yield amount
+
+
+def _is_made_of(amount: Amount, have: Collection[float]) -> bool:
+    """Tell whether a number may be a difference, a ratio or a share in percent of two others, perhaps rounded."""
+    if len(have) > MOST_TO_COMPARE:
+        return True  # of so many nearly anything is one
+    half = 0.5 / 10 ** decimals(amount)
+    made = {abs(one - other) for one in have for other in have}
+    made |= {factor * one / other for one in have for other in have if other for factor in (1, 100)}
+    made |= {100 * abs(one - other) / other for one in have for other in have if other}
+    return any(abs(value - number) <= half for value in amount.values for number in made)
 
 
 def _is_digits(value: Any) -> bool:

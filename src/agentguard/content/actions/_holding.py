@@ -64,15 +64,17 @@ FALSE_AT: Final = round(1 / (1 + exp(-float(read_table(__package__, "weights.ini
 
 
 def hold(
+    answer: str,
     stated: Sequence[Stated],
     done: Sequence[Deed],
     abilities: Mapping[str, Ability],
     given: Sequence[str],
     false_at: float,
 ) -> list[Held]:
-    """Hold each claim against the deeds.
+    """Hold each claim of an answer against the deeds.
 
     Args:
+        answer: all that was said.
         stated: the claims.
         done: the deeds of the session.
         abilities: of all tools, by their names.
@@ -80,7 +82,7 @@ def hold(
         false_at: the probability from which a claim is held to be false.
     """
     ledger = Ledger(done, abilities, "\n".join(given))
-    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated])]
+    return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated], answer)]
 
 
 def decides(signs: frozenset[str]) -> bool:
@@ -111,9 +113,12 @@ def _false(seen: Seen, probability: float) -> Held:
     """The verdict on a claim that is held to be false."""
     best = seen.best
     if best is None or best.level < 2 or not (best.bad or seen.missing):
-        return Held("never called", None, "No call did such a thing.", probability)
+        reason = f"No call has {seen.missing!r}." if best is None and seen.missing else "No call did such a thing."
+        return Held("never called", None, reason, probability)
     number, call = best.deed.number, _call(best)
-    if best.bad:
+    if seen.instead:
+        reason = f"{call} {seen.instead}."
+    elif best.bad:
         why = best.deed.ending.why
         reason = f"{call} {_BADLY[best.bad]}{f' ({why!r})' if why else ''}."
     else:

@@ -85,11 +85,23 @@ def _records(deed: Deed) -> Iterator[Record]:
     """The records of a call's result; one alone tells nothing apart."""
     pieces: list[Any] = list(_objects(deed.call.result, DEEPEST))
     if not pieces and isinstance(deed.call.result, str):
-        pieces = [piece for piece in re.split(r"[;\n]", deed.result[:MOST_TEXT]) if piece.strip()]
+        pieces = [piece for line in re.split(r"[;\n|]", deed.result[:MOST_TEXT]) for piece in _parted(line)]
     if len(pieces) > 1:
         for piece in pieces[:MOST_RECORDS]:
             text = " ".join(str(value) for _, value in leaves(piece))
             yield Record(deed.number, frozenset(_ids(piece)), bases_of(re.findall(r"[a-z]+", text.casefold())))
+
+
+def _parted(line: str) -> list[str]:
+    """The records of a line: the pieces between its commas, where more than one has an identifier.
+
+    >>> _parted("WO-702 leak, WO-703 blinds"), _parted("WO-702 leak, kitchen")
+    (['WO-702 leak', ' WO-703 blinds'], ['WO-702 leak, kitchen'])
+    """
+    pieces = line.split(",")
+    if sum(_ID.search(piece) is not None for piece in pieces) > 1:
+        return pieces
+    return [line] if line.strip() else []
 
 
 def _objects(value: Any, depth: int) -> Iterator[Mapping[Any, Any]]:

@@ -26,13 +26,18 @@ from agentguard.content.actions._acts import (
 )
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
-from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
+from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts, measured_nowhere
+from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._invented import invented
+from agentguard.content.actions._ledger import MOST_CHARACTERS, Deed
 from agentguard.content.actions._links import Links
+from agentguard.content.actions._lists import left_out
+from agentguard.content.actions._order import Other, too_late
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
+from agentguard.content.actions._substitutes import substitutes
 from agentguard.content.actions._tools import Ability
 
 TOGETHER: Final = 50  # calls that are held together against a claim
@@ -74,11 +79,13 @@ class Seen(NamedTuple):
         signs: the names of the signs.
         best: the call that goes best with it; None where none does.
         missing: what the claim says and its calls do not have, as written; "" where there is nothing of that sort.
+        instead: what is so instead, to be said of the call; "" where the outcome or what is missing says it.
     """
 
     signs: frozenset[str]
     best: Pair | None
     missing: str
+    instead: str = ""
 
 
 class Ledger:
@@ -91,8 +98,8 @@ class Ledger:
     """
 
     def __init__(self, done: Sequence[Deed], abilities: Mapping[str, Ability], given: str) -> None:
-        self._done, self._abilities, self._given = done, abilities, given.casefold()
-        self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
+        self._done, self._abilities, self._given = done, abilities, given
+        self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", given.casefold()))
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
         self._any_general = any(ability.general for ability in abilities.values())
@@ -100,12 +107,17 @@ class Ledger:
             deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
             for deed in done
         }
+        self._whole = all(max(len(deed.args), len(deed.result)) < MOST_CHARACTERS for deed in done)
         self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
         args = {deed.number: Text(deed.args, deed.said) for deed in done}
-        self._texts = Texts(self._all, args, self._given, Links(done))
+        self._texts = Texts(self._all, args, given.casefold(), Links(done))
 
-    def see(self, claims: Sequence[Compared]) -> list[Seen]:
-        """Hold claims against the deeds; which deed a claim is about depends on what the others are about."""
+    def see(self, claims: Sequence[Compared], answer: str) -> list[Seen]:
+        """Hold the claims of an answer against the deeds.
+
+        Which deed a claim is about depends on what the others are about.
+        """
+        conversation = Conversation(self._given, answer)
         calls = [self._beside(claim) for claim in claims]
         pairs = [self._pairs(claim, beside) for claim, beside in zip(claims, calls, strict=True)]
         spoken_for: dict[int, set[int]] = {}
@@ -114,7 +126,9 @@ class Ledger:
                 if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
-            self._seen(claim, found, beside, spoken_for, number)
+            self._replaced(claim, beside, conversation)
+            or self._too_late(claim, found, spoken_for, number, answer)
+            or self._seen(claim, found, beside, spoken_for, number)
             for number, (claim, beside, found) in enumerate(zip(claims, calls, pairs, strict=True))
         ]
 
@@ -229,6 +243,34 @@ class Ledger:
 
     # --- Signs ---
 
+    def _replaced(self, claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Seen | None:
+        """See that a call was given something else than the claim says; None where none was."""
+        meaning = claim.stated.meaning
+        if meaning.kind == "mental":
+            return None
+        acting = [call for call in calls if reads(meaning) or not looks(call.deed)]
+        for deed, said, given in substitutes(claim, acting, conversation):
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), said, f"has {given!r}, not {said!r}")
+        for deed, item in left_out(claim, acting, conversation.names):
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), item, f"does not have {item!r}")
+        return None
+
+    def _too_late(
+        self, claim: Compared, pairs: Sequence[Pair], spoken_for: Mapping[int, set[int]], number: int, answer: str
+    ) -> Seen | None:
+        """See that the call of a claim came behind what the claim says that it came before; None where none did."""
+        best = self._best(claim, pairs)
+        if best is None or best.bad or best.level + best.exact < 2:
+            return None
+        own = {pair.deed.number for pair in pairs if (pair.level, pair.exact) == (best.level, best.exact)}
+        others = [
+            Other(deed, spoken_for.get(deed.number, set()))
+            for deed in self._done
+            if deed.number not in own and not looks(deed) and deed.ending.outcome == "done"
+        ]
+        late = too_late(claim, number, answer, min(own), others)
+        return Seen(frozenset({"outright"}), best, late, f"was not {late!r}") if late else None
+
     def _seen(
         self,
         claim: Compared,
@@ -257,6 +299,9 @@ class Ledger:
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
+        nowhere = self._nowhere(claim)
+        if nowhere is not None:
+            return nowhere._replace(best=best if best is not None and best.level == 3 and nowhere.instead else None)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
@@ -272,6 +317,17 @@ class Ledger:
             signs |= set(self._of_best(claim, best, bool(against), bool(others)))
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
+
+    def _nowhere(self, claim: Compared) -> Seen | None:
+        """See that no call has what a claim says exactly; None where one has it, or where one was not read whole."""
+        if not self._whole or claim.stated.meaning.kind == "mental":
+            return None
+        sign = frozenset({"no call can have been it"})
+        for amount in measured_nowhere(claim, self._done, self._texts):
+            missing = f"{amount.text} {amount.unit}".strip()
+            return Seen(sign, None, missing, f"does not have {missing!r}")
+        token = invented(claim, self._all.values(), self._texts.given)
+        return Seen(sign, None, token) if token else None
 
     def _best(self, claim: Compared, pairs: Sequence[Pair]) -> Pair | None:
         """The call that goes best with a claim; of several alike, one that came out well."""
