@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from agentguard.content.actions._acts import meaning_of
@@ -48,8 +49,9 @@ _ENTRIES: Final = (
     ("same", "s"),
 )  # fmt: skip
 _CONDITION = re.compile(r"C[^,\-:;k]*")
-#: "When it has arrived, and the label has been printed, …"
-_CONDITIONS = re.compile(r"C[^,\-:;k]*H[^,\-:;k]*,&[^,\-:;k]*H[^,\-:;k]*(?=,)")
+#: "When it has arrived, and the label has been printed, …", "once it has been paid, packed and the label has been printed"
+_PERFECT = r"[^,\-:;kM]*?H[rN]*[BVvsG][^,\-:;k]*"
+_CONDITIONS = re.compile(rf"C{_PERFECT}(?:,&?{_PERFECT})+")
 _CLAUSE = re.compile(r"[MYOHBVvXs]")
 _FINITE = re.compile(r"^.Q[^,:&]*[VB]")
 _OPINION = re.compile(r"Xr*n")
@@ -153,7 +155,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
 def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
     """The tag of "after", "by" and the like: before an act, before a clause that is still to come, or a preposition."""
     rest = [token.low for token in tokens[at + 1 : at + 6]]
-    if low == "after" and any(word in words("perfect") for word in rest):
+    perfect = any(word in words("perfect") or (word == "'s" and next_ == "been") for word, next_ in pairwise((*rest, "")))
+    if low == "after" and perfect:
         return "C"  # "after I have applied it" is still to come
     act = next((word for word in rest if word not in words("adverb")), "")
     return "A" if act.endswith("ing") and len(act) > 4 else "T"
