@@ -132,7 +132,8 @@ class _Reader:
             return self._in_mind(spot.verb)
         if spot.form in ("bare", "outcome"):
             return spot.form == "bare" and low in words("expected")
-        if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
+        rejected = "reject" in meaning_of(self._tokens, spot.verb).acts and self._low(spot.verb + 2) not in ("to", "by")
+        if rejected or low in words("event") | words("expected"):
             return True
         between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
         if spot.form == "passive" and spot.begins == spot.subject and "only" in between | {self._low(spot.subject - 1)}:
@@ -143,8 +144,10 @@ class _Reader:
             return True  # "the ledger was locked, so …"
         if spot.form == "state" and self._low(spot.verb + 1) == "by" and self._tags[spot.verb + 2 :][:1] == "D":
             return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
-        if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot.verb)):
-            return True  # "it is still queued", "it is emptied every night"
+        if spot.form == "state" and between & {"get", "gets"}:
+            return True  # "it gets paid with the next run"
+        if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot)):
+            return True  # "it is still queued", "it is emptied every night", "logs are kept for a year"
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
         return self._low(spot.begins - 1) in words("cause")
@@ -161,15 +164,26 @@ class _Reader:
         places = range(verb + 1, len(self._tokens))
         return any(self._low(at) in ("head", "mind") and self._low(at - 1) == "my" for at in places)
 
-    def _is_habit(self, verb: int) -> bool:
-        """Tell whether a verb says what is done again and again."""
-        for at in range(verb, len(self._tokens)):
+    def _is_habit(self, spot: _Spot) -> bool:
+        """Tell whether a verb says what is done again and again, or with all things of a kind."""
+        for at in (0, *range(spot.verb, len(self._tokens))):
             low = self._low(at)
-            if low in words("habit") or (
-                low in ("each", "every") and self._low(at + 1) in words("times") | words("span")
-            ):
+            often = low in ("each", "every") and self._low(at + 1) in words("times") | words("span")
+            if low in words("habit") or often:
                 return True
-        return False
+        return self._is_generic(spot)
+
+    _KIND = re.compile(r"n{1,3}Br*V(?!r)")
+
+    def _is_generic(self, spot: _Spot) -> bool:
+        """Tell whether things of a kind are spoken of, not certain ones: "logs are shipped to Loki"."""
+        be = self._tags.find("B", spot.subject, spot.verb)
+        if spot.form != "state" or self._low(be) != "are" or self._KIND.match(self._tags, spot.subject) is None:
+            return False
+        kind = self._tokens[spot.subject : be]
+        plain = all(token.text.islower() for token in kind[1 if spot.subject == 0 else 0 :])
+        certain = any(token.low == "now" or token.low.isdigit() for token in self._tokens[be:])
+        return plain and not certain and kind[-1].low.endswith("s") and kind[0].low.isalpha()
 
     # --- The writer's own deeds ---
 
@@ -177,6 +191,7 @@ class _Reader:
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
     _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
+    _ADJECTIVE = re.compile(r"[Vv]n+r*(?:X|[HB](?!$))")
     _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
     _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vvs])")
@@ -203,6 +218,8 @@ class _Reader:
         after = self._low(verb + 1)
         # "Set it to 19", "Then run it"
         order = not tags[:verb].strip("r") and (self._low(verb) == "run" or self._low(verb) in words("same"))
+        if self._ADJECTIVE.match(tags, verb):
+            return  # "Closed tickets can be reopened"
         if order or after in ("by", "below", "above") or self._low(verb) in words("good") or not self._is_verb(verb):
             return
         self._add("bare", verb, verb, 0)
@@ -367,6 +384,7 @@ class _Reader:
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
             is_there = self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where")
+            is_there = is_there and self._low(where + 1) != "be"  # "it is to be cancelled"
             if is_there and (self._is_new(verb, where) or self._names_act(subject, verb)):
                 self._add("stands", subject, verb, subject)
 

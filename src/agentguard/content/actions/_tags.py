@@ -30,6 +30,7 @@ from agentguard.content.actions._acts import meaning_of
 from agentguard.content.actions._english import is_past, is_plain, words
 from agentguard.content.actions._sentences import Token
 
+LONGEST_LABEL: Final = 5  # words before a colon
 _MARKS: Final = {
     ",": ",", "(": ",", ")": ",", ":": ":", "–": "-", "—": "-", "&": "&", "+": "&",
 }  # fmt: skip
@@ -52,6 +53,8 @@ _CONDITION = re.compile(r"C[^,\-:;k]*")
 #: "When it has arrived, and the label has been printed, …", "once it has been paid, packed and the label has been printed"
 _PERFECT = r"[^,\-:;kM]*?H[rN]*[BVvsG][^,\-:;k]*"
 _CONDITIONS = re.compile(rf"C{_PERFECT}(?:,&?{_PERFECT})+")
+#: Two words that begin a condition.
+_CONDITIONAL: Final = frozenset({("as", "soon"), ("as", "long"), ("in", "case")})
 _CLAUSE = re.compile(r"[MYOHBVvXs]")
 _FINITE = re.compile(r"^.Q[^,:&]*[VB]")
 _OPINION = re.compile(r"Xr*n")
@@ -66,7 +69,7 @@ def tags_of(tokens: Sequence[Token]) -> str:
         return ""
     for pattern in (_CONDITIONS, _CONDITION):
         tags = pattern.sub(lambda match: "u" * len(match[0]), tags)
-    tags = _without_orders(tokens, tags)
+    tags = _without_orders(tokens, _without_proposals(tokens, tags))
     opinion = _OPINION.search(tags)
     if opinion is not None and any(token.low == "say" for token in tokens[opinion.start() : opinion.end()]):
         tags = tags[: opinion.end()] + "u" * (len(tags) - opinion.end())
@@ -108,6 +111,7 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     """The tag of a word that what follows decides; "" for any other word."""
     following = after.low if after is not None else ""
     before = tokens[at - 1].low if at else ""
+    clause = following in words("subject") or following in words("determiner")
     if low == "'s" and following in ("been", "had", "got"):
         return "H"
     if low in ("they", "it") and (following in ("'s", "'re", "'ve") or following in words("be") | words("have")):
@@ -118,8 +122,14 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return _of_then(tokens, at, low)
     if low == "having" and following == "been":
         return "H"  # "the server having been restarted"
-    if (low == "had" and (not at or _FIXED.get(following) == "M")) or (low == "as" and following in ("soon", "long")):
+    if (low == "had" and (not at or _FIXED.get(following) == "M")) or (low, following) in _CONDITIONAL:
         return "C"
+    if (low == "that" and _is_learnt(tokens, at)) or (not at and low == "to" and _is_purpose(tokens)):
+        return "C"
+    if low in words("wished") and following == "to":
+        return "X"  # "I offered to cancel it"
+    if low in words("seems") and before in words("seeming") and (following in ("that", "as", "like", "out") or clause):
+        return "P"
     if low in words("instant") and before == "the" and following in words("subject"):
         return "C"
     if low == "should":
@@ -146,7 +156,6 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
         return "n" if noun or before in words("adverb") else "P"
-    clause = following in words("subject") or following in words("determiner")
     if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
         return "D"
     return ""
@@ -160,6 +169,21 @@ def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
         return "C"  # "after I have applied it" is still to come
     act = next((word for word in rest if word not in words("adverb")), "")
     return "A" if act.endswith("ing") and len(act) > 4 else "T"
+
+
+def _is_learnt(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether "that" begins what was only learnt, thought or doubted: "I noticed that …", "no sign that …"."""
+    low = [token.low for token in tokens[max(at - 3, 0) : at]]
+    if low[-1:] and low[-1] in words("evidence"):
+        return bool(set(low) & words("not")) or "any" in low
+    return bool(low) and low[-1] in words("thought") and _has_writer(tokens[:at])
+
+
+def _is_purpose(tokens: Sequence[Token]) -> bool:
+    """Tell whether a sentence begins with what something is for: "To have it cancelled, …"."""
+    return len(tokens) > 1 and is_plain(tokens[1].low) and (
+        tokens[1].low in words("be") | words("have") | words("light") or meaning_of(tokens, 1).known
+    )
 
 
 def _has_writer(tokens: Sequence[Token]) -> bool:
@@ -235,6 +259,18 @@ def _instructs(tokens: Sequence[Token], tags: str) -> bool:
 def is_order(tokens: Sequence[Token]) -> bool:
     """Tell whether the first word of a sentence can be the verb of an order."""
     return is_plain(tokens[0].low) and (meaning_of(tokens, 0).known or tokens[0].low in words("order"))
+
+
+def _without_proposals(tokens: Sequence[Token], tags: str) -> str:
+    """The tags with what is only proposed passed over: "Next steps: …", "Here is a draft: …"."""
+    colon = tags.find(":", 0, LONGEST_LABEL + 1)
+    label = [token.low for token in tokens[: max(colon, 0)]]
+    drafted = words("wording").intersection(label) and words("offering").intersection(label)
+    if not (drafted or words("proposed").intersection(label[:2])) or set(tags[:colon]) & set("MVvTw") or (
+        tags[colon + 1 : colon + 2] == "V"
+    ):
+        return tags
+    return tags[:colon] + "u" * (len(tags) - colon)
 
 
 def _without_orders(tokens: Sequence[Token], tags: str) -> str:
