@@ -136,8 +136,9 @@ class _Reader:
         if rejected or low in words("event") | words("expected"):
             return True
         between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
-        if spot.form == "passive" and spot.begins == spot.subject and "only" in between | {self._low(spot.subject - 1)}:
-            return True  # "only a warning was raised"
+        mere = "only" in between - {self._low(spot.subject)} or self._is_mere(spot.subject)
+        if spot.form == "passive" and spot.begins == spot.subject and mere:
+            return True  # "only a warning was raised", "it was only raised on Monday"
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
         if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"}:
@@ -151,6 +152,11 @@ class _Reader:
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
         return self._low(spot.begins - 1) in words("cause")
+
+    def _is_mere(self, subject: int) -> bool:
+        """Tell whether a subject is no more than a thing: "only a warning", not "only the two files"."""
+        at = subject if self._low(subject) == "only" else subject - 1
+        return self._low(at) == "only" and self._low(at + 1) not in ("the", "these", "those", "your")
 
     _YEAR = re.compile(r"(?:19|20)\d\d")
 
@@ -189,6 +195,7 @@ class _Reader:
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
+    _INVERTED = re.compile(r"X(?P<writer>M)r*(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
     _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
     _ADJECTIVE = re.compile(r"[Vv]n+r*(?:X|[HB](?!$))")
@@ -206,6 +213,10 @@ class _Reader:
                 verb = _place(match)
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
+
+        for match in self._INVERTED.finditer(self._tags):  # "only then did I push it"
+            if self._low(match.start()) == "did" and self._tags[match.start() - 1 : match.start()] != "N":
+                self._add("active", match.start("writer"), match.start("plain"), match.start("plain"))
 
     def _bare(self) -> None:
         tags = self._tags
@@ -240,7 +251,7 @@ class _Reader:
 
     _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*(?:,?&r*|,)?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
     #: In a list or a table: "Adler, €2,300.00, scheduled"
-    _APART = re.compile(r"[DnQo]+,(?:[DnQT]+,)?(?P<verb>V)(?=[TrwASm,]|$)")
+    _APART = re.compile(r"(?:^|(?<=:))[DnQo]+,(?:[DnQT]+,){0,3}(?P<verb>V)(?=[TrwASm,]|$)")
     #: A person to whom something was done
     _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
     _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
@@ -297,28 +308,42 @@ class _Reader:
                 continue
             with_ = self._tags.rfind("w", 0, verb)
             far = with_ < 0 or verb - with_ > REACH
-            # A single capitalised word may be a name, whose deed it is: "Ada confirmed it".
-            name = verb == subject + 1 and self._tokens[subject].text[:1].isupper() and self._sentence.form == "prose"
+            # Capitalised words may be a name, whose deed it is: "Ada Byron confirmed it".
+            name = self._is_name(subject, verb) and self._sentence.form == "prose"
             if (
                 verb - subject > LONGEST_SUBJECT
                 or not is_participle(self._low(verb))
                 or set(self._tags[subject:verb]) & set("NMYOXHB")
                 or "X" in self._tags[:verb]
                 or (not far and self._is_supposed(verb))
-                or (name and self._tags[verb + 1 : verb + 2] not in (",", "&", "T", ":") and not self._leads(verb + 1))
+                or (name and self._does(subject, verb))
                 or (far and ("M" in self._tags[:verb] or self._tells_which(verb)))
                 or (self._low(verb) == "run" and self._is_noun(subject, verb))
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
+                or self._low(verb - 1) in ("it", "this", "that")  # "it finished"
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
 
+    def _is_name(self, start: int, end: int) -> bool:
+        return end - start <= 2 and all(token.text[:1].isupper() for token in self._tokens[start:end])
+
+    def _does(self, subject: int, verb: int) -> bool:
+        """Tell whether a verb behind a name says what it did, by what it was done to."""
+        after = self._tags[verb + 1 : verb + 2]
+        if verb - subject > 1:
+            return after in tuple("DnQ")
+        return after not in (",", "&", "T", ":") and not self._leads(verb + 1)
+
     def _apart(self) -> None:
-        match = self._APART.match(self._tags) if self._sentence.form in ("point", "cell") else None
-        if match is not None and is_participle(self._low(match.start("verb"))):
-            self._add("nominal", 0, match.start("verb"), 0)
+        match = self._APART.search(self._tags)
+        listed = match is not None and match[0].count(",") > (1 if match.start() else 2)
+        if match is not None and (listed or self._sentence.form in ("point", "cell")):
+            verb = match.start("verb")
+            if is_participle(self._low(verb)):
+                self._add("nominal", match.start(), verb, match.start())
 
     def _is_supposed(self, verb: int) -> bool:
         """Tell whether what follows is only thought of: "with the schema gone, we could retire its role"."""
@@ -346,7 +371,7 @@ class _Reader:
     #: "the note is now in your notebook"
     _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "all tests pass", "the deployment has succeeded"
-    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv][rD]*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
+    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv][rD]*(?P<be>H?r*B?[rBD]*)(?P<verb>G)")
 
     def _arrivals(self) -> None:
         for match in self._ARRIVAL.finditer(self._tags):
@@ -354,14 +379,14 @@ class _Reader:
             subject, low, after = self._subject(have), self._low(verb), self._low(verb + 1)
             if set(self._tags[subject:verb]) & set("NMYOX") or (low == "went" and after in ("wrong", "well", "badly")):
                 continue
-            if low in ("got", "received"):
+            if low in ("got", "received") or (low == "had" and match["have"]):
                 gift = self._tokens[verb + 1 : verb + 9]
-                if any(noun_acts(token.low) or token.low in ("me", "my") for token in gift):
+                if any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
                     self._add("received", subject, verb, subject)
-            elif (
-                low in ("went", "gone", "come") and after in words("through") and self._ends(self._tokens[subject:verb])
-            ):
+            elif self._came_out(subject, verb):
                 self._add("outcome", subject, verb, subject)
+            elif low == "made" and after == "it" and self._low(verb + 2) in ("in", "into", "on", "onto", "to"):
+                self._add("passive", subject, verb, subject)
             elif (
                 (low in ("went", "landed") or match["have"])
                 and self._low(have) != "had"
@@ -370,6 +395,18 @@ class _Reader:
                 and meaning_of(self._tokens, verb).known
             ):
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
+
+    def _came_out(self, subject: int, verb: int) -> bool:
+        """Tell whether a verb without an object came out well: "ran through", "built without errors"."""
+        low, after, next_ = (self._low(at) for at in range(verb, verb + 3))
+        if low in ("went", "gone", "come", "came"):
+            return after in words("through") and self._ends(self._tokens[subject:verb])
+        if "o" in self._tags[subject:verb]:
+            return False
+        if after in ("without", "with"):
+            none = after == "without" or next_ in ("no", "zero", "0")
+            return none and any(self._low(at) in words("hitch") for at in range(verb + 2, verb + 5))
+        return after in words("well") or (after == "through" and base(low) in bases("running"))
 
     #: "the line now reads 80", "the edges now carry new certificates"
     _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
@@ -539,6 +576,8 @@ class _Reader:
             return Meaning.of(acts | TRIED if acts & TRIED else acts)
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
+        if low == "made" and spot.form == "passive":  # "it made it onto the list"
+            return Meaning.of(verb_acts("add"))
         if low in ("went", "gone") and spot.form != "active":
             return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)

@@ -164,7 +164,9 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
 def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
     """The tag of "after", "by" and the like: before an act, before a clause that is still to come, or a preposition."""
     rest = [token.low for token in tokens[at + 1 : at + 6]]
-    perfect = any(word in words("perfect") or (word == "'s" and next_ == "been") for word, next_ in pairwise((*rest, "")))
+    perfect = any(
+        word in words("perfect") or (word == "'s" and next_ == "been") for word, next_ in pairwise((*rest, ""))
+    )
     if low == "after" and perfect:
         return "C"  # "after I have applied it" is still to come
     act = next((word for word in rest if word not in words("adverb")), "")
@@ -181,8 +183,10 @@ def _is_learnt(tokens: Sequence[Token], at: int) -> bool:
 
 def _is_purpose(tokens: Sequence[Token]) -> bool:
     """Tell whether a sentence begins with what something is for: "To have it cancelled, …"."""
-    return len(tokens) > 1 and is_plain(tokens[1].low) and (
-        tokens[1].low in words("be") | words("have") | words("light") or meaning_of(tokens, 1).known
+    return (
+        len(tokens) > 1
+        and is_plain(tokens[1].low)
+        and (tokens[1].low in words("be") | words("have") | words("light") or meaning_of(tokens, 1).known)
     )
 
 
@@ -266,8 +270,10 @@ def _without_proposals(tokens: Sequence[Token], tags: str) -> str:
     colon = tags.find(":", 0, LONGEST_LABEL + 1)
     label = [token.low for token in tokens[: max(colon, 0)]]
     drafted = words("wording").intersection(label) and words("offering").intersection(label)
-    if not (drafted or words("proposed").intersection(label[:2])) or set(tags[:colon]) & set("MVvTw") or (
-        tags[colon + 1 : colon + 2] == "V"
+    if (
+        not (drafted or words("proposed").intersection(label[:2]))
+        or set(tags[:colon]) & set("MVvTw")
+        or (tags[colon + 1 : colon + 2] == "V")
     ):
         return tags
     return tags[:colon] + "u" * (len(tags) - colon)
