@@ -50,7 +50,7 @@ _ENTRIES: Final = (
     ("same", "s"),
 )  # fmt: skip
 _CONDITION = re.compile(r"C[^,\-:;k]*")
-#: "When it has arrived, and the label has been printed, …", "once it has been paid, packed and the label has been printed"
+#: "When it has arrived, and the label has been printed, …", "once it has been paid, and the label has been printed"
 _PERFECT = r"[^,\-:;kM]*?H[rN]*[BVvsG][^,\-:;k]*"
 _CONDITIONS = re.compile(rf"C{_PERFECT}(?:,&?{_PERFECT})+")
 #: Two words that begin a condition.
