@@ -18,6 +18,7 @@ from agentguard.content.actions._tags import is_open, is_order, tags_of
 
 MOST_CLAIMS: Final = 300
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
+LONGEST_LABEL: Final = 4  # words before a colon that say what a claim is about
 REACH: Final = 7  # words between "with" and the participle that belongs to it
 
 Form = Literal["active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
@@ -533,7 +534,8 @@ class _Reader:
         form, begins, verb, first = spot
         tokens, tags = self._tokens, self._tags
         for at in range(verb + 1, stop):
-            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1 and tags[at - 1] != "T"):
+            person = tags[at] in "MYO" and at > verb + 1 and (tags[at - 1] != "T" or self._low(at - 1) == "as")
+            if tags[at] in "SkCuP-" or person:
                 stop = at
                 break
         clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
@@ -541,14 +543,22 @@ class _Reader:
             stop = clause.start()
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
-        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Amw" and tokens[stop - 1].text != ")":
+        while stop > verb + 1 and (
+            (tags[stop - 1] in ",&kr-:Amw" and tokens[stop - 1].text != ")") or self._low(stop - 1) == "as"
+        ):
             stop -= 1
         subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]
-        objects = (*self._sentence.lead, *subject, *tokens[verb + 1 : stop])
+        objects = (*self._lead(spot), *subject, *tokens[verb + 1 : stop])
         meaning = self._meaning(spot, subject)
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _lead(self, spot: _Spot) -> Sequence[Token]:
+        """The words that a claim stands under: its row, or what stands before a colon: "7D: reminder sent"."""
+        colon = self._tags.find(":", 0, min(LONGEST_LABEL + 1, spot.begins))
+        labelled = not self._sentence.lead and spot.form in ("bare", "nominal") and not set(self._tags[: max(colon, 0)]) & set("MVvHB")
+        return self._tokens[:colon] if labelled and colon > 0 else self._sentence.lead
 
     def _relative(self, spot: _Spot) -> int:
         """The place where begins what a verb without an object is said of: "the report I ran"."""
