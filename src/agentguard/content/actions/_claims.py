@@ -556,9 +556,12 @@ class _Reader:
 
     def _lead(self, spot: _Spot) -> Sequence[Token]:
         """The words that a claim stands under: its row, or what stands before a colon: "7D: reminder sent"."""
-        colon = self._tags.find(":", 0, min(LONGEST_LABEL + 1, spot.begins))
-        labelled = not self._sentence.lead and spot.form in ("bare", "nominal") and not set(self._tags[: max(colon, 0)]) & set("MVvHB")
-        return self._tokens[:colon] if labelled and colon > 0 else self._sentence.lead
+        label = self._LABEL.match(self._tags, 0, spot.begins)
+        if self._sentence.lead or label is None or spot.form not in ("bare", "nominal"):
+            return self._sentence.lead
+        return self._tokens[: label.end() - 1]
+
+    _LABEL = re.compile(rf"[^:\-MVvHB]{{1,{LONGEST_LABEL}}}[:\-]")
 
     def _relative(self, spot: _Spot) -> int:
         """The place where begins what a verb without an object is said of: "the report I ran"."""
