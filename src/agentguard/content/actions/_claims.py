@@ -110,13 +110,17 @@ class _Reader:
         """The claims in the order of their verbs."""
         for find in (
             self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
-            self._apart, self._nominals,
+            self._faultless, self._apart, self._nominals,
         ):  # fmt: skip
             find()
         found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
-        return [spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None]
+        return [spot for spot in found if not self._befalls(spot) and not self._does_nothing(spot)]
+
+    def _does_nothing(self, spot: _Spot) -> bool:
+        """Tell whether an object is none: "I took no backup"."""
+        return spot.form != "outcome" and _NONE.match(self._tags, spot.verb + 1) is not None
 
     def _without_former(self, spot: _Spot) -> _Spot:
         """A claim without the one before it: "the page went out and Ada was told"."""
@@ -449,6 +453,22 @@ class _Reader:
             if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
 
+    #: "the suite shows no regressions", "linting it turned up nothing"
+    _FAULTLESS = re.compile(r"(?P<verb>[VvnH])r*(?P<none>[Nn])")
+
+    def _faultless(self) -> None:
+        for match in self._FAULTLESS.finditer(self._tags):
+            verb, none = match.start("verb"), match.start("none")
+            subject = self._subject(verb)
+            if self._low(verb) in words("finding") and self._is_clean(none) and self._ends(self._tokens[subject:verb]):
+                self._add("outcome", subject, verb, subject)
+
+    def _is_clean(self, at: int) -> bool:
+        """Tell whether words say that there was nothing amiss: "no errors", "0 new warnings", "nothing"."""
+        if self._low(at) == "nothing":
+            return True
+        return self._low(at) in ("no", "0", "zero") and any(self._low(at + step) in words("hitch") for step in (1, 2))
+
     @staticmethod
     def _ends(subject: Sequence[Token]) -> bool:
         """Tell whether a subject is something that comes out well or badly."""
@@ -601,7 +621,6 @@ _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQ
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
-#: An object that is none: "I took no backup".
 _NONE: Final = re.compile(r"r*N")
 
 

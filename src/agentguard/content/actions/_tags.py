@@ -112,6 +112,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     following = after.low if after is not None else ""
     before = tokens[at - 1].low if at else ""
     clause = following in words("subject") or following in words("determiner")
+    if low.endswith("ing") and len(low) > 4 and before in ("after", "by") and following in words("determiner"):
+        return "g"  # "after redacting the sum"
     if low == "'s" and following in ("been", "had", "got"):
         return "H"
     if low in ("they", "it") and (following in ("'s", "'re", "'ve") or following in words("be") | words("have")):
