@@ -69,7 +69,9 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
     """The claims, those of which "it" or "they" is the subject with the objects of the one before."""
     former: tuple[Token, ...] = ()
     for claim in stated:
-        if claim.form in ("passive", "state") and any(token.low in ("it", "they") for token in claim.objects[:1]):
+        if claim.form in ("passive", "state", "outcome") and any(
+            token.low in ("it", "they") for token in claim.objects[:1]
+        ):
             yield claim._replace(objects=(*former, *claim.objects))
         else:
             former = claim.objects
@@ -156,7 +158,8 @@ class _Reader:
             return True  # "it is still queued", "it is emptied every night", "logs are kept for a year"
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
-        return self._low(spot.begins - 1) in words("cause")
+        before = self._low(spot.begins - 1)
+        return before in words("cause") or (before == "where" and spot.form in ("state", "stands"))
 
     def _is_mere(self, subject: int) -> bool:
         """Tell whether a subject is no more than a thing: "only a warning", not "only the two files"."""
@@ -408,10 +411,17 @@ class _Reader:
             return after in words("through") and self._ends(self._tokens[subject:verb])
         if "o" in self._tags[subject:verb]:
             return False
+        if self._it_ended(verb):
+            return True
         if after in ("without", "with"):
             none = after == "without" or next_ in ("no", "zero", "0")
             return none and any(self._low(at) in words("hitch") for at in range(verb + 2, verb + 5))
         return after in words("well") or (after == "through" and base(low) in bases("running"))
+
+    def _it_ended(self, verb: int) -> bool:
+        """Tell whether "it" came out well: "it passed", not "it finished with two errors"."""
+        named_before = self._low(verb - 1) in ("it", "they", "everything")
+        return named_before and self._low(verb) in words("ended") and self._low(verb + 1) != "with"
 
     #: "the line now reads 80", "the edges now carry new certificates"
     _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
@@ -447,7 +457,7 @@ class _Reader:
             subject = self._subject(be)
             if self._low(verb - 1) == "back" and self._low(verb - 2) in ("came", "come", "comes"):
                 be, subject = verb - 2, self._subject(verb - 2)  # "the checks came back clean"
-            ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be])
+            ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be]) or self._it_ended(verb)
             # "running builds", "the live prices"
             adjective = not match["be"] and self._tags[verb + 1 :][:1] == "n" and self._low(verb).endswith(("ing", "e"))
             if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
@@ -555,7 +565,8 @@ class _Reader:
         tokens, tags = self._tokens, self._tags
         for at in range(verb + 1, stop):
             person = tags[at] in "MYO" and at > verb + 1 and (tags[at - 1] != "T" or self._low(at - 1) == "as")
-            if tags[at] in "SkCuP-" or person:
+            other = at > verb + 1 and tags[at - 1] in ",&:" and self._low(at) in ("it", "they", "this", "these")
+            if tags[at] in "SkCuP-" or person or other:
                 stop = at
                 break
         clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)

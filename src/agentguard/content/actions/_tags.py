@@ -158,6 +158,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
         return "n" if noun or before in words("adverb") else "P"
+    if low == "that" and before in words("leading") and not clause:
+        return "D"  # "on that flight"
     if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
         return "D"
     return ""
@@ -214,7 +216,7 @@ def _by_itself(tokens: Sequence[Token], at: int, low: str, after: Token | None) 
     for entry, tag in _ENTRIES:
         if low in words(entry):
             return tag
-    if is_past(low):
+    if is_past(low) and low not in words("untouched"):
         return "V" if meaning_of(tokens, at).known else "G" if low in words("good") else "v"
     if low in words("particle") and at and is_past(tokens[at - 1].low):
         return "r"
