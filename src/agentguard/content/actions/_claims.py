@@ -336,7 +336,8 @@ class _Reader:
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
 
     def _is_name(self, start: int, end: int) -> bool:
-        return end - start <= 2 and all(token.text[:1].isupper() for token in self._tokens[start:end])
+        name = self._tokens[start:end]
+        return len(name) <= 2 and all(token.text[:1].isupper() and not _DIGIT.search(token.text) for token in name)
 
     def _does(self, subject: int, verb: int) -> bool:
         """Tell whether a verb behind a name says what it did, by what it was done to."""
@@ -379,7 +380,7 @@ class _Reader:
     #: "the note is now in your notebook"
     _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "all tests pass", "the deployment has succeeded"
-    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv][rD]*(?P<be>H?r*B?[rBD]*)(?P<verb>G)")
+    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgvD][rD]*(?P<be>H?r*B?[rBD]*)(?P<verb>G)")
 
     def _arrivals(self) -> None:
         for match in self._ARRIVAL.finditer(self._tags):
@@ -420,7 +421,7 @@ class _Reader:
 
     def _it_ended(self, verb: int) -> bool:
         """Tell whether "it" came out well: "it passed", not "it finished with two errors"."""
-        named_before = self._low(verb - 1) in ("it", "they", "everything")
+        named_before = self._low(verb - 1) in ("it", "they", "everything", "both", "all")
         return named_before and self._low(verb) in words("ended") and self._low(verb + 1) != "with"
 
     #: "the line now reads 80", "the edges now carry new certificates"
@@ -522,7 +523,8 @@ class _Reader:
                 at = joined if joined < end else at
                 break
             if self._tags[at - 1] in "MYON":
-                return at - 1
+                apart = joined < end and bool(set(self._tags[at:joined]) & set("VvsgG"))
+                return joined if apart else at - 1  # "I ran it and the checks passed"
             at -= 1
             if self._tags[at] == "&":
                 joined = at + 1
@@ -632,6 +634,7 @@ _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQ
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
+_DIGIT: Final = re.compile(r"\d")
 _NONE: Final = re.compile(r"r*N")
 
 

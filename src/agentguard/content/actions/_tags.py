@@ -142,6 +142,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "V"
     if low == "got" and following in ("rid", "back", "hold", "in") and (not at or _has_writer(tokens[:at])):
         return "V"
+    if low in ("failed", "failing") and before in words("determiner"):
+        return "n"  # "the failed jobs"
     if low in ("have", "has") and following in words("determiner"):
         return "n"
     if low == "let" and _is_told(tokens, at):
