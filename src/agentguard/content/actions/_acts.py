@@ -151,6 +151,7 @@ _MENTAL: Final = (
     (frozenset({"pay"}), frozenset({"attention"}), REACH),
     (frozenset({"mak"}), frozenset({"sure"}), 1),
     (frozenset({"mak"}), frozenset({"mental"}), 3),
+    (frozenset({"settl"}), frozenset({"on", "for"}), 1),
 )
 
 

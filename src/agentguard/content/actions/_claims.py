@@ -137,6 +137,8 @@ class _Reader:
         low = self._low(spot.verb)
         if spot.form in ("active", "gerund"):
             return self._in_mind(spot.verb)
+        if self._is_of_others(spot):
+            return True
         if spot.form in ("bare", "outcome"):
             return spot.form == "bare" and low in words("expected")
         rejected = "reject" in meaning_of(self._tokens, spot.verb).acts and self._low(spot.verb + 2) not in ("to", "by")
@@ -160,6 +162,13 @@ class _Reader:
             return True  # "they were moved to the hall in 2019"
         before = self._low(spot.begins - 1)
         return before in words("cause") or (before == "where" and spot.form in ("state", "stands"))
+
+    _OTHERS = re.compile(r"[Oo]r*[Vvs]")
+
+    def _is_of_others(self, spot: _Spot) -> bool:
+        """Tell whether "it" is what somebody else did in the same sentence: "she deployed it, and it finished"."""
+        of_theirs = self._low(spot.subject) in ("it", "its", "they", "his", "her", "their")
+        return of_theirs and self._OTHERS.search(self._tags, 0, spot.subject) is not None
 
     def _is_mere(self, subject: int) -> bool:
         """Tell whether a subject is no more than a thing: "only a warning", not "only the two files"."""
@@ -209,7 +218,7 @@ class _Reader:
     _ADJECTIVE = re.compile(r"[Vv]n+r*(?:X|[HB](?!$))")
     _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
-    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vvs])")
+    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
     _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
     #: The reader as one who does something
     _READER = re.compile(r"(?<![TVg])Y")
@@ -262,7 +271,7 @@ class _Reader:
     _APART = re.compile(r"(?:^|(?<=:))[DnQo]+,(?:[DnQT]+,){0,3}(?P<verb>V)(?=[TrwASm,]|$)")
     #: A person to whom something was done
     _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
-    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
+    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?:[HB]r*)*(?P<verb>[Vvs])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
         r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
@@ -497,13 +506,19 @@ class _Reader:
         self._found[verb] = _Spot(form, begins, verb, subject)
         return True
 
+    _AUXILIARY = re.compile(r"[HBr]+$")
+
     def _follow(self, pattern: re.Pattern[str], verb: int, form: Form, subject: int | None = None) -> None:
         """Note the further verbs of one subject."""
         match = pattern.match(self._tags, verb + 1)
         while match is not None:
             verb = match.start("verb")
-            if self._is_verb(verb):
-                self._add(form, verb, verb, verb if subject is None else subject)
+            auxiliary = self._AUXILIARY.search(self._tags, 0, verb)
+            be = {self._low(at) for at in range(auxiliary.start() if auxiliary else verb, verb)}
+            own = "H" in self._tags[verb - 1] and form != "active" and self._low(verb) not in words("moving")
+            if self._is_verb(verb) and not own:  # "Bell was paged and has answered"
+                said: Form = "state" if form == "passive" and be & {"is", "are"} else form
+                self._add(said, verb, verb, verb if subject is None else subject)
             match = pattern.match(self._tags, verb + 1)
 
     def _is_verb(self, at: int) -> bool:
@@ -577,7 +592,7 @@ class _Reader:
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
         while stop > verb + 1 and (
-            (tags[stop - 1] in ",&kr-:Amw" and tokens[stop - 1].text != ")") or self._low(stop - 1) == "as"
+            (tags[stop - 1] in ",&kr-:AmwH" and tokens[stop - 1].text != ")") or self._low(stop - 1) == "as"
         ):
             stop -= 1
         subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]

@@ -236,8 +236,8 @@ def _with_moments(tokens: Sequence[Token], tags: str) -> str:
 
     def tag(match: re.Match[str]) -> str:
         at = match.start()
-        if tokens[at].low == "once" and at + 1 == len(tokens):
-            return "r"  # "tried out once"
+        if tokens[at].low == "once" and (at + 1 == len(tokens) or (at and tokens[at - 1].low == "at")):
+            return f"r{match[0][1:]}"  # "tried out once", "at once"
         if tokens[at].low not in words("until"):
             return match[0]
         low = tokens[at + 1].low if at + 1 < len(tokens) else ""
