@@ -212,6 +212,8 @@ class _Reader:
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
+    #: "I had the card blocked"
+    _ARRANGED = re.compile(r"Mr*(?P<had>[HV])(?P<object>[DnQ]+)(?P<verb>V)(?![DnQ])")
     _INVERTED = re.compile(r"X(?P<writer>M)r*(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
     _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
@@ -231,6 +233,10 @@ class _Reader:
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
 
+        for match in self._ARRANGED.finditer(self._tags):
+            if self._low(match.start("had")) in ("had", "got") and is_participle(self._low(match.start("verb"))):
+                self._found.pop(match.start("had"), None)
+                self._add("active", match.start(), match.start("verb"), match.start("object"))
         for match in self._INVERTED.finditer(self._tags):  # "only then did I push it"
             if self._low(match.start()) == "did" and self._tags[match.start() - 1 : match.start()] != "N":
                 self._add("active", match.start("writer"), match.start("plain"), match.start("plain"))
@@ -369,7 +375,7 @@ class _Reader:
 
     def _leads(self, at: int) -> bool:
         """Tell whether a particle stands before what it leads to: "on r500"."""
-        return self._low(at) in words("preposition") and self._tags[at + 1 : at + 2] in tuple("nDQ")
+        return self._low(at) in words("preposition") and self._tags[at + 1 : at + 2] in tuple("nDQg")
 
     def _tells_which(self, verb: int) -> bool:
         """Tell whether a participle is not the verb of its sentence: "invoices raised from today follow them"."""
@@ -403,6 +409,8 @@ class _Reader:
                     self._add("received", subject, verb, subject)
             elif self._came_out(subject, verb):
                 self._add("outcome", subject, verb, subject)
+            elif low == "left" and after == "by" and self._low(verb + 2) in words("means") | {"secure"}:
+                self._add("passive", subject, verb, subject)
             elif low == "made" and after == "it" and self._low(verb + 2) in ("in", "into", "on", "onto", "to"):
                 self._add("passive", subject, verb, subject)
             elif (
@@ -639,7 +647,7 @@ class _Reader:
             return Meaning.of(frozenset({"send", "post"}))
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
-        if low in ("went", "gone") and spot.form != "active":
+        if low in ("went", "gone", "left") and spot.form != "active":
             return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
 

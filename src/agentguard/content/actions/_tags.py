@@ -128,6 +128,10 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "C"
     if (low == "that" and _is_learnt(tokens, at)) or (not at and low == "to" and _is_purpose(tokens)):
         return "C"
+    if not at and low == "how" and following not in ("ever", "about"):
+        return "C"  # "How it is booked is up to you"
+    if at and not _has_writer(tokens[:at]) and _is_reported(tokens, at, clause):
+        return "P"
     if low in words("wished") and following == "to":
         return "X"  # "I offered to cancel it"
     if low in words("seems") and before in words("seeming") and (following in ("that", "as", "like", "out") or clause):
@@ -185,6 +189,16 @@ def _is_learnt(tokens: Sequence[Token], at: int) -> bool:
     if low[-1:] and low[-1] in words("evidence"):
         return bool(set(low) & words("not")) or "any" in low
     return bool(low) and low[-1] in words("thought") and _has_writer(tokens[:at])
+
+
+def _is_reported(tokens: Sequence[Token], at: int, clause: bool) -> bool:
+    """Tell whether a word reports what a text or somebody says: "it says the …", "support told her that …"."""
+    low, before = tokens[at].low, tokens[at - 1]
+    if low == "told":
+        after = [token.low for token in tokens[at + 1 : at + 4]]
+        return "that" in after and before.kind == "word" and before.low not in words("be") | words("have") | {"and"}
+    plain = before.low == "it" or not any(before.low in words(entry) for entry in ("subject", "adverb", "determiner"))
+    return clause and tokens[at + 1].low != "no" and low in words("shown") and before.kind == "word" and plain
 
 
 def _is_purpose(tokens: Sequence[Token]) -> bool:
