@@ -135,7 +135,7 @@ def test_a_claim_keeps_its_own_words_where_others_follow() -> None:
         ("The run was started and one line is open.", "The run was started"),
         ("The supplier was e-mailed, and should answer soon.", "The supplier was e-mailed"),
         ("After reading the logs, consider it over.", "reading the logs"),
-        ("The page was sent out and Ada was told.", "The page was sent"),
+        ("The page was sent out and Ada was told.", "The page was sent out"),
         ("The dryer was started, and the guest room is being heated.", "The dryer was started"),
         ("The price was lowered, the listing should move.", "The price was lowered"),
     ],

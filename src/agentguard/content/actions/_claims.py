@@ -66,12 +66,12 @@ def claims(answer: str) -> Iterator[Stated]:
 
 
 def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
-    """The claims, those of which "it" or "they" is the subject with the objects of the one before."""
+    """The claims, those of which "it", "they" or a mere "all" is the subject with the objects of the one before."""
     former: tuple[Token, ...] = ()
     for claim in stated:
-        if claim.form in ("passive", "state", "outcome") and any(
-            token.low in ("it", "they") for token in claim.objects[:1]
-        ):
+        first = claim.objects[0].low if claim.objects else ""
+        whole = claim.form == "outcome" and len(claim.objects) == 1 and first in words("every")
+        if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
             yield claim._replace(objects=(*former, *claim.objects))
         else:
             former = claim.objects
@@ -112,7 +112,7 @@ class _Reader:
         """The claims in the order of their verbs."""
         for find in (
             self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
-            self._faultless, self._apart, self._nominals,
+            self._faultless, self._likewise, self._apart, self._nominals,
         ):  # fmt: skip
             find()
         found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
@@ -394,6 +394,8 @@ class _Reader:
     _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQos]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
     _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
+    #: "the table is yours", "Ms Ito is down for Monday"
+    _YOURS = re.compile(r"[nY](?P<verb>B)")
     #: "all tests pass", "the deployment has succeeded"
     _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgvD][rD]*(?P<be>H?r*B?[rBD]*)(?P<verb>G)")
 
@@ -409,9 +411,7 @@ class _Reader:
                     self._add("received", subject, verb, subject)
             elif self._came_out(subject, verb):
                 self._add("outcome", subject, verb, subject)
-            elif low == "left" and after == "by" and self._low(verb + 2) in words("means") | {"secure"}:
-                self._add("passive", subject, verb, subject)
-            elif low == "made" and after == "it" and self._low(verb + 2) in ("in", "into", "on", "onto", "to"):
+            elif self._got_there(verb):
                 self._add("passive", subject, verb, subject)
             elif (
                 (low in ("went", "landed") or match["have"])
@@ -436,20 +436,38 @@ class _Reader:
             return none and any(self._low(at) in words("hitch") for at in range(verb + 2, verb + 5))
         return after in words("well") or (after == "through" and base(low) in bases("running"))
 
+    def _got_there(self, verb: int) -> bool:
+        """Tell whether a thing got where it was sent or put: "left by mail", "made it onto the list"."""
+        low, after, next_ = (self._low(at) for at in range(verb, verb + 3))
+        if low == "left":
+            return after == "by" and next_ in words("means") | {"secure"}
+        return low == "made" and after == "it" and next_ in ("in", "into", "on", "onto", "to")
+
     def _it_ended(self, verb: int) -> bool:
         """Tell whether "it" came out well: "it passed", not "it finished with two errors"."""
-        named_before = self._low(verb - 1) in ("it", "they", "everything", "both", "all")
+        named_before = self._low(verb - 1) in {"it", "they"} | words("every")
         return named_before and self._low(verb) in words("ended") and self._low(verb + 1) != "with"
 
     #: "the line now reads 80", "the edges now carry new certificates"
+    _HAS = re.compile(r"[nQ]r*(?P<verb>[nHP])[DPn]")
     _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
 
     def _standing(self) -> None:
+        for match in self._HAS.finditer(self._tags):
+            verb = match.start("verb")
+            new = bool({self._low(verb + 1), self._low(verb + 2)} & {"new", "updated", "corrected"})
+            subject = self._subject(verb)
+            if new and self._low(verb) in words("shown") | words("holding") and self._is_thing(subject, verb, "NMYOXo"):
+                self._add("stands", subject, verb, subject)
         for match in self._NOW.finditer(self._tags):
             verb = match.start("verb")
             subject = self._subject(match.start("now"))
             if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
                 self._add("stands", subject, verb, subject)
+        for match in self._YOURS.finditer(self._tags):
+            verb = match.start("verb")
+            if self._is_arranged_for(verb + 1):
+                self._add("stands", self._subject(verb), verb, self._subject(verb))
         for match in self._STANDS.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
@@ -457,6 +475,15 @@ class _Reader:
             is_there = is_there and self._low(where + 1) != "be"  # "it is to be cancelled"
             if is_there and (self._is_new(verb, where) or self._names_act(subject, verb)):
                 self._add("stands", subject, verb, subject)
+
+    def _is_arranged_for(self, at: int) -> bool:
+        """Tell whether words say what was arranged for whom: "yours", "down for Monday", "all set for 9"."""
+        while self._tags[at : at + 1] in ("r", "D") and self._low(at) not in words("particle"):
+            at += 1
+        low, after = self._low(at), self._low(at + 1)
+        if low == "yours":
+            return not {token.low for token in self._tokens[:at]} & {"decision", "choice", "call", "turn", "rest"}
+        return after == "for" and low in ("down", "in", "set", "ticketed")
 
     def _is_new(self, verb: int, where: int) -> bool:
         """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
@@ -480,6 +507,19 @@ class _Reader:
             adjective = not match["be"] and self._tags[verb + 1 :][:1] == "n" and self._low(verb).endswith(("ing", "e"))
             if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
+
+    #: "Ada was told, and so was Bo"
+    _LIKEWISE = re.compile(r"[,&]r*[ST]r*(?P<be>B)r*[DnQo]")
+
+    def _likewise(self) -> None:
+        for match in self._LIKEWISE.finditer(self._tags):
+            be = match.start("be")
+            if self._low(be - 1) in ("so", "as") and self._former(be) is not None:
+                self._add("passive", be - 1, be, be - 1)
+
+    def _former(self, at: int) -> int | None:
+        """The verb of the claim before a place."""
+        return max((verb for verb in self._found if verb < at), default=None)
 
     #: "the suite shows no regressions", "linting it turned up nothing"
     _FAULTLESS = re.compile(r"(?P<verb>[VvnH])r*(?P<none>[Nn])")
@@ -594,13 +634,16 @@ class _Reader:
             if tags[at] in "SkCuP-" or person or other:
                 stop = at
                 break
+        if tags[stop : stop + 1] == "P":  # "…, and her record shows that …": back to where that clause begins
+            stop = max(stop if not (joint := _JOINT.match(tags, verb + 1, stop)) else joint.end() - 1, verb + 1)
         clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
         if clause is not None:
             stop = clause.start()
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
         while stop > verb + 1 and (
-            (tags[stop - 1] in ",&kr-:AmwH" and tokens[stop - 1].text != ")") or self._low(stop - 1) == "as"
+            (tags[stop - 1] in ",&kr-:AmwH" and tokens[stop - 1].text != ")" and not self._is_particle(stop - 1))
+            or self._low(stop - 1) == "as"
         ):
             stop -= 1
         subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]
@@ -609,6 +652,10 @@ class _Reader:
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _is_particle(self, at: int) -> bool:
+        """Tell whether a word belongs to a verb before it: "switched off"."""
+        return self._low(at) in words("particle") and self._tags[at] == "r"
 
     def _lead(self, spot: _Spot) -> Sequence[Token]:
         """The words that a claim stands under: its row, or what stands before a colon: "7D: reminder sent"."""
@@ -636,6 +683,11 @@ class _Reader:
     def _meaning(self, spot: _Spot, subject: Sequence[Token]) -> Meaning:
         """The acts that a claim can stand for, by its verb or, where that says nothing, by its subject."""
         low = self._low(spot.verb)
+        former = self._former(spot.verb)
+        if spot.form == "passive" and self._low(spot.begins) in ("so", "as") and former is not None:
+            return meaning_of(self._tokens, former)
+        if spot.form == "stands" and self._is_arranged_for(spot.verb + 1):
+            return Meaning.of(ARRANGING)
         if spot.form == "stands" and self._tags[spot.verb] != "B":
             return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
@@ -657,6 +709,7 @@ _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQ
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
+_JOINT: Final = re.compile(r".*[,&]")
 _DIGIT: Final = re.compile(r"\d")
 _NONE: Final = re.compile(r"r*N")
 
@@ -670,6 +723,8 @@ ENDING: Final = frozenset(
     """test build deploy migrate refund pay order install undo restart publish merge upload download copy run verify
     reset seed convert capture move post send cancel book apply update""".split()
 ) | {"check code"}
+#: Acts after which something is somebody's.
+ARRANGING: Final = frozenset({"book", "order", "schedule", "subscribe", "assign"})
 #: Acts that are done whatever comes out; that it was good is more than that they were done.
 TRIED: Final = frozenset({"test", "check code", "build"})
 
