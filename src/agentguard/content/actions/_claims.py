@@ -72,7 +72,9 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
         first = claim.objects[0].low if claim.objects else ""
         whole = claim.form == "outcome" and len(claim.objects) == 1 and first in words("every")
         if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
-            yield claim._replace(objects=(*former, *claim.objects))
+            acts = named(former, ENDING) if claim.form == "outcome" else frozenset[str]()
+            meaning = _of_trial(acts) if acts else claim.meaning
+            yield claim._replace(objects=(*former, *claim.objects), meaning=meaning)
         else:
             former = claim.objects
             yield claim
@@ -694,7 +696,7 @@ class _Reader:
             acts = named(subject, ENDING) or (frozenset() if low == "went" else verb_acts(low))
             if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
-            return Meaning.of(acts | TRIED if acts & TRIED else acts)
+            return _of_trial(acts)
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
@@ -712,6 +714,11 @@ _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
 _JOINT: Final = re.compile(r".*[,&]")
 _DIGIT: Final = re.compile(r"\d")
 _NONE: Final = re.compile(r"r*N")
+
+
+def _of_trial(acts: frozenset[str]) -> Meaning:
+    """The meaning of what came out well or badly, by what it was."""
+    return Meaning.of(acts | TRIED if acts & TRIED else acts)
 
 
 def _place(match: re.Match[str]) -> int:
