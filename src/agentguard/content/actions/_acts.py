@@ -81,9 +81,9 @@ def verb_acts(word: str) -> frozenset[str]:
 
 
 def _acts_of(verb: str) -> frozenset[str]:
-    """The acts of a verb by its base; done once more, it is the same act."""
+    """The acts of a verb by its base; done once more, or in some way, it is the same act: "rebook", "cross-post"."""
     verbs = _table().verbs
-    return verbs.get(verb) or verbs.get(verb.removeprefix("re").removeprefix("-"), frozenset())
+    return verbs.get(verb) or verbs.get(verb.rpartition("-")[2].removeprefix("re"), frozenset())
 
 
 def noun_acts(word: str) -> frozenset[str]:

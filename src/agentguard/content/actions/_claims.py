@@ -152,7 +152,8 @@ class _Reader:
             return True  # "only a warning was raised", "it was only raised on Monday"
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
-        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"}:
+        new = self._low(spot.subject) in ("a", "an")  # "a snapshot was taken"
+        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"} and not new:
             return True  # "the ledger was locked, so …"
         if spot.form == "state" and self._low(spot.verb + 1) == "by" and self._tags[spot.verb + 2 :][:1] == "D":
             return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
@@ -282,7 +283,7 @@ class _Reader:
     _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?:[HB]r*)*(?P<verb>[Vvs])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
-        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
+        r"(?<![MYO])[DnQgVGTrwA]*[nQGo](?:r*vr*&)?r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
         r"|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])(?=[TrwASm,:\-&QVvGDu]|$)"
         r"|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
     )
@@ -393,7 +394,7 @@ class _Reader:
     # --- What came about ---
 
     #: "Ada got a message", "the change has landed", "the export went through"
-    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQos]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
+    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQosO]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
     _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "the table is yours", "Ms Ito is down for Monday"
@@ -405,9 +406,12 @@ class _Reader:
         for match in self._ARRIVAL.finditer(self._tags):
             verb, have = match.start("verb"), match.start("have")
             subject, low, after = self._subject(have), self._low(verb), self._low(verb + 1)
-            if set(self._tags[subject:verb]) & set("NMYOX") or (low == "went" and after in ("wrong", "well", "badly")):
+            given = low in ("got", "received") or (low == "had" and bool(match["have"]))
+            if set(self._tags[subject:verb]) & set("NMYX" if given else "NMYOX") or (
+                low == "went" and after in ("wrong", "well", "badly")
+            ):
                 continue
-            if low in ("got", "received") or (low == "had" and match["have"]):
+            if given:
                 gift = self._tokens[verb + 1 : verb + 9]
                 if any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
                     self._add("received", subject, verb, subject)
