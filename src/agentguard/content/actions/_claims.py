@@ -221,6 +221,7 @@ class _Reader:
     #: "Pushed the branch", "Report: sent to Ada"
     _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
     _ADJECTIVE = re.compile(r"[Vv]n+r*(?:X|[HB](?!$))")
+    _PARTICIPIAL = re.compile(r"[Vv]r*[TwDn][^,:\-&]*,r*(?:[MYO]|D?[nQ]+r*[BHX])")
     _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
     _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
@@ -255,8 +256,8 @@ class _Reader:
         after = self._low(verb + 1)
         # "Set it to 19", "Then run it"
         order = not tags[:verb].strip("r") and (self._low(verb) == "run" or self._low(verb) in words("same"))
-        if self._ADJECTIVE.match(tags, verb):
-            return  # "Closed tickets can be reopened"
+        if self._ADJECTIVE.match(tags, verb) or (verb == 0 and self._PARTICIPIAL.match(tags)):
+            return  # "Closed tickets can be reopened", "Built in 1890, it was sold twice"
         if order or after in ("by", "below", "above") or self._low(verb) in words("good") or not self._is_verb(verb):
             return
         self._add("bare", verb, verb, 0)

@@ -128,8 +128,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "C"
     if (low == "that" and _is_learnt(tokens, at)) or (not at and low == "to" and _is_purpose(tokens)):
         return "C"
-    if not at and low == "how" and following not in ("ever", "about"):
-        return "C"  # "How it is booked is up to you"
+    if low in words("perhaps") or (low == "how" and following in words("subject") | words("determiner")):
+        return "C"  # "Maybe it was sent", "how it is booked is up to you"
     if at and not _has_writer(tokens[:at]) and _is_reported(tokens, at, clause):
         return "P"
     if low in words("wished") and following == "to":
@@ -186,6 +186,8 @@ def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
 def _is_learnt(tokens: Sequence[Token], at: int) -> bool:
     """Tell whether "that" begins what was only learnt, thought or doubted: "I noticed that …", "no sign that …"."""
     low = [token.low for token in tokens[max(at - 3, 0) : at]]
+    if low[-1:] == ["be"]:
+        return True  # "it could be that …"
     if low[-1:] and low[-1] in words("evidence"):
         return bool(set(low) & words("not")) or "any" in low
     return bool(low) and low[-1] in words("thought") and _has_writer(tokens[:at])
@@ -197,8 +199,16 @@ def _is_reported(tokens: Sequence[Token], at: int, clause: bool) -> bool:
     if low == "told":
         after = [token.low for token in tokens[at + 1 : at + 4]]
         return "that" in after and before.kind == "word" and before.low not in words("be") | words("have") | {"and"}
+    after = tokens[at + 1].low if at + 1 < len(tokens) else ""
+    if before.low in words("other") | words("you") and at > 1 and tokens[at - 2].low == "as":
+        return low in words("says")  # "as you said, …"
     plain = before.low == "it" or not any(before.low in words(entry) for entry in ("subject", "adverb", "determiner"))
-    return clause and tokens[at + 1].low != "no" and low in words("shown") and before.kind == "word" and plain
+    if before.kind != "word" or before.low == "and":
+        return False
+    if low in words("stating"):
+        return after == "that" and (plain or before.low in words("other"))
+    are = at + 2 < len(tokens) and tokens[at + 2].low in words("be")
+    return plain and low in words("shown") and after != "no" and (clause or are)
 
 
 def _is_purpose(tokens: Sequence[Token]) -> bool:
@@ -290,11 +300,9 @@ def _without_proposals(tokens: Sequence[Token], tags: str) -> str:
     colon = tags.find(":", 0, LONGEST_LABEL + 1)
     label = [token.low for token in tokens[: max(colon, 0)]]
     drafted = words("wording").intersection(label) and words("offering").intersection(label)
-    if (
-        not (drafted or words("proposed").intersection(label[:2]))
-        or set(tags[:colon]) & set("MVvTw")
-        or (tags[colon + 1 : colon + 2] == "V")
-    ):
+    undone = words("proposed").intersection(label[:2]) or label in (["not", "done"], ["to", "do"])
+    said = {tag for tag, low in zip(tags, label, strict=False) if low not in words("proposed") | {"to", "done"}}
+    if not (drafted or undone) or said & set("MVvTw") or tags[colon + 1 : colon + 2] == "V":
         return tags
     return tags[:colon] + "u" * (len(tags) - colon)
 
@@ -303,6 +311,11 @@ def _without_orders(tokens: Sequence[Token], tags: str) -> str:
     """The tags with what a later order asks to look for passed over: "…, and check that the job was restarted"."""
     for at in range(len(tokens) - 1):
         asks = tokens[at].low in words("order") and tokens[at + 1].low in ("that", "whether", "if", "sure")
-        if asks and (not at or tags[at - 1] in ",&:-" or (tags[at - 1] == "T" and "M" not in tags[:at])):
+        if asks and (
+            not at
+            or tags[at - 1] in ",&:-"
+            or tokens[at - 1].low == "please"
+            or (tags[at - 1] == "T" and "M" not in tags[:at])
+        ):
             return tags[:at] + "u" * (len(tags) - at)
     return tags
