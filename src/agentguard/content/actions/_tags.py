@@ -130,7 +130,7 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "C"
     if low in words("perhaps") or (low == "how" and following in words("subject") | words("determiner")):
         return "C"  # "Maybe it was sent", "how it is booked is up to you"
-    if at and not _has_writer(tokens[:at]) and _is_reported(tokens, at, clause):
+    if at and _is_reported(tokens, at, clause) and not _has_writer(tokens[:at]):
         return "P"
     if low in words("wished") and following == "to":
         return "X"  # "I offered to cancel it"
@@ -174,10 +174,7 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
 def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
     """The tag of "after", "by" and the like: before an act, before a clause that is still to come, or a preposition."""
     rest = [token.low for token in tokens[at + 1 : at + 6]]
-    perfect = any(
-        word in words("perfect") or (word == "'s" and next_ == "been") for word, next_ in pairwise((*rest, ""))
-    )
-    if low == "after" and perfect:
+    if low == "after" and (words("perfect").intersection(rest) or ("'s", "been") in pairwise(rest)):
         return "C"  # "after I have applied it" is still to come
     act = next((word for word in rest if word not in words("adverb")), "")
     return "A" if act.endswith("ing") and len(act) > 4 else "T"
