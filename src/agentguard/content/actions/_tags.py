@@ -49,6 +49,7 @@ _ENTRIES: Final = (
     ("not", "N"), ("determiner", "D"), ("have", "H"), ("be", "B"), ("do", "X"), ("modal", "X"), ("adverb", "r"),
     ("same", "s"),
 )  # fmt: skip
+_REPORTING: Final = ("says", "stating", "shown")
 _CONDITION = re.compile(r"C[^,\-:;k]*")
 #: "When it has arrived, and the label has been printed, …", "once it has been paid, and the label has been printed"
 _PERFECT = r"[^,\-:;kM]*?H[rN]*[BVvsG][^,\-:;k]*"
@@ -193,6 +194,8 @@ def _is_learnt(tokens: Sequence[Token], at: int) -> bool:
 def _is_reported(tokens: Sequence[Token], at: int, clause: bool) -> bool:
     """Tell whether a word reports what a text or somebody says: "it says the …", "support told her that …"."""
     low, before = tokens[at].low, tokens[at - 1]
+    if not any(low in words(entry) for entry in _REPORTING):
+        return False
     if low == "told":
         after = [token.low for token in tokens[at + 1 : at + 4]]
         return "that" in after and before.kind == "word" and before.low not in words("be") | words("have") | {"and"}
