@@ -197,8 +197,8 @@ def _is_reported(tokens: Sequence[Token], at: int, clause: bool) -> bool:
     if not any(low in words(entry) for entry in _REPORTING):
         return False
     if low == "told":
-        after = [token.low for token in tokens[at + 1 : at + 4]]
-        return "that" in after and before.kind == "word" and before.low not in words("be") | words("have") | {"and"}
+        told = [token.low for token in tokens[at + 1 : at + 4]]
+        return "that" in told and before.kind == "word" and before.low not in words("be") | words("have") | {"and"}
     after = tokens[at + 1].low if at + 1 < len(tokens) else ""
     if before.low in words("other") | words("you") and at > 1 and tokens[at - 2].low == "as":
         return low in words("says")  # "as you said, …"
