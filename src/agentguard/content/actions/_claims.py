@@ -398,6 +398,8 @@ class _Reader:
     _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQosO]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
     _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
+    #: "… and is now in your inbox"
+    _SECOND = re.compile(r"[,&]r*(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "the table is yours", "Ms Ito is down for Monday"
     _YOURS = re.compile(r"[nY](?P<verb>B)")
     #: "all tests pass", "the deployment has succeeded"
@@ -471,6 +473,11 @@ class _Reader:
             subject = self._subject(match.start("now"))
             if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
                 self._add("stands", subject, verb, subject)
+        for match in self._SECOND.finditer(self._tags):
+            verb, where = match.start("verb"), match.start("where")
+            former = self._former(verb)
+            if former is not None and self._low(where) in words("where") and self._is_new(verb, where):
+                self._add("stands", verb, verb, self._found[former].subject)
         for match in self._YOURS.finditer(self._tags):
             verb = match.start("verb")
             if self._is_arranged_for(verb + 1):
