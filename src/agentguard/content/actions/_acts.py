@@ -127,7 +127,7 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     kind = ""
     if not strong and not nouns:
         kind = next((name for name in ("tentative", "mental", "spoken") if own in bases(name)), "")
-        if kind == "mental" and acts and {"in", "on", "under"}.intersection(following):
+        if own == base("note") and {"in", "on", "under"}.intersection(following):
             kind = ""  # "noted it in the log"
     acts |= weak
     return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")

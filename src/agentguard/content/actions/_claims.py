@@ -649,7 +649,8 @@ class _Reader:
                 stop = at
                 break
         if tags[stop : stop + 1] == "P":  # "…, and her record shows that …": back to where that clause begins
-            stop = max(stop if not (joint := _JOINT.match(tags, verb + 1, stop)) else joint.end() - 1, verb + 1)
+            joint = _JOINT.match(tags, verb + 1, stop)
+            stop = stop if joint is None else max(joint.end() - 1, verb + 1)
         clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
         if clause is not None:
             stop = clause.start()
@@ -725,6 +726,7 @@ _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
 _JOINT: Final = re.compile(r".*[,&]")
 _DIGIT: Final = re.compile(r"\d")
+#: An object that is none: "I took no backup".
 _NONE: Final = re.compile(r"r*N")
 
 

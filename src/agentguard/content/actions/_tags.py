@@ -300,11 +300,18 @@ def _without_proposals(tokens: Sequence[Token], tags: str) -> str:
     colon = tags.find(":", 0, LONGEST_LABEL + 1)
     label = [token.low for token in tokens[: max(colon, 0)]]
     drafted = words("wording").intersection(label) and words("offering").intersection(label)
-    undone = words("proposed").intersection(label[:2]) or label in (["not", "done"], ["to", "do"])
-    said = {tag for tag, low in zip(tags, label, strict=False) if low not in words("proposed") | {"to", "done"}}
-    if not (drafted or undone) or said & set("MVvTw") or tags[colon + 1 : colon + 2] == "V":
+    planned = words("proposed").intersection(label[:2])
+    if not label or tags[colon + 1 : colon + 2] == "V":
+        return tags
+    if not _is_undone(label) and (not (drafted or planned) or set(tags[1:colon]) & set("MVvTw")):
         return tags
     return tags[:colon] + "u" * (len(tags) - colon)
+
+
+def _is_undone(label: Sequence[str]) -> bool:
+    """Tell whether what stands before a colon says no more than that the rest is not done: "Still open"."""
+    rest = set(label) - words("adverb") - words("determiner")
+    return bool(rest) and (rest <= words("undone") or label in (["not", "done"], ["to", "do"]))
 
 
 def _without_orders(tokens: Sequence[Token], tags: str) -> str:
