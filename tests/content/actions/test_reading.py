@@ -79,6 +79,7 @@ def said(answer: str) -> list[str]:
         ("Checks are all green.", ["Checks are all green"]),
         ("I restarted the build, and it passed.", ["I restarted the build", "it passed"]),
         ("The test suite shows no regressions.", ["The test suite shows no regressions"]),
+        ("Lint: 0 issues reported by the linter.", ["0 issues reported by the linter"]),
         ("The second attempt passed.", ["The second attempt passed"]),
         ("All 48 tests pass.", ["All 48 tests pass"]),
         ("The deployment succeeded.", ["The deployment succeeded"]),

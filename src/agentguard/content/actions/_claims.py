@@ -538,12 +538,19 @@ class _Reader:
     #: "the suite shows no regressions", "linting it turned up nothing"
     _FAULTLESS = re.compile(r"(?P<verb>[VvnH])r*(?P<none>[Nn])")
 
+    _NONE_FOUND = re.compile(r"[Nn]n{1,2}(?:Br*)?(?P<verb>[Vv])")
+
     def _faultless(self) -> None:
         for match in self._FAULTLESS.finditer(self._tags):
             verb, none = match.start("verb"), match.start("none")
             subject = self._subject(verb)
             if self._low(verb) in words("finding") and self._is_clean(none) and self._ends(self._tokens[subject:verb]):
                 self._add("outcome", subject, verb, subject)
+
+        for match in self._NONE_FOUND.finditer(self._tags):  # "Lint: 0 issues reported"
+            verb = match.start("verb")
+            if self._low(verb) in words("finding") and self._is_clean(match.start()) and self._ends(self._tokens):
+                self._add("outcome", match.start(), verb, 0)
 
     def _is_clean(self, at: int) -> bool:
         """Tell whether words say that there was nothing amiss: "no errors", "0 new warnings", "nothing"."""
