@@ -59,7 +59,27 @@ def said(answer: str) -> list[str]:
         ("Office → set to 20", ["set to 20"]),
         ("Renamed `a` → `b`.", ["Renamed `a` → `b`"]),
         ("The second attempt went through.", ["The second attempt went through"]),
+        ("Hall, 3 May, 9:00, 12 seats, booked", ["Hall, 3 May, 9:00, 12 seats, booked"]),
+        ("CR-3 lodged, CR-4 lodged.", ["CR-3 lodged", "CR-4 lodged"]),
+        ("Dana was paged, and so was Raj.", ["Dana was paged", "so was Raj"]),
+        ("Only then did I mail the client.", ["I mail the client"]),
+        ("I had Lena's card blocked.", ["I had Lena's card blocked"]),
+        ("It was written and has gone out to Ada.", ["It was written", "gone out to Ada"]),
+        ("All five made it onto the list.", ["All five made it onto the list"]),
+        ("The table is yours, and Ito is down for Monday.", ["The table is yours", "Ito is down for Monday"]),
+        ("Her record carries the new number.", ["Her record carries the new number"]),
+        ("Dana has had a text about it.", ["Dana has had a text about it"]),
+        ("A snapshot was taken first.", ["A snapshot was taken"]),
+        ("Only the two pages were archived.", ["the two pages were archived"]),
+        ("After redacting the names, I filed it.", ["redacting the names", "I filed it"]),
+        ("The lights were switched off.", ["The lights were switched off"]),
         # how it came out
+        ("The export ran through without errors.", ["The export ran through without errors"]),
+        ("The image built without a single warning.", ["The image built without a single warning"]),
+        ("Checks are all green.", ["Checks are all green"]),
+        ("I restarted the build, and it passed.", ["I restarted the build", "it passed"]),
+        ("The test suite shows no regressions.", ["The test suite shows no regressions"]),
+        ("Lint: 0 issues reported by the linter.", ["0 issues reported by the linter"]),
         ("The second attempt passed.", ["The second attempt passed"]),
         ("All 48 tests pass.", ["All 48 tests pass"]),
         ("The deployment succeeded.", ["The deployment succeeded"]),
@@ -117,6 +137,30 @@ def test_claims_are_found_however_they_are_said(answer: str, expected: list[str]
         "With the schema dropped, we could retire its role.",
         "An upgrade may interrupt running builds.",
         "The house is at your service.",
+        "After it's been merged, the ticket can follow.",
+        "It is closed once the bill has been paid, the dates have been met and the papers have been archived.",
+        "Logs are shipped to Loki.",  # things of a kind
+        "Each night the logs are rotated.",
+        "It gets paid with the next run.",
+        "Closed tickets can be reopened.",
+        "Raised in May, the budget is low.",
+        "You wanted to have it sent, and I offered to cancel it.",
+        "To have the order cancelled, call them.",
+        "In case the deposit was paid, call them.",
+        "Maybe the order was cancelled.",  # a guess
+        "It seems the order was cancelled.",
+        "There is no sign that the mail was sent.",
+        "The page says the order was cancelled.",  # what others say
+        "Support told her that it was sent.",
+        "She confirmed that the order was cancelled.",
+        "As you said, the order was cancelled.",
+        "She deployed it, and it finished without errors.",  # what others did
+        "Ada Byron dropped the column.",
+        "Next steps: branch merged, ticket closed.",
+        "Still open: mail sent to Lena.",
+        "Here is a draft: Dear Lena, your order has been cancelled.",
+        "The rest is yours.",
+        "The files are untouched.",
     ],
 )
 def test_what_is_no_claim_is_left_out(answer: str) -> None:
@@ -135,13 +179,35 @@ def test_a_claim_keeps_its_own_words_where_others_follow() -> None:
         ("The run was started and one line is open.", "The run was started"),
         ("The supplier was e-mailed, and should answer soon.", "The supplier was e-mailed"),
         ("After reading the logs, consider it over.", "reading the logs"),
-        ("The page was sent out and Ada was told.", "The page was sent"),
+        ("The page was sent out and Ada was told.", "The page was sent out"),
         ("The dryer was started, and the guest room is being heated.", "The dryer was started"),
+        ("I archived it, as you asked.", "I archived it"),
+        ("I scrapped the room, and it costs nothing.", "I scrapped the room"),
+        ("The mail was sent, and her record shows the date.", "The mail was sent"),
         ("The price was lowered, the listing should move.", "The price was lowered"),
     ],
 )
 def test_a_claim_ends_where_another_clause_begins(answer: str, ends: str) -> None:
     assert said(answer)[0] == ends
+
+
+def test_a_claim_is_about_what_stands_before_its_colon() -> None:
+    (claim,) = claims("7D: reminder sent")
+    assert [token.text for token in claim.objects] == ["7D", "reminder"]
+    (claim,) = claims("I pencilled you in on that flight.")
+    assert claim.objects[-1].text == "flight"
+
+
+def test_all_is_what_the_claim_before_was_about() -> None:
+    _, second = claims("I ran the tests: all passed.")
+    assert [token.text for token in second.objects] == ["the", "tests", "all"]
+    assert "test" in second.meaning.acts
+
+
+def test_done_once_more_or_otherwise_it_is_the_same_act() -> None:
+    (rebooked,), (posted,) = claims("The visit is rebooked."), claims("I cross-posted it.")
+    assert "book" in rebooked.meaning.acts
+    assert "post" in posted.meaning.acts
 
 
 def test_it_is_what_the_claim_before_was_about() -> None:

@@ -72,8 +72,18 @@ def _table() -> _Table:
 
 
 def verb_acts(word: str) -> frozenset[str]:
-    """The acts of a single verb, in any form."""
-    return _table().verbs.get(base(word), frozenset())
+    """The acts of a single verb, in any form.
+
+    >>> verb_acts("rebooked") == verb_acts("re-booked") == verb_acts("booked")
+    True
+    """
+    return _acts_of(base(word))
+
+
+def _acts_of(verb: str) -> frozenset[str]:
+    """The acts of a verb by its base; done once more, or in some way, it is the same act: "rebook", "cross-post"."""
+    verbs = _table().verbs
+    return verbs.get(verb) or verbs.get(verb.rpartition("-")[2].removeprefix("re"), frozenset())
 
 
 def noun_acts(word: str) -> frozenset[str]:
@@ -109,7 +119,7 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     if any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
         return Meaning(frozenset(), frozenset(), "mental", True)
     strong, weak = _phrased(own, following)
-    acts = strong or _table().verbs.get(own, frozenset())
+    acts = strong or _acts_of(own)
     nouns: list[str] = []
     if own in bases("light") and not strong:  # "made a reservation"
         nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]
@@ -117,6 +127,8 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     kind = ""
     if not strong and not nouns:
         kind = next((name for name in ("tentative", "mental", "spoken") if own in bases(name)), "")
+        if own == base("note") and {"in", "on", "under"}.intersection(following):
+            kind = ""  # "noted it in the log"
     acts |= weak
     return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")
 
@@ -139,6 +151,7 @@ _MENTAL: Final = (
     (frozenset({"pay"}), frozenset({"attention"}), REACH),
     (frozenset({"mak"}), frozenset({"sure"}), 1),
     (frozenset({"mak"}), frozenset({"mental"}), 3),
+    (frozenset({"settl"}), frozenset({"on", "for"}), 1),
 )
 
 

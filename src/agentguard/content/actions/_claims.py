@@ -18,6 +18,7 @@ from agentguard.content.actions._tags import is_open, is_order, tags_of
 
 MOST_CLAIMS: Final = 300
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
+LONGEST_LABEL: Final = 4  # words before a colon that say what a claim is about
 REACH: Final = 7  # words between "with" and the participle that belongs to it
 
 Form = Literal["active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
@@ -65,11 +66,15 @@ def claims(answer: str) -> Iterator[Stated]:
 
 
 def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
-    """The claims, those of which "it" or "they" is the subject with the objects of the one before."""
+    """The claims, those of which "it", "they" or a mere "all" is the subject with the objects of the one before."""
     former: tuple[Token, ...] = ()
     for claim in stated:
-        if claim.form in ("passive", "state") and any(token.low in ("it", "they") for token in claim.objects[:1]):
-            yield claim._replace(objects=(*former, *claim.objects))
+        first = claim.objects[0].low if claim.objects else ""
+        whole = claim.form == "outcome" and len(claim.objects) == 1 and first in words("every")
+        if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
+            acts = named(former, ENDING) if claim.form == "outcome" else frozenset[str]()
+            meaning = _of_trial(acts) if acts else claim.meaning
+            yield claim._replace(objects=(*former, *claim.objects), meaning=meaning)
         else:
             former = claim.objects
             yield claim
@@ -109,13 +114,17 @@ class _Reader:
         """The claims in the order of their verbs."""
         for find in (
             self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
-            self._apart, self._nominals,
+            self._faultless, self._likewise, self._apart, self._nominals,
         ):  # fmt: skip
             find()
         found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
         if is_open(self._tokens, self._tags):
             found = [spot for spot in found if spot.form not in ("state", "stands", "outcome")]
-        return [spot for spot in found if not self._befalls(spot) and _NONE.match(self._tags, spot.verb + 1) is None]
+        return [spot for spot in found if not self._befalls(spot) and not self._does_nothing(spot)]
+
+    def _does_nothing(self, spot: _Spot) -> bool:
+        """Tell whether an object is none: "I took no backup"."""
+        return spot.form != "outcome" and _NONE.match(self._tags, spot.verb + 1) is not None
 
     def _without_former(self, spot: _Spot) -> _Spot:
         """A claim without the one before it: "the page went out and Ada was told"."""
@@ -130,24 +139,44 @@ class _Reader:
         low = self._low(spot.verb)
         if spot.form in ("active", "gerund"):
             return self._in_mind(spot.verb)
+        if self._is_of_others(spot):
+            return True
         if spot.form in ("bare", "outcome"):
             return spot.form == "bare" and low in words("expected")
-        if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
+        rejected = "reject" in meaning_of(self._tokens, spot.verb).acts and self._low(spot.verb + 2) not in ("to", "by")
+        if rejected or low in words("event") | words("expected"):
             return True
         between = {self._low(at) for at in range(spot.subject, spot.verb + 2)}
-        if spot.form == "passive" and spot.begins == spot.subject and "only" in between | {self._low(spot.subject - 1)}:
-            return True  # "only a warning was raised"
+        mere = "only" in between - {self._low(spot.subject)} or self._is_mere(spot.subject)
+        if spot.form == "passive" and spot.begins == spot.subject and mere:
+            return True  # "only a warning was raised", "it was only raised on Monday"
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
-        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"}:
+        new = self._low(spot.subject) in ("a", "an")  # "a snapshot was taken"
+        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"} and not new:
             return True  # "the ledger was locked, so …"
         if spot.form == "state" and self._low(spot.verb + 1) == "by" and self._tags[spot.verb + 2 :][:1] == "D":
             return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
-        if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot.verb)):
-            return True  # "it is still queued", "it is emptied every night"
+        if spot.form == "state" and between & {"get", "gets"}:
+            return True  # "it gets paid with the next run"
+        if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot)):
+            return True  # "it is still queued", "it is emptied every night", "logs are kept for a year"
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
-        return self._low(spot.begins - 1) in words("cause")
+        before = self._low(spot.begins - 1)
+        return before in words("cause") or (before == "where" and spot.form in ("state", "stands"))
+
+    _OTHERS = re.compile(r"[Oo]r*[Vvs]")
+
+    def _is_of_others(self, spot: _Spot) -> bool:
+        """Tell whether "it" is what somebody else did in the same sentence: "she deployed it, and it finished"."""
+        of_theirs = self._low(spot.subject) in ("it", "its", "they", "his", "her", "their")
+        return of_theirs and self._OTHERS.search(self._tags, 0, spot.subject) is not None
+
+    def _is_mere(self, subject: int) -> bool:
+        """Tell whether a subject is no more than a thing: "only a warning", not "only the two files"."""
+        at = subject if self._low(subject) == "only" else subject - 1
+        return self._low(at) == "only" and self._low(at + 1) not in ("the", "these", "those", "your")
 
     _YEAR = re.compile(r"(?:19|20)\d\d")
 
@@ -161,25 +190,41 @@ class _Reader:
         places = range(verb + 1, len(self._tokens))
         return any(self._low(at) in ("head", "mind") and self._low(at - 1) == "my" for at in places)
 
-    def _is_habit(self, verb: int) -> bool:
-        """Tell whether a verb says what is done again and again."""
-        for at in range(verb, len(self._tokens)):
+    def _is_habit(self, spot: _Spot) -> bool:
+        """Tell whether a verb says what is done again and again, or with all things of a kind."""
+        for at in (0, *range(spot.verb, len(self._tokens))):
             low = self._low(at)
-            if low in words("habit") or (
-                low in ("each", "every") and self._low(at + 1) in words("times") | words("span")
-            ):
+            often = low in ("each", "every") and self._low(at + 1) in words("times") | words("span")
+            if low in words("habit") or often:
                 return True
-        return False
+        return self._is_generic(spot)
+
+    _KIND = re.compile(r"n{1,3}Br*V(?!r)")
+
+    def _is_generic(self, spot: _Spot) -> bool:
+        """Tell whether things of a kind are spoken of, not certain ones: "logs are shipped to Loki"."""
+        be = self._tags.find("B", spot.subject, spot.verb)
+        if spot.form != "state" or self._low(be) != "are" or self._KIND.match(self._tags, spot.subject) is None:
+            return False
+        kind = self._tokens[spot.subject : be]
+        plain = all(token.text.islower() for token in kind[1 if spot.subject == 0 else 0 :])
+        certain = any(token.low == "now" or token.low.isdigit() for token in self._tokens[be:])
+        return plain and not certain and kind[-1].low.endswith("s") and kind[0].low.isalpha()
 
     # --- The writer's own deeds ---
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
     _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
+    #: "I had the card blocked"
+    _ARRANGED = re.compile(r"Mr*(?P<had>[HV])(?P<object>[DnQ]+)(?P<verb>V)(?![DnQ])")
+    _INVERTED = re.compile(r"X(?P<writer>M)r*(?P<plain>[nVsgG])")
     #: "Pushed the branch", "Report: sent to Ada"
     _BARE = re.compile(r"(?:^|(?<=[:\-]))[rm&]*(?P<verb>[Vvs])(?!A)")
+    _ADJECTIVE = re.compile(r"[Vv]n+r*(?:X|[HB](?!$))")
+    _PARTICIPIAL = re.compile(r"[Vv]r*[TwDn][^,:\-&]*,r*(?:[MYO]|D?[nQ]+r*[BHX])")
     _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
-    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?P<verb>[Vvs])")
+    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
     _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
     #: The reader as one who does something
     _READER = re.compile(r"(?<![TVg])Y")
@@ -192,6 +237,14 @@ class _Reader:
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
 
+        for match in self._ARRANGED.finditer(self._tags):
+            if self._low(match.start("had")) in ("had", "got") and is_participle(self._low(match.start("verb"))):
+                self._found.pop(match.start("had"), None)
+                self._add("active", match.start(), match.start("verb"), match.start("object"))
+        for match in self._INVERTED.finditer(self._tags):  # "only then did I push it"
+            if self._low(match.start()) == "did" and self._tags[match.start() - 1 : match.start()] != "N":
+                self._add("active", match.start("writer"), match.start("plain"), match.start("plain"))
+
     def _bare(self) -> None:
         tags = self._tags
         if tags[:1] == "n" and self._CLOCK.fullmatch(self._low(0)):  # "13:04 restarted the pod"
@@ -203,6 +256,8 @@ class _Reader:
         after = self._low(verb + 1)
         # "Set it to 19", "Then run it"
         order = not tags[:verb].strip("r") and (self._low(verb) == "run" or self._low(verb) in words("same"))
+        if self._ADJECTIVE.match(tags, verb) or (verb == 0 and self._PARTICIPIAL.match(tags)):
+            return  # "Closed tickets can be reopened", "Built in 1890, it was sold twice"
         if order or after in ("by", "below", "above") or self._low(verb) in words("good") or not self._is_verb(verb):
             return
         self._add("bare", verb, verb, 0)
@@ -223,13 +278,13 @@ class _Reader:
 
     _PASSIVE = re.compile(r"[DnQVvsgGToawAr,&m]*?[DnQVvsgGom]r*(?:,?&r*|,)?(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>[VvsG])")
     #: In a list or a table: "Adler, €2,300.00, scheduled"
-    _APART = re.compile(r"[DnQo]+,(?:[DnQT]+,)?(?P<verb>V)(?=[TrwASm,]|$)")
+    _APART = re.compile(r"(?:^|(?<=:))[DnQo]+,(?:[DnQT]+,){0,3}(?P<verb>V)(?=[TrwASm,]|$)")
     #: A person to whom something was done
     _DONE_TO = re.compile(r"(?P<subject>[YO])r*(?P<be>Hr*B[rB]*|B[rB]*)(?P<verb>V)")
-    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?P<verb>[Vvs])")
+    _PASSIVE_CHAIN = re.compile(r"[nQTrwDoAGgS]*?[,&][,&r]*(?:[HB]r*)*(?P<verb>[Vvs])")
     #: "Email sent to Ada", "with the branch pushed, …"
     _NOMINAL = re.compile(
-        r"(?<![MYO])[DnQgVGTrwA]*[nQGo]r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
+        r"(?<![MYO])[DnQgVGTrwA]*[nQGo](?:r*vr*&)?r*(?P<verb>[Vs])(?=[TrwASm,:\-&Q]|$)"
         r"|(?<=w)[DnQGTo]*?[nQGo]r*(?P<with>[Vvs])(?=[TrwASm,:\-&QVvGDu]|$)"
         r"|(?<![^w,:\-])D(?P<both>V)(?=[TrwASm,:\-&u]|$)"
     )
@@ -280,28 +335,43 @@ class _Reader:
                 continue
             with_ = self._tags.rfind("w", 0, verb)
             far = with_ < 0 or verb - with_ > REACH
-            # A single capitalised word may be a name, whose deed it is: "Ada confirmed it".
-            name = verb == subject + 1 and self._tokens[subject].text[:1].isupper() and self._sentence.form == "prose"
+            # Capitalised words may be a name, whose deed it is: "Ada Byron confirmed it".
+            name = self._is_name(subject, verb) and self._sentence.form == "prose"
             if (
                 verb - subject > LONGEST_SUBJECT
                 or not is_participle(self._low(verb))
                 or set(self._tags[subject:verb]) & set("NMYOXHB")
                 or "X" in self._tags[:verb]
                 or (not far and self._is_supposed(verb))
-                or (name and self._tags[verb + 1 : verb + 2] not in (",", "&", "T", ":") and not self._leads(verb + 1))
+                or (name and self._does(subject, verb))
                 or (far and ("M" in self._tags[:verb] or self._tells_which(verb)))
                 or (self._low(verb) == "run" and self._is_noun(subject, verb))
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
+                or self._low(verb - 1) in ("it", "this", "that")  # "it finished"
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
 
+    def _is_name(self, start: int, end: int) -> bool:
+        name = self._tokens[start:end]
+        return len(name) <= 2 and all(token.text[:1].isupper() and not _DIGIT.search(token.text) for token in name)
+
+    def _does(self, subject: int, verb: int) -> bool:
+        """Tell whether a verb behind a name says what it did, by what it was done to."""
+        after = self._tags[verb + 1 : verb + 2]
+        if verb - subject > 1:
+            return after in tuple("DnQ")
+        return after not in (",", "&", "T", ":") and not self._leads(verb + 1)
+
     def _apart(self) -> None:
-        match = self._APART.match(self._tags) if self._sentence.form in ("point", "cell") else None
-        if match is not None and is_participle(self._low(match.start("verb"))):
-            self._add("nominal", 0, match.start("verb"), 0)
+        match = self._APART.search(self._tags)
+        listed = match is not None and match[0].count(",") > (1 if match.start() else 2)
+        if match is not None and (listed or self._sentence.form in ("point", "cell")):
+            verb = match.start("verb")
+            if is_participle(self._low(verb)):
+                self._add("nominal", match.start(), verb, match.start())
 
     def _is_supposed(self, verb: int) -> bool:
         """Tell whether what follows is only thought of: "with the schema gone, we could retire its role"."""
@@ -309,7 +379,7 @@ class _Reader:
 
     def _leads(self, at: int) -> bool:
         """Tell whether a particle stands before what it leads to: "on r500"."""
-        return self._low(at) in words("preposition") and self._tags[at + 1 : at + 2] in tuple("nDQ")
+        return self._low(at) in words("preposition") and self._tags[at + 1 : at + 2] in tuple("nDQg")
 
     def _tells_which(self, verb: int) -> bool:
         """Tell whether a participle is not the verb of its sentence: "invoices raised from today follow them"."""
@@ -325,26 +395,33 @@ class _Reader:
     # --- What came about ---
 
     #: "Ada got a message", "the change has landed", "the export went through"
-    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQos]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
+    _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQosO]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
     _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
+    #: "… and is now in your inbox"
+    _SECOND = re.compile(r"[,&]r*(?P<verb>B)r*(?P<where>[nTGVw])")
+    #: "the table is yours", "Ms Ito is down for Monday"
+    _YOURS = re.compile(r"[nY](?P<verb>B)")
     #: "all tests pass", "the deployment has succeeded"
-    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgv][rD]*(?P<be>H?r*B?[rB]*)(?P<verb>G)")
+    _OUTCOME = re.compile(r"[DnQVvsgGTowAr]*?[nQVsgvD][rD]*(?P<be>H?r*B?[rBD]*)(?P<verb>G)")
 
     def _arrivals(self) -> None:
         for match in self._ARRIVAL.finditer(self._tags):
             verb, have = match.start("verb"), match.start("have")
             subject, low, after = self._subject(have), self._low(verb), self._low(verb + 1)
-            if set(self._tags[subject:verb]) & set("NMYOX") or (low == "went" and after in ("wrong", "well", "badly")):
-                continue
-            if low in ("got", "received"):
-                gift = self._tokens[verb + 1 : verb + 9]
-                if any(noun_acts(token.low) or token.low in ("me", "my") for token in gift):
-                    self._add("received", subject, verb, subject)
-            elif (
-                low in ("went", "gone", "come") and after in words("through") and self._ends(self._tokens[subject:verb])
+            given = low in ("got", "received") or (low == "had" and bool(match["have"]))
+            if set(self._tags[subject:verb]) & set("NMYX" if given else "NMYOX") or (
+                low == "went" and after in ("wrong", "well", "badly")
             ):
+                continue
+            if given:
+                gift = self._tokens[verb + 1 : verb + 9]
+                if any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
+                    self._add("received", subject, verb, subject)
+            elif self._came_out(subject, verb):
                 self._add("outcome", subject, verb, subject)
+            elif self._got_there(verb):
+                self._add("passive", subject, verb, subject)
             elif (
                 (low in ("went", "landed") or match["have"])
                 and self._low(have) != "had"
@@ -354,21 +431,73 @@ class _Reader:
             ):
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
 
+    def _came_out(self, subject: int, verb: int) -> bool:
+        """Tell whether a verb without an object came out well: "ran through", "built without errors"."""
+        low, after, next_ = (self._low(at) for at in range(verb, verb + 3))
+        if low in ("went", "gone", "come", "came"):
+            return after in words("through") and self._ends(self._tokens[subject:verb])
+        if "o" in self._tags[subject:verb]:
+            return False
+        if self._it_ended(verb):
+            return True
+        if after in ("without", "with"):
+            none = after == "without" or next_ in ("no", "zero", "0")
+            return none and any(self._low(at) in words("hitch") for at in range(verb + 2, verb + 5))
+        return after in words("well") or (after == "through" and base(low) in bases("running"))
+
+    def _got_there(self, verb: int) -> bool:
+        """Tell whether a thing got where it was sent or put: "left by mail", "made it onto the list"."""
+        low, after, next_ = (self._low(at) for at in range(verb, verb + 3))
+        if low == "left":
+            return after == "by" and next_ in words("means") | {"secure"}
+        return low == "made" and after == "it" and next_ in ("in", "into", "on", "onto", "to")
+
+    def _it_ended(self, verb: int) -> bool:
+        """Tell whether "it" came out well: "it passed", not "it finished with two errors"."""
+        named_before = self._low(verb - 1) in {"it", "they"} | words("every")
+        return named_before and self._low(verb) in words("ended") and self._low(verb + 1) != "with"
+
     #: "the line now reads 80", "the edges now carry new certificates"
+    _HAS = re.compile(r"[nQ]r*(?P<verb>[nHP])[DPn]")
     _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
 
     def _standing(self) -> None:
+        for match in self._HAS.finditer(self._tags):
+            verb = match.start("verb")
+            new = bool({self._low(verb + 1), self._low(verb + 2)} & {"new", "updated", "corrected"})
+            subject = self._subject(verb)
+            if new and self._low(verb) in words("shown") | words("holding") and self._is_thing(subject, verb, "NMYOXo"):
+                self._add("stands", subject, verb, subject)
         for match in self._NOW.finditer(self._tags):
             verb = match.start("verb")
             subject = self._subject(match.start("now"))
             if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
                 self._add("stands", subject, verb, subject)
+        for match in self._SECOND.finditer(self._tags):
+            verb, where = match.start("verb"), match.start("where")
+            former = self._former(verb)
+            if former is not None and self._low(where) in words("where") and self._is_new(verb, where):
+                self._add("stands", verb, verb, self._found[former].subject)
+        for match in self._YOURS.finditer(self._tags):
+            verb = match.start("verb")
+            if self._is_arranged_for(verb + 1):
+                self._add("stands", self._subject(verb), verb, self._subject(verb))
         for match in self._STANDS.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             subject = self._subject(verb)
             is_there = self._is_thing(subject, verb, "NMYOXo") and self._low(where) in words("where")
+            is_there = is_there and self._low(where + 1) != "be"  # "it is to be cancelled"
             if is_there and (self._is_new(verb, where) or self._names_act(subject, verb)):
                 self._add("stands", subject, verb, subject)
+
+    def _is_arranged_for(self, at: int) -> bool:
+        """Tell whether words say what was arranged for whom: "yours", "down for Monday", "all set for 9"."""
+        while self._tags[at : at + 1] in ("r", "D") and self._low(at) not in words("particle"):
+            at += 1
+        low, after = self._low(at), self._low(at + 1)
+        if low == "yours":
+            return not {token.low for token in self._tokens[:at]} & {"decision", "choice", "call", "turn", "rest"}
+        return after == "for" and low in ("down", "in", "set", "ticketed")
 
     def _is_new(self, verb: int, where: int) -> bool:
         """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
@@ -387,11 +516,47 @@ class _Reader:
             subject = self._subject(be)
             if self._low(verb - 1) == "back" and self._low(verb - 2) in ("came", "come", "comes"):
                 be, subject = verb - 2, self._subject(verb - 2)  # "the checks came back clean"
-            ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be])
+            ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be]) or self._it_ended(verb)
             # "running builds", "the live prices"
             adjective = not match["be"] and self._tags[verb + 1 :][:1] == "n" and self._low(verb).endswith(("ing", "e"))
             if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
+
+    #: "Ada was told, and so was Bo"
+    _LIKEWISE = re.compile(r"[,&]r*[ST]r*(?P<be>B)r*[DnQo]")
+
+    def _likewise(self) -> None:
+        for match in self._LIKEWISE.finditer(self._tags):
+            be = match.start("be")
+            if self._low(be - 1) in ("so", "as") and self._former(be) is not None:
+                self._add("passive", be - 1, be, be - 1)
+
+    def _former(self, at: int) -> int | None:
+        """The verb of the claim before a place."""
+        return max((verb for verb in self._found if verb < at), default=None)
+
+    #: "the suite shows no regressions", "linting it turned up nothing"
+    _FAULTLESS = re.compile(r"(?P<verb>[VvnH])r*(?P<none>[Nn])")
+
+    _NONE_FOUND = re.compile(r"[Nn]n{1,2}(?:Br*)?(?P<verb>[Vv])")
+
+    def _faultless(self) -> None:
+        for match in self._FAULTLESS.finditer(self._tags):
+            verb, none = match.start("verb"), match.start("none")
+            subject = self._subject(verb)
+            if self._low(verb) in words("finding") and self._is_clean(none) and self._ends(self._tokens[subject:verb]):
+                self._add("outcome", subject, verb, subject)
+
+        for match in self._NONE_FOUND.finditer(self._tags):  # "Lint: 0 issues reported"
+            verb = match.start("verb")
+            if self._low(verb) in words("finding") and self._is_clean(match.start()) and self._ends(self._tokens):
+                self._add("outcome", match.start(), verb, 0)
+
+    def _is_clean(self, at: int) -> bool:
+        """Tell whether words say that there was nothing amiss: "no errors", "0 new warnings", "nothing"."""
+        if self._low(at) == "nothing":
+            return True
+        return self._low(at) in ("no", "0", "zero") and any(self._low(at + step) in words("hitch") for step in (1, 2))
 
     @staticmethod
     def _ends(subject: Sequence[Token]) -> bool:
@@ -410,13 +575,19 @@ class _Reader:
         self._found[verb] = _Spot(form, begins, verb, subject)
         return True
 
+    _AUXILIARY = re.compile(r"[HBr]+$")
+
     def _follow(self, pattern: re.Pattern[str], verb: int, form: Form, subject: int | None = None) -> None:
         """Note the further verbs of one subject."""
         match = pattern.match(self._tags, verb + 1)
         while match is not None:
             verb = match.start("verb")
-            if self._is_verb(verb):
-                self._add(form, verb, verb, verb if subject is None else subject)
+            auxiliary = self._AUXILIARY.search(self._tags, 0, verb)
+            be = {self._low(at) for at in range(auxiliary.start() if auxiliary else verb, verb)}
+            own = "H" in self._tags[verb - 1] and form != "active" and self._low(verb) not in words("moving")
+            if self._is_verb(verb) and not own:  # "Bell was paged and has answered"
+                said: Form = "state" if form == "passive" and be & {"is", "are"} else form
+                self._add(said, verb, verb, verb if subject is None else subject)
             match = pattern.match(self._tags, verb + 1)
 
     def _is_verb(self, at: int) -> bool:
@@ -436,7 +607,8 @@ class _Reader:
                 at = joined if joined < end else at
                 break
             if self._tags[at - 1] in "MYON":
-                return at - 1
+                apart = joined < end and bool(set(self._tags[at:joined]) & set("VvsgG"))
+                return joined if apart else at - 1  # "I ran it and the checks passed"
             at -= 1
             if self._tags[at] == "&":
                 joined = at + 1
@@ -478,22 +650,43 @@ class _Reader:
         form, begins, verb, first = spot
         tokens, tags = self._tokens, self._tags
         for at in range(verb + 1, stop):
-            if tags[at] in "SkCuP-" or (tags[at] in "MYO" and at > verb + 1 and tags[at - 1] != "T"):
+            person = tags[at] in "MYO" and at > verb + 1 and (tags[at - 1] != "T" or self._low(at - 1) == "as")
+            other = at > verb + 1 and tags[at - 1] in ",&:" and self._low(at) in ("it", "they", "this", "these")
+            if tags[at] in "SkCuP-" or person or other:
                 stop = at
                 break
+        if tags[stop : stop + 1] == "P":  # "…, and her record shows that …": back to where that clause begins
+            joint = _JOINT.match(tags, verb + 1, stop)
+            stop = stop if joint is None else max(joint.end() - 1, verb + 1)
         clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
         if clause is not None:
             stop = clause.start()
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
-        while stop > verb + 1 and tags[stop - 1] in ",&kr-:Amw" and tokens[stop - 1].text != ")":
+        while stop > verb + 1 and (
+            (tags[stop - 1] in ",&kr-:AmwH" and tokens[stop - 1].text != ")" and not self._is_particle(stop - 1))
+            or self._low(stop - 1) == "as"
+        ):
             stop -= 1
         subject = tokens[first:verb] if form in _WITH_SUBJECT else tokens[self._relative(spot) : begins]
-        objects = (*self._sentence.lead, *subject, *tokens[verb + 1 : stop])
+        objects = (*self._lead(spot), *subject, *tokens[verb + 1 : stop])
         meaning = self._meaning(spot, subject)
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _is_particle(self, at: int) -> bool:
+        """Tell whether a word belongs to a verb before it: "switched off"."""
+        return self._low(at) in words("particle") and self._tags[at] == "r"
+
+    def _lead(self, spot: _Spot) -> Sequence[Token]:
+        """The words that a claim stands under: its row, or what stands before a colon: "7D: reminder sent"."""
+        label = self._LABEL.match(self._tags, 0, spot.begins)
+        if self._sentence.lead or label is None or spot.form not in ("bare", "nominal"):
+            return self._sentence.lead
+        return self._tokens[: label.end() - 1]
+
+    _LABEL = re.compile(rf"[^:\-MVvHB]{{1,{LONGEST_LABEL}}}[:\-]")
 
     def _relative(self, spot: _Spot) -> int:
         """The place where begins what a verb without an object is said of: "the report I ran"."""
@@ -512,16 +705,23 @@ class _Reader:
     def _meaning(self, spot: _Spot, subject: Sequence[Token]) -> Meaning:
         """The acts that a claim can stand for, by its verb or, where that says nothing, by its subject."""
         low = self._low(spot.verb)
+        former = self._former(spot.verb)
+        if spot.form == "passive" and self._low(spot.begins) in ("so", "as") and former is not None:
+            return meaning_of(self._tokens, former)
+        if spot.form == "stands" and self._is_arranged_for(spot.verb + 1):
+            return Meaning.of(ARRANGING)
         if spot.form == "stands" and self._tags[spot.verb] != "B":
             return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
             acts = named(subject, ENDING) or (frozenset() if low == "went" else verb_acts(low))
             if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
-            return Meaning.of(acts | TRIED if acts & TRIED else acts)
+            return _of_trial(acts)
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
-        if low in ("went", "gone") and spot.form != "active":
+        if low == "made" and spot.form == "passive":  # "it made it onto the list"
+            return Meaning.of(verb_acts("add"))
+        if low in ("went", "gone", "left") and spot.form != "active":
             return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
 
@@ -531,8 +731,15 @@ _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQ
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
+_JOINT: Final = re.compile(r".*[,&]")
+_DIGIT: Final = re.compile(r"\d")
 #: An object that is none: "I took no backup".
 _NONE: Final = re.compile(r"r*N")
+
+
+def _of_trial(acts: frozenset[str]) -> Meaning:
+    """The meaning of what came out well or badly, by what it was."""
+    return Meaning.of(acts | TRIED if acts & TRIED else acts)
 
 
 def _place(match: re.Match[str]) -> int:
@@ -544,6 +751,8 @@ ENDING: Final = frozenset(
     """test build deploy migrate refund pay order install undo restart publish merge upload download copy run verify
     reset seed convert capture move post send cancel book apply update""".split()
 ) | {"check code"}
+#: Acts after which something is somebody's.
+ARRANGING: Final = frozenset({"book", "order", "schedule", "subscribe", "assign"})
 #: Acts that are done whatever comes out; that it was good is more than that they were done.
 TRIED: Final = frozenset({"test", "check code", "build"})
 

@@ -10,6 +10,7 @@ from agentguard.content._patterns import read_table
 
 _VOWELS: Final = "aeiouy"
 _NOT_PAST: Final = frozenset("embed united hundred indeed sacred naked wicked".split())
+_PAST_IN_EED: Final = frozenset("agreed freed guaranteed decreed".split())
 
 
 @cache
@@ -99,6 +100,7 @@ def is_past(word: str) -> bool:
         word in forms.past
         or word in forms.participle
         or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed") and word not in _NOT_PAST)
+        or word in _PAST_IN_EED
         or ("-" in word and word.endswith("ed"))
     )
 

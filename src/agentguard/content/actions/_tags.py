@@ -23,12 +23,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from agentguard.content.actions._acts import meaning_of
 from agentguard.content.actions._english import is_past, is_plain, words
 from agentguard.content.actions._sentences import Token
 
+LONGEST_LABEL: Final = 5  # words before a colon
 _MARKS: Final = {
     ",": ",", "(": ",", ")": ",", ":": ":", "–": "-", "—": "-", "&": "&", "+": "&",
 }  # fmt: skip
@@ -47,9 +49,13 @@ _ENTRIES: Final = (
     ("not", "N"), ("determiner", "D"), ("have", "H"), ("be", "B"), ("do", "X"), ("modal", "X"), ("adverb", "r"),
     ("same", "s"),
 )  # fmt: skip
+_REPORTING: Final = ("says", "stating", "shown")
 _CONDITION = re.compile(r"C[^,\-:;k]*")
-#: "When it has arrived, and the label has been printed, …"
-_CONDITIONS = re.compile(r"C[^,\-:;k]*H[^,\-:;k]*,&[^,\-:;k]*H[^,\-:;k]*(?=,)")
+#: "When it has arrived, and the label has been printed, …", "once it has been paid, and the label has been printed"
+_PERFECT = r"[^,\-:;kM]*?H[rN]*[BVvsG][^,\-:;k]*"
+_CONDITIONS = re.compile(rf"C{_PERFECT}(?:,&?{_PERFECT})+")
+#: Two words that begin a condition.
+_CONDITIONAL: Final = frozenset({("as", "soon"), ("as", "long"), ("in", "case")})
 _CLAUSE = re.compile(r"[MYOHBVvXs]")
 _FINITE = re.compile(r"^.Q[^,:&]*[VB]")
 _OPINION = re.compile(r"Xr*n")
@@ -64,7 +70,7 @@ def tags_of(tokens: Sequence[Token]) -> str:
         return ""
     for pattern in (_CONDITIONS, _CONDITION):
         tags = pattern.sub(lambda match: "u" * len(match[0]), tags)
-    tags = _without_orders(tokens, tags)
+    tags = _without_orders(tokens, _without_proposals(tokens, tags))
     opinion = _OPINION.search(tags)
     if opinion is not None and any(token.low == "say" for token in tokens[opinion.start() : opinion.end()]):
         tags = tags[: opinion.end()] + "u" * (len(tags) - opinion.end())
@@ -106,6 +112,9 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     """The tag of a word that what follows decides; "" for any other word."""
     following = after.low if after is not None else ""
     before = tokens[at - 1].low if at else ""
+    clause = following in words("subject") or following in words("determiner")
+    if low.endswith("ing") and len(low) > 4 and before in ("after", "by") and following in words("determiner"):
+        return "g"  # "after redacting the sum"
     if low == "'s" and following in ("been", "had", "got"):
         return "H"
     if low in ("they", "it") and (following in ("'s", "'re", "'ve") or following in words("be") | words("have")):
@@ -116,8 +125,18 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return _of_then(tokens, at, low)
     if low == "having" and following == "been":
         return "H"  # "the server having been restarted"
-    if (low == "had" and (not at or _FIXED.get(following) == "M")) or (low == "as" and following in ("soon", "long")):
+    if (low == "had" and (not at or _FIXED.get(following) == "M")) or (low, following) in _CONDITIONAL:
         return "C"
+    if (low == "that" and _is_learnt(tokens, at)) or (not at and low == "to" and _is_purpose(tokens)):
+        return "C"
+    if low in words("perhaps") or (low == "how" and following in words("subject") | words("determiner")):
+        return "C"  # "Maybe it was sent", "how it is booked is up to you"
+    if at and _is_reported(tokens, at, clause) and not _has_writer(tokens[:at]):
+        return "P"
+    if low in words("wished") and following == "to":
+        return "X"  # "I offered to cancel it"
+    if low in words("seems") and before in words("seeming") and (following in ("that", "as", "like", "out") or clause):
+        return "P"
     if low in words("instant") and before == "the" and following in words("subject"):
         return "C"
     if low == "should":
@@ -128,6 +147,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "V"
     if low == "got" and following in ("rid", "back", "hold", "in") and (not at or _has_writer(tokens[:at])):
         return "V"
+    if low in ("failed", "failing") and before in words("determiner"):
+        return "n"  # "the failed jobs"
     if low in ("have", "has") and following in words("determiner"):
         return "n"
     if low == "let" and _is_told(tokens, at):
@@ -144,7 +165,8 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
         return "n" if noun or before in words("adverb") else "P"
-    clause = following in words("subject") or following in words("determiner")
+    if low == "that" and before in words("leading") and not clause:
+        return "D"  # "on that flight"
     if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
         return "D"
     return ""
@@ -153,10 +175,49 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
 def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
     """The tag of "after", "by" and the like: before an act, before a clause that is still to come, or a preposition."""
     rest = [token.low for token in tokens[at + 1 : at + 6]]
-    if low == "after" and any(word in words("perfect") for word in rest):
+    if low == "after" and (words("perfect").intersection(rest) or ("'s", "been") in pairwise(rest)):
         return "C"  # "after I have applied it" is still to come
     act = next((word for word in rest if word not in words("adverb")), "")
     return "A" if act.endswith("ing") and len(act) > 4 else "T"
+
+
+def _is_learnt(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether "that" begins what was only learnt, thought or doubted: "I noticed that …", "no sign that …"."""
+    low = [token.low for token in tokens[max(at - 3, 0) : at]]
+    if low[-1:] == ["be"]:
+        return True  # "it could be that …"
+    if low[-1:] and low[-1] in words("evidence"):
+        return bool(set(low) & words("not")) or "any" in low
+    return bool(low) and low[-1] in words("thought") and _has_writer(tokens[:at])
+
+
+def _is_reported(tokens: Sequence[Token], at: int, clause: bool) -> bool:
+    """Tell whether a word reports what a text or somebody says: "it says the …", "support told her that …"."""
+    low, before = tokens[at].low, tokens[at - 1]
+    if not any(low in words(entry) for entry in _REPORTING):
+        return False
+    if low == "told":
+        told = [token.low for token in tokens[at + 1 : at + 4]]
+        return "that" in told and before.kind == "word" and before.low not in words("be") | words("have") | {"and"}
+    after = tokens[at + 1].low if at + 1 < len(tokens) else ""
+    if before.low in words("other") | words("you") and at > 1 and tokens[at - 2].low == "as":
+        return low in words("says")  # "as you said, …"
+    plain = before.low == "it" or not any(before.low in words(entry) for entry in ("subject", "adverb", "determiner"))
+    if before.kind != "word" or before.low == "and":
+        return False
+    if low in words("stating"):
+        return after == "that" and (plain or before.low in words("other"))
+    are = at + 2 < len(tokens) and tokens[at + 2].low in words("be")
+    return plain and low in words("shown") and after != "no" and (clause or are)
+
+
+def _is_purpose(tokens: Sequence[Token]) -> bool:
+    """Tell whether a sentence begins with what something is for: "To have it cancelled, …"."""
+    return (
+        len(tokens) > 1
+        and is_plain(tokens[1].low)
+        and (tokens[1].low in words("be") | words("have") | words("light") or meaning_of(tokens, 1).known)
+    )
 
 
 def _has_writer(tokens: Sequence[Token]) -> bool:
@@ -181,7 +242,7 @@ def _by_itself(tokens: Sequence[Token], at: int, low: str, after: Token | None) 
     for entry, tag in _ENTRIES:
         if low in words(entry):
             return tag
-    if is_past(low):
+    if is_past(low) and low not in words("untouched"):
         return "V" if meaning_of(tokens, at).known else "G" if low in words("good") else "v"
     if low in words("particle") and at and is_past(tokens[at - 1].low):
         return "r"
@@ -199,8 +260,8 @@ def _with_moments(tokens: Sequence[Token], tags: str) -> str:
 
     def tag(match: re.Match[str]) -> str:
         at = match.start()
-        if tokens[at].low == "once" and at + 1 == len(tokens):
-            return "r"  # "tried out once"
+        if tokens[at].low == "once" and (at + 1 == len(tokens) or (at and tokens[at - 1].low == "at")):
+            return f"r{match[0][1:]}"  # "tried out once", "at once"
         if tokens[at].low not in words("until"):
             return match[0]
         low = tokens[at + 1].low if at + 1 < len(tokens) else ""
@@ -234,10 +295,34 @@ def is_order(tokens: Sequence[Token]) -> bool:
     return is_plain(tokens[0].low) and (meaning_of(tokens, 0).known or tokens[0].low in words("order"))
 
 
+def _without_proposals(tokens: Sequence[Token], tags: str) -> str:
+    """The tags with what is only proposed passed over: "Next steps: …", "Here is a draft: …"."""
+    colon = tags.find(":", 0, LONGEST_LABEL + 1)
+    label = [token.low for token in tokens[: max(colon, 0)]]
+    drafted = words("wording").intersection(label) and words("offering").intersection(label)
+    planned = words("proposed").intersection(label[:2])
+    if not label or tags[colon + 1 : colon + 2] == "V":
+        return tags
+    if not _is_undone(label) and (not (drafted or planned) or set(tags[1:colon]) & set("MVvTw")):
+        return tags
+    return tags[:colon] + "u" * (len(tags) - colon)
+
+
+def _is_undone(label: Sequence[str]) -> bool:
+    """Tell whether what stands before a colon says no more than that the rest is not done: "Still open"."""
+    rest = set(label) - words("adverb") - words("determiner")
+    return bool(rest) and (rest <= words("undone") or label in (["not", "done"], ["to", "do"]))
+
+
 def _without_orders(tokens: Sequence[Token], tags: str) -> str:
     """The tags with what a later order asks to look for passed over: "…, and check that the job was restarted"."""
     for at in range(len(tokens) - 1):
         asks = tokens[at].low in words("order") and tokens[at + 1].low in ("that", "whether", "if", "sure")
-        if asks and (not at or tags[at - 1] in ",&:-" or (tags[at - 1] == "T" and "M" not in tags[:at])):
+        if asks and (
+            not at
+            or tags[at - 1] in ",&:-"
+            or tokens[at - 1].low == "please"
+            or (tags[at - 1] == "T" and "M" not in tags[:at])
+        ):
             return tags[:at] + "u" * (len(tags) - at)
     return tags
