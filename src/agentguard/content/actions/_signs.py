@@ -157,7 +157,7 @@ class Ledger:
             return 2 if self._tells(claim, deed) else 1
         if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
             return 1
-        return 1 if reads(meaning) or vague or ability.general else 0
+        return 1 if reads(meaning) or vague or (ability.general and not deed.acts - {"run"}) else 0
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
         text = self._all[deed.number]
@@ -391,7 +391,7 @@ class Ledger:
             return False
         if (meaning.acts <= READING and not meaning.acts <= TRIED) or claim.words & words("bygone"):
             return False
-        if self._any_general and not (meaning.acts <= COMMANDED or meaning.bases & COMMANDED):
+        if any(deed.ability.general for deed in self._done) and not (meaning.acts <= COMMANDED or meaning.bases & COMMANDED):
             return False
         return all(
             deed.acts - {"run"}
