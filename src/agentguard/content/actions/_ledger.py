@@ -20,6 +20,10 @@ from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_o
 MOST_CALLS: Final = 500
 MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
 KEPT: Final = 2_000  # texts that stay read: those of a session's calls, for its next answer
+#: The act of a command that has a step of which nothing is known.
+UNKNOWN: Final = frozenset({"anything"})
+_STEP: Final = re.compile(r"&&|\|\||[;|\n]")
+_SCRIPTS: Final = frozenset("command cmd c commands script code src".split())  # arguments that have steps
 _CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
@@ -86,6 +90,8 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
     acts = ability.acts
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
+        if any(not commanded(step) for step in _steps(call.args)):
+            acts |= UNKNOWN
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     return Deed(number, call, ability, acts, also, said, told, args, result, ending)
@@ -127,6 +133,14 @@ def commanded(text: str) -> frozenset[str]:
 def _commands() -> tuple[tuple[str, LinearPattern], ...]:
     table = read_table(__package__, "commands.ini")
     return tuple((act, compiled(f"(?im){table[act]['pattern']}")) for act in table.sections())
+
+
+def _steps(args: Any) -> Iterator[str]:
+    """The steps of the commands in arguments: "make && ./deploy.sh" are two."""
+    if isinstance(args, Mapping):
+        for name, value in args.items():
+            if str(name).casefold() in _SCRIPTS and isinstance(value, str):
+                yield from filter(str.strip, _STEP.split(value[:MOST_CHARACTERS]))
 
 
 def _values(args: Any) -> str:

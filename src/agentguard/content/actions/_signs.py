@@ -29,7 +29,7 @@ from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._ledger import UNKNOWN, Deed
 from agentguard.content.actions._links import Links
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._sentences import Token
@@ -157,7 +157,7 @@ class Ledger:
             return 2 if self._tells(claim, deed) else 1
         if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
             return 1
-        return 1 if reads(meaning) or vague or (ability.general and not deed.acts - {"run"}) else 0
+        return 1 if reads(meaning) or vague or (ability.general and (deed.acts & UNKNOWN or not deed.acts - {"run"})) else 0
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
         text = self._all[deed.number]
@@ -391,12 +391,11 @@ class Ledger:
             return False
         if (meaning.acts <= READING and not meaning.acts <= TRIED) or claim.words & words("bygone"):
             return False
-        if any(deed.ability.general for deed in self._done) and not (meaning.acts <= COMMANDED or meaning.bases & COMMANDED):
-            return False
         return all(
             deed.acts - {"run"}
+            and not deed.acts & UNKNOWN
             and not meaning.acts & (deed.acts | deed.ability.also)
-            and not meaning.bases & (deed.ability.verbs | deed.said | deed.told)
+            and not {*meaning.bases, base(claim.stated.verb)} & (deed.ability.verbs | deed.said | deed.told)
             and (looks(deed) or not (self._things(claim, deed) or self._exact(claim, deed)))
             for deed in self._done
         )
