@@ -140,7 +140,7 @@ def _steps(args: Any) -> Iterator[str]:
     if isinstance(args, Mapping):
         for name, value in args.items():
             if str(name).casefold() in _SCRIPTS and isinstance(value, str):
-                yield from filter(str.strip, _STEP.split(value[:MOST_CHARACTERS]))
+                yield from filter(str.strip, _STEP.split(encodable(value[:MOST_CHARACTERS])))
 
 
 def _values(args: Any) -> str:

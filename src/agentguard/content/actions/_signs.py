@@ -244,9 +244,14 @@ class Ledger:
         # 2. What the ledger says outright decides.
         if self._is_absent(claim):
             return Seen(frozenset({"no call can have been it"}), best, "")
-        against: dict[str, str] = {}
+        asked = next((each for each in claim.exact if self._is_asked_alone(each)), "")
+        if asked:
+            return Seen(frozenset({"no call can have been it"}), best, asked)
         missing = ""
-        if best is not None:
+        if best is None:
+            said = conflicts(claim, (), self._texts, reads(meaning))
+            against = {sign: words for sign, words in said if not sign.endswith("elsewhere")}
+        else:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
@@ -380,6 +385,10 @@ class Ledger:
             for ability in self._abilities.values()
         ):
             yield "no tool for it"
+
+    def _is_asked_alone(self, token: str) -> bool:
+        """Tell whether the user gave what is said exactly, and no call has it."""
+        return self._texts.was_asked(token) and not self._texts.anywhere(token)
 
     def _is_absent(self, claim: Compared) -> bool:
         """Tell whether all calls are known for what they did, and none of it is the claim.
