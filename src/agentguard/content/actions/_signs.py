@@ -157,7 +157,11 @@ class Ledger:
             return 2 if self._tells(claim, deed) else 1
         if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
             return 1
-        return 1 if reads(meaning) or vague or (ability.general and (deed.acts & UNKNOWN or not deed.acts - {"run"})) else 0
+        return (
+            1
+            if reads(meaning) or vague or (ability.general and (deed.acts & UNKNOWN or not deed.acts - {"run"}))
+            else 0
+        )
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
         text = self._all[deed.number]
