@@ -72,8 +72,13 @@ def _table() -> _Table:
 
 
 def verb_acts(word: str) -> frozenset[str]:
-    """The acts of a single verb, in any form."""
-    return _table().verbs.get(base(word), frozenset())
+    """The acts of a single verb, in any form; done again or by force, it is the same: "rebooked", "force-pushed"."""
+    own = base(word)
+    acts = _table().verbs.get(own)
+    if acts is None:
+        plain = own.rpartition("-")[2] if "-" in own else own.removeprefix("re")
+        acts = _table().verbs.get(plain) if plain != own else None
+    return acts or frozenset()
 
 
 def noun_acts(word: str) -> frozenset[str]:
@@ -109,7 +114,7 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     if any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
         return Meaning(frozenset(), frozenset(), "mental", True)
     strong, weak = _phrased(own, following)
-    acts = strong or _table().verbs.get(own, frozenset())
+    acts = strong or verb_acts(tokens[verb].low)
     nouns: list[str] = []
     if own in bases("light") and not strong:  # "made a reservation"
         nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]
