@@ -404,6 +404,8 @@ class Ledger:
             return False
         if (meaning.acts <= READING and not meaning.acts <= TRIED) or claim.words & words("bygone"):
             return False
+        if not claim.things and not claim.exact:
+            return False
         return all(
             deed.acts - {"run"}
             and not deed.acts & UNKNOWN
