@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import (
-    COMMANDED,
     GENERIC,
     LOOKING,
     READING,
