@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -24,6 +25,8 @@ KEPT: Final = 2_000  # texts that stay read: those of a session's calls, for its
 UNKNOWN: Final = frozenset({"anything"})
 _STEP: Final = re.compile(r"&&|\|\||[;|\n]")
 _SCRIPTS: Final = frozenset("command cmd c commands script code src".split())  # arguments that have steps
+_PLAIN: Final = re.compile(r"[a-z][a-z-]+")
+MOST_SUBCOMMANDS: Final = 3  # words behind a program that may say what it is to do
 _CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
@@ -90,8 +93,8 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
     acts = ability.acts
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
-        if any(not commanded(step) for step in _steps(call.args)):
-            acts |= UNKNOWN
+        for step in _steps(call.args):
+            acts |= commanded(step) or subcommanded(step) or UNKNOWN
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     return Deed(number, call, ability, acts, also, said, told, args, result, ending)
@@ -127,6 +130,16 @@ def commanded(text: str) -> frozenset[str]:
     by_pattern = frozenset(act for act, pattern in _commands() if pattern.search(text) is not None)
     called = {piece for name in _CALLED.findall(text) for piece in pieces_of(name)}
     return by_pattern.union(*(verb_acts(piece) for piece in called))
+
+
+def subcommanded(step: str) -> frozenset[str]:
+    """The acts of the verbs that a step of a command gives its program: "certbot renew --cert-name a".
+
+    >>> sorted(subcommanded("vault kv put secret/a k=1")), sorted(subcommanded("./deploy.sh"))
+    (['move', 'schedule', 'update', 'upload'], [])
+    """
+    words = itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS])
+    return frozenset(act for word in list(words)[1:] for act in verb_acts(word))
 
 
 @cache
