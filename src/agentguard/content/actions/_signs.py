@@ -109,8 +109,9 @@ class Ledger:
         pairs = [self._pairs(claim, beside) for claim, beside in zip(claims, calls, strict=True)]
         spoken_for: dict[int, set[int]] = {}
         for number, (claim, found) in enumerate(zip(claims, pairs, strict=True)):
+            best = self._best(claim, found)
             for pair in found:
-                if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
+                if (pair.level == 3 or pair is best) and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
             self._seen(claim, found, beside, spoken_for, number)
@@ -267,7 +268,8 @@ class Ledger:
                 return Seen(frozenset({"outright"}), one, missing)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
-        left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
+        others = {deed: claims - {number} for deed, claims in spoken_for.items()}
+        left = [deed for deed in self._done if not others.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
         signs.add(f"a tool not called: {rival}")
         # A call that is left over explains nothing where another tool would have been it.
@@ -276,8 +278,7 @@ class Ledger:
         if best is None:
             signs.add("fits nothing")
         else:
-            others = spoken_for.get(best.deed.number, set()) - {number}
-            signs |= set(self._of_best(claim, best, bool(against), bool(others)))
+            signs |= set(self._of_best(claim, best, bool(against), bool(others.get(best.deed.number))))
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
 
