@@ -78,12 +78,18 @@ def test_a_call_that_another_claim_is_about_is_left_over_for_none() -> None:
     [
         ("certbot renew --cert-name a", verb_acts("renew")),
         ("git push && ./after.sh", frozenset({"push"}) | UNKNOWN),
+        ("gh pr checks 7", frozenset({"read"})),  # others checked
         ("'\ud800'", UNKNOWN),
     ],
 )
 def test_the_steps_of_a_command_say_what_it_did(command: str, acts: frozenset[str]) -> None:
     (deed,) = deeds([Call("shell", {"command": command}, "ok")], {"shell": SHELL})
     assert deed.acts - {"run"} == acts
+
+
+def test_a_tool_may_have_the_name_of_its_program() -> None:
+    (deed,) = deeds([Call("git", {"args": "log -1 --oneline"}, "a1 Fix")], {"git": Tool("git", "", ("args",))})
+    assert deed.acts == {"read"}
 
 
 def test_the_noun_that_is_made_may_stand_before() -> None:

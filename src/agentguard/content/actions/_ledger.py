@@ -16,6 +16,7 @@ from agentguard.content._results import text_of
 from agentguard.content._text import encodable
 from agentguard.content.actions._acts import noun_acts, verb_acts
 from agentguard.content.actions._endings import Ending, ending_of
+from agentguard.content.actions._english import bases
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
@@ -93,7 +94,9 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
     acts = ability.acts
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
-        for step in _steps(call.args):
+        # A tool that has its program's name: git(args="log -1").
+        programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
+        for step in (*programs, *_steps(call.args)):
             acts |= commanded(step) - {"run"} or subcommanded(step) or UNKNOWN
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
@@ -138,8 +141,10 @@ def subcommanded(step: str) -> frozenset[str]:
     >>> sorted(subcommanded("certbot renew --cert-name a")), sorted(subcommanded("./deploy.sh"))
     (['extend', 'rotate'], [])
     """
-    words = itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS])
-    return frozenset(act for word in list(words)[1:] for act in verb_acts(word))
+    told = list(itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS]))[1:]
+    if bases_of(told) & bases("looks"):
+        return frozenset({"read"})  # "gh pr checks 7" reads what others checked
+    return frozenset(act for word in told for act in verb_acts(word))
 
 
 @cache
