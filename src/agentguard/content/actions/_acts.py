@@ -20,6 +20,7 @@ TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify
 #: Acts that are commands of their own wherever a shell does them.
 COMMANDED: Final = frozenset({"test", "check code", "build", "install", "commit", "push", "merge", "tag"})
 MANY: Final = 4  # acts, beyond which a verb says little by itself
+_AGAIN: Final = frozenset({"re", "force"})  # before a verb: again, or by force
 REACH: Final = 6  # words between a verb and its particle
 
 
@@ -72,18 +73,17 @@ def _table() -> _Table:
 
 
 def verb_acts(word: str) -> frozenset[str]:
-    """The acts of a single verb, in any form.
+    """The acts of a single verb, in any form; done again or by force, it is the same: "rebooked", "force-pushed".
 
     >>> verb_acts("rebooked") == verb_acts("re-booked") == verb_acts("booked")
     True
     """
-    return _acts_of(base(word))
-
-
-def _acts_of(verb: str) -> frozenset[str]:
-    """The acts of a verb by its base; done once more, or in some way, it is the same act: "rebook", "cross-post"."""
-    verbs = _table().verbs
-    return verbs.get(verb) or verbs.get(verb.rpartition("-")[2].removeprefix("re"), frozenset())
+    own = base(word)
+    acts = _table().verbs.get(own)
+    if acts is None:
+        how, _, plain = own.rpartition("-") if "-" in own else (own[:2], "", own[2:])
+        acts = _table().verbs.get(plain) if how in _AGAIN else None
+    return acts or frozenset()
 
 
 def noun_acts(word: str) -> frozenset[str]:
@@ -119,7 +119,7 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     if any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
         return Meaning(frozenset(), frozenset(), "mental", True)
     strong, weak = _phrased(own, following)
-    acts = strong or _acts_of(own)
+    acts = strong or verb_acts(tokens[verb].low)
     nouns: list[str] = []
     if own in bases("light") and not strong:  # "made a reservation"
         nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -15,11 +16,18 @@ from agentguard.content._results import text_of
 from agentguard.content._text import encodable
 from agentguard.content.actions._acts import noun_acts, verb_acts
 from agentguard.content.actions._endings import Ending, ending_of
+from agentguard.content.actions._english import bases
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
 MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
 KEPT: Final = 2_000  # texts that stay read: those of a session's calls, for its next answer
+#: The act of a command that has a step of which nothing is known.
+UNKNOWN: Final = frozenset({"anything"})
+_STEP: Final = re.compile(r"&&|\|\||[;|\n]")
+_SCRIPTS: Final = frozenset("command cmd c commands script code src".split())  # arguments that have steps
+_PLAIN: Final = re.compile(r"[a-z][a-z-]+")
+MOST_SUBCOMMANDS: Final = 3  # words behind a program that may say what it is to do
 _CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
 _WORD = re.compile(r"[A-Za-z]+|\d+")
 
@@ -86,6 +94,10 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
     acts = ability.acts
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
+        # A tool that has its program's name: git(args="log -1").
+        programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
+        for step in (*programs, *_steps(call.args)):
+            acts |= commanded(step) - {"run"} or subcommanded(step) or UNKNOWN
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     return Deed(number, call, ability, acts, also, said, told, args, result, ending)
@@ -123,10 +135,30 @@ def commanded(text: str) -> frozenset[str]:
     return by_pattern.union(*(verb_acts(piece) for piece in called))
 
 
+def subcommanded(step: str) -> frozenset[str]:
+    """The acts of the verbs that a step of a command gives its program.
+
+    >>> sorted(subcommanded("certbot renew --cert-name a")), sorted(subcommanded("./deploy.sh"))
+    (['extend', 'rotate'], [])
+    """
+    told = list(itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS]))[1:]
+    if bases_of(told) & bases("looks"):
+        return frozenset({"read"})  # "gh pr checks 7" reads what others checked
+    return frozenset(act for word in told for act in verb_acts(word))
+
+
 @cache
 def _commands() -> tuple[tuple[str, LinearPattern], ...]:
     table = read_table(__package__, "commands.ini")
     return tuple((act, compiled(f"(?im){table[act]['pattern']}")) for act in table.sections())
+
+
+def _steps(args: Any) -> Iterator[str]:
+    """The steps of the commands in arguments: "make && ./deploy.sh" are two."""
+    if isinstance(args, Mapping):
+        for name, value in args.items():
+            if str(name).casefold() in _SCRIPTS and isinstance(value, str):
+                yield from filter(str.strip, _STEP.split(encodable(value[:MOST_CHARACTERS])))
 
 
 def _values(args: Any) -> str:

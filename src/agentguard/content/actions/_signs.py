@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import (
-    COMMANDED,
     GENERIC,
     LOOKING,
     READING,
@@ -31,7 +30,7 @@ from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._invented import invented
-from agentguard.content.actions._ledger import MOST_CHARACTERS, Deed
+from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed
 from agentguard.content.actions._links import Links
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
@@ -122,8 +121,9 @@ class Ledger:
         pairs = [self._pairs(claim, beside) for claim, beside in zip(claims, calls, strict=True)]
         spoken_for: dict[int, set[int]] = {}
         for number, (claim, found) in enumerate(zip(claims, pairs, strict=True)):
+            best = self._best(claim, found)
             for pair in found:
-                if pair.level == 3 and pair.shares and not reads(claim.stated.meaning):
+                if (pair.level == 3 or pair is best) and pair.shares and not reads(claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(number)
         return [
             self._replaced(claim, beside, conversation)
@@ -171,7 +171,11 @@ class Ledger:
             return 2 if self._tells(claim, deed) else 1
         if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
             return 1
-        return 1 if reads(meaning) or vague or ability.general else 0
+        return (
+            1
+            if reads(meaning) or vague or (ability.general and (deed.acts & UNKNOWN or not deed.acts - {"run"}))
+            else 0
+        )
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
         text = self._all[deed.number]
@@ -286,9 +290,14 @@ class Ledger:
         # 2. What the ledger says outright decides.
         if self._is_absent(claim):
             return Seen(frozenset({"no call can have been it"}), best, "")
-        against: dict[str, str] = {}
+        asked = next((each for each in claim.exact if self._is_asked_alone(each)), "")
+        if asked:
+            return Seen(frozenset({"no call can have been it"}), best, asked)
         missing = ""
-        if best is not None:
+        if best is None:
+            said = conflicts(claim, (), self._texts, reads(meaning))
+            against = {sign: words for sign, words in said if not sign.endswith("elsewhere")}
+        else:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
@@ -304,7 +313,8 @@ class Ledger:
             return nowhere._replace(best=best if best is not None and best.level == 3 and nowhere.instead else None)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
-        left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
+        others = {deed: claims - {number} for deed, claims in spoken_for.items()}
+        left = [deed for deed in self._done if not others.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
         signs.add(f"a tool not called: {rival}")
         # A call that is left over explains nothing where another tool would have been it.
@@ -313,8 +323,7 @@ class Ledger:
         if best is None:
             signs.add("fits nothing")
         else:
-            others = spoken_for.get(best.deed.number, set()) - {number}
-            signs |= set(self._of_best(claim, best, bool(against), bool(others)))
+            signs |= set(self._of_best(claim, best, bool(against), bool(others.get(best.deed.number))))
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, missing)
 
@@ -437,6 +446,10 @@ class Ledger:
         ):
             yield "no tool for it"
 
+    def _is_asked_alone(self, token: str) -> bool:
+        """Tell whether the user gave what is said exactly, and no call has it."""
+        return self._texts.was_asked(token) and not self._texts.anywhere(token)
+
     def _is_absent(self, claim: Compared) -> bool:
         """Tell whether all calls are known for what they did, and none of it is the claim.
 
@@ -447,12 +460,13 @@ class Ledger:
             return False
         if (meaning.acts <= READING and not meaning.acts <= TRIED) or claim.words & words("bygone"):
             return False
-        if self._any_general and not (meaning.acts <= COMMANDED or meaning.bases & COMMANDED):
+        if not claim.things and not claim.exact:
             return False
         return all(
             deed.acts - {"run"}
+            and not deed.acts & UNKNOWN
             and not meaning.acts & (deed.acts | deed.ability.also)
-            and not meaning.bases & (deed.ability.verbs | deed.said | deed.told)
+            and not {*meaning.bases, base(claim.stated.verb)} & (deed.ability.verbs | deed.said | deed.told)
             and (looks(deed) or not (self._things(claim, deed) or self._exact(claim, deed)))
             for deed in self._done
         )

@@ -87,8 +87,9 @@ def ability_of(tool: Tool) -> Ability:
     (True, True, False)
     """
     pieces = pieces_of(tool.name)
-    # The last part of a dotted name says what it does: "crm.contacts.update".
-    name = _read(pieces_of(re.split(r"\.|__|/", tool.name)[-1]) or pieces)
+    # The last part of a dotted name says what it does, the one before to what: "crm.contacts.update".
+    *before, last = (pieces_of(part) for part in re.split(r"\.|__|/", tool.name))
+    name = _read(last or pieces, before[-1] if before else ())
     declared = [_read(each.casefold().split()) for each in tool.does]
     described = [each.casefold() for each in _WORD.findall(tool.description[:MOST_DESCRIBED])]
     arguments = [piece for argument in tool.arguments for piece in pieces_of(argument)]
@@ -146,8 +147,11 @@ def bases_of(found: Iterable[str]) -> frozenset[str]:
     return frozenset(base(word) for word in found)
 
 
-def _read(pieces: Sequence[str]) -> _Name:
-    """Read the words of a name: its verb does, and where that only says "make", the noun that it makes."""
+def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
+    """Read the words of a name: its verb does, and where that only says "make", the noun that it makes.
+
+    The noun may stand in the part of the name before: "payments.refunds.create".
+    """
     prepares = [piece for piece in pieces if piece in words("prepares")]
     if prepares:
         acts = frozenset(act for piece in prepares for act in verb_acts(piece) | noun_acts(piece))
@@ -162,5 +166,7 @@ def _read(pieces: Sequence[str]) -> _Name:
     if verb in words("looks"):
         return _Name(frozenset({"read"}), frozenset({base(verb)}), False)
     acts = frozenset({"run"}) if verb in words("runs") else verb_acts(verb)
-    made = [piece for piece in pieces if piece != verb and noun_acts(piece)] if verb in words("making") else []
+    made = (
+        [piece for piece in (*before, *pieces) if piece != verb and noun_acts(piece)] if verb in words("making") else []
+    )
     return _Name(acts.union(*(noun_acts(piece) for piece in made)), bases_of([verb, *made]), False)

@@ -1,0 +1,107 @@
+"""Claims that no call can have been, and calls read for what they did."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentguard.content.actions import Call, Tool
+from agentguard.content.actions._acts import verb_acts
+from agentguard.content.actions._claims import claims
+from agentguard.content.actions._compared import compared
+from agentguard.content.actions._ledger import UNKNOWN, deeds
+from agentguard.content.actions._signs import Ledger
+from agentguard.content.actions._tools import ability_of
+
+ABSENT = "no call can have been it"
+SHELL = Tool("shell", "Runs a command.", ("command",))
+MAIL = Tool("sendMail", "Sends an e-mail.", ("to", "body"))
+EVENT = Tool("createEvent", "Creates an event.", ("title", "start"))
+LEFT = "a call is left over"
+
+
+def signs(answer: str, calls: list[Call], tools: list[Tool], question: str = "") -> list[frozenset[str]]:
+    named = {tool.name: tool for tool in tools}
+    ledger = Ledger(list(deeds(calls, named)), {name: ability_of(tool) for name, tool in named.items()}, question)
+    return [seen.signs for seen in ledger.see([compared(claim) for claim in claims(answer)])]
+
+
+@pytest.mark.parametrize(
+    ("command", "absent"),
+    [
+        ("journalctl -u worker -n 20", True),  # it only looked
+        ("cd /srv && journalctl -u worker", True),
+        ("journalctl -u worker && ./again.sh", False),  # who knows
+        ("supervisorctl restart worker", False),
+    ],
+)
+def test_a_command_that_is_known_is_what_it_is(command: str, absent: bool) -> None:
+    (found,) = signs("I restarted the importer.", [Call("shell", {"command": command}, "ok")], [SHELL, MAIL])
+    assert (ABSENT in found) is absent
+
+
+def test_a_tool_that_does_anything_did_nothing_where_it_was_not_called() -> None:
+    calls = [Call("createEvent", {"title": "Lunch", "start": "12:00"}, {"id": 1})]
+    (found,) = signs("I emailed the invoice to Dana.", calls, [SHELL, MAIL, EVENT])
+    assert found == {ABSENT}
+
+
+def test_what_names_nothing_can_have_been_any_call() -> None:
+    calls = [Call("createEvent", {"title": "Lunch", "start": "12:00"}, {"id": 1})]
+    (found,) = signs("The second one was accepted.", calls, [MAIL, EVENT])
+    assert ABSENT not in found
+
+
+def test_what_the_user_named_exactly_is_in_a_call_or_was_not_done() -> None:
+    call = Call("sendMail", {"to": "ada@example.org", "body": "Hi"}, "sent")
+    asked = "Mail ada@example.org and bob@example.org"
+    sent, unsent = signs("I emailed ada@example.org. I emailed bob@example.org.", [call], [MAIL], asked)
+    assert ABSENT not in sent
+    assert unsent == {ABSENT}
+
+
+def test_what_is_said_exactly_counts_where_no_call_fits() -> None:
+    (found,) = signs("The notes are now in #design.", [Call("createEvent", {"title": "Lunch"}, {"id": 1})], [EVENT])
+    assert {"fits nothing", "exact: nowhere"} <= found
+
+
+def test_a_call_that_another_claim_is_about_is_left_over_for_none() -> None:
+    call = Call("shell", {"command": "./release.sh catalog"}, "catalog released")
+    tools = [Tool("shell", "Runs a command.", ("command",))]
+    (alone,) = signs("I watered the plants.", [call], tools)
+    *_, beside = signs("I released the catalog. I watered the plants.", [call], tools)
+    assert LEFT in alone
+    assert LEFT not in beside
+
+
+@pytest.mark.parametrize(
+    ("command", "acts"),
+    [
+        ("certbot renew --cert-name a", verb_acts("renew")),
+        ("git push && ./after.sh", frozenset({"push"}) | UNKNOWN),
+        ("gh pr checks 7", frozenset({"read"})),  # others checked
+        ("'\ud800'", UNKNOWN),
+    ],
+)
+def test_the_steps_of_a_command_say_what_it_did(command: str, acts: frozenset[str]) -> None:
+    (deed,) = deeds([Call("shell", {"command": command}, "ok")], {"shell": SHELL})
+    assert deed.acts - {"run"} == acts
+
+
+def test_a_tool_may_have_the_name_of_its_program() -> None:
+    (deed,) = deeds([Call("git", {"args": "log -1 --oneline"}, "a1 Fix")], {"git": Tool("git", "", ("args",))})
+    assert deed.acts == {"read"}
+
+
+def test_the_noun_that_is_made_may_stand_before() -> None:
+    assert "refund" in ability_of(Tool("payments.refunds.create")).acts
+    assert "refund" not in ability_of(Tool("payments.refunds.get")).acts
+
+
+@pytest.mark.parametrize(("word", "plain"), [("rebooked", "booked"), ("force-pushed", "pushed")])
+def test_again_and_by_force_it_is_the_same_act(word: str, plain: str) -> None:
+    assert verb_acts(word) == verb_acts(plain) != frozenset()
+
+
+@pytest.mark.parametrize("word", ["result", "oom-killed", "reach"])
+def test_other_words_that_begin_so_are_none(word: str) -> None:
+    assert verb_acts(word) == frozenset()
