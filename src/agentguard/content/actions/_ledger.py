@@ -13,7 +13,7 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
-from agentguard.content.actions._acts import noun_acts, verb_acts
+from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
@@ -64,6 +64,12 @@ class Deed(NamedTuple):
     args: str
     result: str
     ending: Ending
+
+
+def looks(deed: Deed) -> bool:
+    """Tell whether a call only looked at something."""
+    acts = deed.acts - {"run"}
+    return bool(acts) and acts <= LOOKING
 
 
 def deeds(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Deed]:

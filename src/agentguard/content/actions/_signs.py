@@ -15,24 +15,19 @@ from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import (
     COMMANDED,
-    GENERIC,
     LOOKING,
     READING,
-    TRYING,
-    Meaning,
     is_vague,
     reads,
-    verb_acts,
 )
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
-from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed
+from agentguard.content.actions._ledger import Deed, looks
 from agentguard.content.actions._links import Links
+from agentguard.content.actions._outcomes import falls_short
 from agentguard.content.actions._rivals import Beside, Rivals
-from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._tools import Ability
 
 TOGETHER: Final = 50  # calls that are held together against a claim
@@ -133,7 +128,15 @@ class Ledger:
             if level:
                 exact, things = self._exact(claim, deed), self._things(claim, deed)
                 if level > 1 or things + exact:
-                    found.append(Pair(deed, level, things, exact, self._bad(claim, deed, things + exact > 0)))
+                    found.append(
+                        Pair(
+                            deed,
+                            level,
+                            things,
+                            exact,
+                            falls_short(claim, deed, self._results[deed.number], things + exact > 0),
+                        )
+                    )
         return sorted(found, key=lambda pair: pair.weight)
 
     def _level(self, claim: Compared, deed: Deed) -> int:
@@ -180,52 +183,6 @@ class Ledger:
             return False
         exact = len(claim.exact) + len(claim.amounts)
         return things + 2 * exact >= 2 and 2 * things >= len(claim.things)
-
-    def _bad(self, claim: Compared, deed: Deed, shares: bool) -> str:
-        """How a call came out otherwise than the claim says; "" where it did not."""
-        meaning, outcome = claim.stated.meaning, deed.ending.outcome
-        state = claim.stated.form in ("state", "stands")
-        if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
-            return ""  # a draft that is not delivered
-        held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
-        if deed.ability.tentative and not held_back and not reads(meaning):
-            return "only prepared"
-        result = deed.call.result
-        if isinstance(result, Mapping) and any(
-            held is False and (base(str(name)) in meaning.bases or verb_acts(str(name)) & meaning.acts - GENERIC)
-            for name, held in list(result.items())[:100]
-        ):
-            return "failed"  # {"merged": false}
-        if not reads(meaning) and _denies(deed.result[:SHORT], claim):
-            return "failed"  # "Not transmitted."
-        if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
-            return "failed"
-        if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
-            return ""  # "two of the three were sent"
-        if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
-            return ""
-        if outcome == "trial":
-            spelled = any(_spells(token, deed, meaning) for token in claim.stated.objects if token.kind == "code")
-            return "" if held_back or spelled else "a trial"
-        if deed.call.failed:
-            return "failed"
-        if outcome == "pending":
-            if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
-                return ""  # a draft was made
-            mail = "queue" in deed.ending.why and "send" in meaning.acts
-            begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
-            asked = claim.about & bases("request")  # "a swap request was opened"
-            looked = (looks(deed) or reads(meaning)) and not claim.stated.good
-            return "" if mail or begun or asked or looked else "pending"
-        if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
-            return ""
-        if outcome == "partly":
-            counted = any(amount.values & self._results[deed.number].numbers for amount in claim.amounts)
-            whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
-            return "" if shares and not whole else "in part"
-        if looks(deed) and not claim.stated.good:
-            return ""
-        return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
     # --- Signs ---
 
@@ -430,29 +387,6 @@ def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
     return bool(OUTRIGHT & set(against)) or (sure and best.bad not in ("", "only prepared"))
 
 
-def _spells(token: Token, deed: Deed, meaning: Meaning) -> bool:
-    """Tell whether a command in a claim is itself a trial, or was run as it is written."""
-    command = token.low.strip("`")
-    return is_trial(command) or (command in deed.args.casefold() and bool(meaning.acts & TRYING))
-
-
-def _denies(text: str, claim: Compared) -> bool:
-    """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
-    meaning = claim.stated.meaning
-    return any(
-        base(word) in meaning.bases | claim.about or (meaning.acts and meaning.acts - GENERIC <= verb_acts(word))
-        for word in denied(text)
-    )
-
-
-def _is_left(claim: Compared, deed: Deed) -> bool:
-    """Tell whether what the claim names is listed as not done."""
-    left = Text(deed.ending.left, frozenset())
-    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
-    names = [name for name in claim.names if name in left.text and name not in rest.text]
-    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
-
-
 def _fits(best: Pair | None) -> bool:
     return best is not None and (best.level == 3 or (best.level == 2 and best.shares))
 
@@ -480,9 +414,3 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
         for sign in signs | together:
             if sign.startswith(("fits", "came out")):
                 yield f"state: {sign}"
-
-
-def looks(deed: Deed) -> bool:
-    """Tell whether a call only looked at something."""
-    acts = deed.acts - {"run"}
-    return bool(acts) and acts <= LOOKING

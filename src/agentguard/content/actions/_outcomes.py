@@ -1,0 +1,104 @@
+"""How a call came out beside what a claim says of it: a draft is no failure of what says that it was drafted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
+from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._endings import SHORT, denied, is_trial
+from agentguard.content.actions._english import base, bases, words
+from agentguard.content.actions._ledger import Deed, looks
+from agentguard.content.actions._sentences import Token
+
+Short = Literal["", "only prepared", "a trial", "failed", "failed by its words", "pending", "nothing", "in part"]
+"""How a call came out otherwise than a claim says; "" where it did not."""
+
+MOST_FIELDS: Final = 100
+
+
+def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Short:
+    """Tell how a call came out otherwise than a claim says.
+
+    Args:
+        claim: what was said.
+        deed: the call.
+        result: its result, as it is compared.
+        shares: the call has something that the claim names.
+    """
+    meaning, outcome = claim.stated.meaning, deed.ending.outcome
+    state = claim.stated.form in ("state", "stands")
+    if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
+        return ""  # a draft that is not delivered
+    held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
+    if deed.ability.tentative and not held_back and not reads(meaning):
+        return "only prepared"
+    if _is_false(claim, deed) or (not reads(meaning) and _denies(deed.result[:SHORT], claim)):
+        return "failed"
+    if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
+        return "failed"
+    if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
+        return ""  # "two of the three were sent"
+    if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
+        return ""
+    if outcome == "trial":
+        spelled = any(_spells(token, deed, claim) for token in claim.stated.objects if token.kind == "code")
+        return "" if held_back or spelled else "a trial"
+    if deed.call.failed:
+        return "failed"
+    if outcome == "pending":
+        return _pending(claim, deed)
+    if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
+        return ""
+    if outcome == "partly":
+        counted = any(amount.values & result.numbers for amount in claim.amounts)
+        whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
+        return "" if shares and not whole else "in part"
+    if looks(deed) and not claim.stated.good:
+        return ""
+    return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+
+def _pending(claim: Compared, deed: Deed) -> Short:
+    """Tell whether a claim says that a call is through which is not."""
+    meaning = claim.stated.meaning
+    if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
+        return ""  # a draft was made
+    mail = "queue" in deed.ending.why and "send" in meaning.acts
+    begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
+    asked = claim.about & bases("request")  # "a swap request was opened"
+    looked = (looks(deed) or reads(meaning)) and not claim.stated.good
+    return "" if mail or begun or asked or looked else "pending"
+
+
+def _is_false(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a field of a result says that the act of a claim was not done: ``{"merged": false}``."""
+    meaning, result = claim.stated.meaning, deed.call.result
+    return isinstance(result, Mapping) and any(
+        held is False and (base(str(name)) in meaning.bases or verb_acts(str(name)) & meaning.acts - GENERIC)
+        for name, held in list(result.items())[:MOST_FIELDS]
+    )
+
+
+def _denies(text: str, claim: Compared) -> bool:
+    """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
+    meaning = claim.stated.meaning
+    return any(
+        base(word) in meaning.bases | claim.about or (meaning.acts and meaning.acts - GENERIC <= verb_acts(word))
+        for word in denied(text)
+    )
+
+
+def _spells(token: Token, deed: Deed, claim: Compared) -> bool:
+    """Tell whether a command in a claim is itself a trial, or was run as it is written."""
+    command = token.low.strip("`")
+    return is_trial(command) or (command in deed.args.casefold() and bool(claim.stated.meaning.acts & TRYING))
+
+
+def _is_left(claim: Compared, deed: Deed) -> bool:
+    """Tell whether what the claim names is listed as not done."""
+    left = Text(deed.ending.left, frozenset())
+    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
+    names = [name for name in claim.names if name in left.text and name not in rest.text]
+    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
