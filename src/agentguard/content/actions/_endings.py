@@ -21,6 +21,8 @@ MOST_FIELDS: Final = 100
 DEEPEST: Final = 5
 LONGEST_STATE: Final = 30  # characters of a text that names a state
 _DENIED: Final = re.compile(r"\bnot (?:yet )?(?:been )?(\w+(?:ed|ent|aid|wn|ld|en))\b", re.IGNORECASE)
+#: A line that only says with which code a program ended.
+_CODE: Final = re.compile(r"\W*(exit\w*|return ?code)\b.{0,20}$", re.IGNORECASE)
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?(?:of|out of|/) ?(\d{1,6})(?![\w./-]*\d)")  # "3 of 5", "3/5"
 
 
@@ -75,12 +77,12 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         match = _pattern(outcome).search(text)
         if match is not None and base(match[0].casefold()) in does:
             continue  # "rejected", of a tool that rejects
-        if match is not None and outcome == "pending":
-            return Ending("pending", match[0].strip(), False)
         if match is not None:
-            return Ending("partly" if well else outcome, match[0].strip(), False, _left(text))
-    for part, whole in _PARTS.findall(text):
-        if int(part) < int(whole):
+            part = well and outcome != "pending"
+            return Ending("partly" if part else outcome, match[0].strip(), False, _left(text, outcome))
+    parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
+    for part, whole in sorted(parts):
+        if part < whole and (whole, whole) not in parts:  # "1 of 2 …, 2 of 2 …"
             return Ending("partly", f"{part} of {whole}", False)
     return Ending("done", "", False)
 
@@ -99,11 +101,14 @@ def is_trial(text: str) -> bool:
     return _pattern("trial").search(text) is not None
 
 
-def _left(text: str) -> str:
-    """The lines of a text that tell of a failure, where others do not."""
-    lines = text.splitlines()
-    failed = [line for line in lines if _pattern("failed").search(line) is not None]
-    return "\n".join(failed) if len(failed) < len(lines) else ""
+def _left(text: str, outcome: str) -> str:
+    """The lines of a text that tell of a failure, or what is pending, where others do not.
+
+    A line that only says with which code a program ended is about all of them.
+    """
+    lines = [line for line in text.splitlines() if _CODE.match(line) is None]
+    told = [line for line in lines if _pattern(outcome).search(line) is not None]
+    return "\n".join(told) if len(told) < len(lines) else ""
 
 
 def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:

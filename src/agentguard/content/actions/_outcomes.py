@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final, Literal
 
 from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._endings import SHORT, denied, is_trial
-from agentguard.content.actions._english import base, bases, words
+from agentguard.content.actions._english import base, bases, is_past, words
 from agentguard.content.actions._ledger import Deed, looks
 from agentguard.content.actions._sentences import Token
 
@@ -16,6 +18,7 @@ Short = Literal["", "only prepared", "a trial", "failed", "failed by its words",
 """How a call came out otherwise than a claim says; "" where it did not."""
 
 MOST_FIELDS: Final = 100
+_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Short:
@@ -32,7 +35,7 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
         return ""  # a draft that is not delivered
     held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
-    if deed.ability.tentative and not held_back and not reads(meaning):
+    if deed.ability.tentative and not held_back and not reads(meaning) and not meaning.acts & _preparing(deed):
         return "only prepared"
     if _is_false(claim, deed) or (not reads(meaning) and _denies(deed.result[:SHORT], claim)):
         return "failed"
@@ -40,6 +43,8 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return "failed"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
         return ""  # "two of the three were sent"
+    if outcome in ("failed", "partly", "pending") and not deed.call.failed and _is_spared(claim, deed):
+        return ""
     if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
         return ""
     if outcome == "trial":
@@ -48,7 +53,7 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     if deed.call.failed:
         return "failed"
     if outcome == "pending":
-        return _pending(claim, deed)
+        return "" if held_back else _pending(claim, deed)
     if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
         return ""
     if outcome == "partly":
@@ -60,11 +65,18 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
 
+def _preparing(deed: Deed) -> frozenset[str]:
+    """The acts of what only prepares: "reserved" says no more than ``place_hold``."""
+    return deed.ability.acts - GENERIC
+
+
 def _pending(claim: Compared, deed: Deed) -> Short:
     """Tell whether a claim says that a call is through which is not."""
     meaning = claim.stated.meaning
     if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
         return ""  # a draft was made
+    if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
+        return ""  # "It was sent. Signature pending."
     mail = "queue" in deed.ending.why and "send" in meaning.acts
     begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
     asked = claim.about & bases("request")  # "a swap request was opened"
@@ -94,6 +106,31 @@ def _spells(token: Token, deed: Deed, claim: Compared) -> bool:
     """Tell whether a command in a claim is itself a trial, or was run as it is written."""
     command = token.low.strip("`")
     return is_trial(command) or (command in deed.args.casefold() and bool(claim.stated.meaning.acts & TRYING))
+
+
+def _says_done(claim: Compared, text: str) -> bool:
+    """Tell whether a text says that the act of a claim was done: "The lease was sent"."""
+    meaning = claim.stated.meaning
+    undone = set(denied(text))
+    return any(
+        is_past(low) and low not in undone and before not in ("be", "being") and base(low) in meaning.bases
+        for before, low in pairwise(["", *(word.casefold() for word in _WORD.findall(text))])
+    )
+
+
+def _is_spared(claim: Compared, deed: Deed) -> bool:
+    """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
+    if claim.words & words("every") or not deed.ending.left or not isinstance(deed.call.result, str):
+        return False
+    left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
+    named = [*claim.names, *claim.exact] or (sorted(claim.things) if len(claim.things) > 1 or claim.stated.good else [])
+    return bool(named) and all(rest.has(each) for each in named) and not any(left.has(each) for each in named)
+
+
+def _without(text: str, lines: str) -> str:
+    """A text without some of its lines."""
+    gone = set(lines.splitlines())
+    return "\n".join(line for line in text.splitlines() if line not in gone)
 
 
 def _is_left(claim: Compared, deed: Deed) -> bool:

@@ -17,6 +17,7 @@ from agentguard.content.actions._acts import (
     COMMANDED,
     LOOKING,
     READING,
+    TRYING,
     is_vague,
     reads,
 )
@@ -214,11 +215,16 @@ class Ledger:
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
+        undone = self._undone(claim, pairs, calls)
+        if undone and "failed by its words" not in undone and not is_vague(meaning):
+            return Seen(frozenset({"outright"}), best or pairs[-1] if pairs else None, missing)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
         signs.add(f"a tool not called: {rival}")
+        if undone:
+            signs.add("nothing came about")
         # A call that is left over explains nothing where another tool would have been it.
         if left and rival not in ("nearer", "far nearer"):
             signs.add("a call is left over")
@@ -358,6 +364,26 @@ class Ledger:
             for deed in self._done
         )
 
+    def _undone(self, claim: Compared, pairs: Sequence[Pair], calls: Sequence[Beside]) -> set[str]:
+        """How all calls that may change something came out, where none did what is claimed; none where one may have.
+
+        What is so may have been so before; it is a deed where a call was for what it names.
+        """
+        meaning, tried = claim.stated.meaning, [call.deed for call in calls if not _reads(call.deed)]
+        if (meaning.acts <= READING and not claim.stated.good) or reads(meaning) or meaning.kind == "mental":
+            return set()
+        if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in pairs):
+            return set()
+        if claim.stated.form in ("state", "stands") and not any(self._is_for(claim, deed) for deed in tried):
+            return set()
+        ways = {falls_short(claim, deed, self._results[deed.number], True) for deed in tried}
+        return set() if "" in ways else set(ways)
+
+    def _is_for(self, claim: Compared, deed: Deed) -> bool:
+        """Tell whether the arguments of a call name something that a claim does."""
+        args = self._texts.args[deed.number]
+        return any(args.names(thing) for thing in claim.things) or any(args.has(each) for each in claim.exact)
+
     def _of_results(self, claim: Compared, best: Pair | None) -> Iterator[str]:
         """Signs of the results that tell of it."""
         meaning = claim.stated.meaning
@@ -385,6 +411,11 @@ def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
         return False
     sure = best.deed.ending.sure or claim.stated.form not in ("state", "stands")  # what is may have been before
     return bool(OUTRIGHT & set(against)) or (sure and best.bad not in ("", "only prepared"))
+
+
+def _reads(deed: Deed) -> bool:
+    """Tell whether a call changes nothing, whatever it is."""
+    return bool(deed.acts & READING) and deed.acts <= READING | {"run"}
 
 
 def _fits(best: Pair | None) -> bool:
