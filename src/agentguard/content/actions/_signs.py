@@ -44,6 +44,7 @@ class Pair(NamedTuple):
         things: how many of the claim's things the call names.
         exact: how much of what the claim says exactly, and of its numbers, the call has.
         bad: how it came out otherwise than the claim says; "" where it did not.
+        said: its arguments or its name say the claim's very verb.
     """
 
     deed: Deed
@@ -51,11 +52,13 @@ class Pair(NamedTuple):
     things: int
     exact: int
     bad: str
+    said: bool
 
     @property
-    def weight(self) -> tuple[int, int, bool, bool, int]:
+    def weight(self) -> tuple[int, int, bool, bool, bool, int]:
         """By which the best call is found."""
-        return (self.exact, self.level + min(self.things, 3), not looks(self.deed), not self.bad, self.deed.number)
+        near = self.level + min(self.things, 3)
+        return (self.exact, near, not looks(self.deed), self.said, not self.bad, self.deed.number)
 
     @property
     def shares(self) -> bool:
@@ -129,15 +132,9 @@ class Ledger:
             if level:
                 exact, things = self._exact(claim, deed), self._things(claim, deed)
                 if level > 1 or things + exact:
-                    found.append(
-                        Pair(
-                            deed,
-                            level,
-                            things,
-                            exact,
-                            falls_short(claim, deed, self._results[deed.number], things + exact > 0),
-                        )
-                    )
+                    bad = falls_short(claim, deed, self._results[deed.number], things + exact > 0)
+                    said = bool(claim.stated.meaning.bases & (deed.said | deed.ability.verbs))
+                    found.append(Pair(deed, level, things, exact, bad, said))
         return sorted(found, key=lambda pair: pair.weight)
 
     def _level(self, claim: Compared, deed: Deed) -> int:
@@ -244,7 +241,7 @@ class Ledger:
         named = self._named(claim, best)
         like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
         like = [pair for pair in like if pair.level == best.level] or like
-        like = [pair for pair in like if self._named(claim, pair) >= named]
+        like = [pair for pair in like if self._named(claim, pair) >= named and pair.said >= best.said]
         call = (best.deed.call.tool, best.deed.args)
         again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == call]
         return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
