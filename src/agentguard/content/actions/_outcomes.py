@@ -35,7 +35,7 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
         return ""  # a draft that is not delivered
     held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
-    if deed.ability.tentative and not held_back and not reads(meaning) and not meaning.acts & _preparing(deed):
+    if deed.ability.tentative and not held_back and not reads(meaning) and not _prepares(claim, deed):
         return "only prepared"
     if _is_false(claim, deed) or (not reads(meaning) and _denies(deed.result[:SHORT], claim)):
         return "failed"
@@ -65,9 +65,9 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
 
 
-def _preparing(deed: Deed) -> frozenset[str]:
-    """The acts of what only prepares: "reserved" says no more than ``place_hold``."""
-    return deed.ability.acts - GENERIC
+def _prepares(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a claim says no more than what a tool that only prepares does: "reserved", "moved to staging"."""
+    return bool(claim.stated.meaning.acts & deed.ability.acts - GENERIC or claim.about & deed.ability.verbs)
 
 
 def _pending(claim: Compared, deed: Deed) -> Short:
