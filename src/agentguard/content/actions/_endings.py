@@ -96,6 +96,11 @@ def denied(text: str) -> list[str]:
     return [word.casefold() for word in _DENIED.findall(text)]
 
 
+def counts_done(name: str) -> bool:
+    """Tell whether a field's name, in small letters, says how many something was done to."""
+    return name in _fields("count")
+
+
 def is_trial(text: str) -> bool:
     """Tell whether a command names itself a trial: "npm publish --dry-run"."""
     return _pattern("trial").search(text) is not None

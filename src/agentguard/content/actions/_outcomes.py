@@ -54,10 +54,11 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return "failed"
     if outcome == "pending":
         return "" if held_back else _pending(claim, deed)
-    if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
+    tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
+    counted = any(amount.values & result.numbers for amount in claim.amounts)
+    if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):
         return ""
     if outcome == "partly":
-        counted = any(amount.values & result.numbers for amount in claim.amounts)
         whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
         return "" if shares and not whole else "in part"
     if looks(deed) and not claim.stated.good:

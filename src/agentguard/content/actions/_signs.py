@@ -24,6 +24,7 @@ from agentguard.content.actions._acts import (
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
+from agentguard.content.actions._counts import fewer
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed, looks
 from agentguard.content.actions._links import Links
@@ -205,6 +206,9 @@ class Ledger:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
+            less = fewer(claim, fitting, self._all)
+            if less and best.level > 1:
+                return Seen(frozenset({"outright"}), best, less)
             missing = next((said for sign, said in against.items() if sign in OUTRIGHT), "")
             missing = missing or next(iter(against.values()), "")
             if _is_outright(claim, best, against):
