@@ -19,6 +19,7 @@ SHORT: Final = 400  # characters of a result that says no more than how a call c
 LINE: Final = 150  # characters at the beginning and end of a longer one that may
 MOST_FIELDS: Final = 100
 DEEPEST: Final = 5
+SHORTEST_VERB: Final = 5  # letters of a verb that a noun may begin with
 LONGEST_STATE: Final = 30  # characters of a text that names a state
 _DENIED: Final = re.compile(r"\bnot (?:yet )?(?:been )?(\w+(?:ed|ent|aid|wn|ld|en))\b", re.IGNORECASE)
 #: A line that only says with which code a program ended.
@@ -124,6 +125,8 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
         key, number = str(name).casefold(), isinstance(held, int) and not isinstance(held, bool)
         if key in _fields("left") and isinstance(held, list) and held:
             return Ending("partly", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
+        if key in _fields("left") and number and held > 0:
+            return Ending("partly", f"{name}: {held}", True)
         if key in _fields("error") and held not in (None, False, 0, "", [], {}, "0", "none", "None"):
             well = _pattern("well").search(text_of(value)[:4_000]) is not None or _has_done(value)
             return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
@@ -135,7 +138,7 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("failed", f"{name}: {held}", True)
         if key in _fields("http") and (number or _is_status(held)) and int(held) >= 400:
             return Ending("failed", f"{name}: {held}", True)
-        if (key in _fields("count") or _last(str(name)) in _fields("count")) and number and held == 0:
+        if number and held == 0 and (_last(str(name)) in _fields("count") or _is_of(key, does)):
             return Ending("nothing", f"{name}: 0", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
@@ -144,6 +147,11 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             if inner is not None:
                 return inner
     return None
+
+
+def _is_of(name: str, does: frozenset[str]) -> bool:
+    """Tell whether a name is a noun of what a tool does: "redactions" of ``redact``."""
+    return any(len(verb) >= SHORTEST_VERB and name.startswith(verb) for verb in does)
 
 
 def _last(name: str) -> str:
