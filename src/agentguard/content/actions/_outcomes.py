@@ -98,7 +98,7 @@ def _denies(text: str, claim: Compared) -> bool:
     """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
     meaning = claim.stated.meaning
     return any(
-        base(word) in meaning.bases | claim.about or (meaning.acts and meaning.acts - GENERIC <= verb_acts(word))
+        base(word) in meaning.bases | claim.about or meaning.acts & verb_acts(word) - GENERIC
         for word in denied(text)
     )
 
