@@ -97,6 +97,15 @@ def denied(text: str) -> list[str]:
     return [word.casefold() for word in _DENIED.findall(text)]
 
 
+def is_under_way(ending: Ending, text: str) -> bool:
+    """Tell whether what a look at something returned says that it is not through, or did not come out well.
+
+    >>> is_under_way(Ending("done", "", False), '{"run": "r-7", "state": "running"}')
+    True
+    """
+    return ending.outcome in ("failed", "pending") or _pattern("running").search(text[:SHORT]) is not None
+
+
 def counts_done(name: str) -> bool:
     """Tell whether a field's name, in small letters, says how many something was done to."""
     return name in _fields("count")

@@ -71,6 +71,13 @@ def _prepares(claim: Compared, deed: Deed) -> bool:
     return bool(claim.stated.meaning.acts & deed.ability.acts - GENERIC or claim.about & deed.ability.verbs)
 
 
+def says_end(claim: Compared) -> bool:
+    """Tell whether a claim says that something is at its end, and well: "the rerun completed"."""
+    said = claim.words | {claim.stated.verb.casefold()}
+    ends = claim.stated.good or claim.stated.form == "outcome" or bool(said & words("through_with"))
+    return ends and not said & words("bad")
+
+
 def _pending(claim: Compared, deed: Deed) -> Short:
     """Tell whether a claim says that a call is through which is not."""
     meaning = claim.stated.meaning

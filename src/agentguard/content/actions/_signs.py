@@ -25,10 +25,11 @@ from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts
 from agentguard.content.actions._counts import fewer
+from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed, looks
 from agentguard.content.actions._links import Links
-from agentguard.content.actions._outcomes import falls_short
+from agentguard.content.actions._outcomes import falls_short, says_end
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._tools import Ability
 
@@ -216,6 +217,8 @@ class Ledger:
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
+        if says_end(claim) and self._is_under_way(claim):
+            return Seen(frozenset({"outright"}), best, missing)
         undone = self._undone(claim, pairs, calls)
         if undone and "failed by its words" not in undone and not is_vague(meaning):
             return Seen(frozenset({"outright"}), best or pairs[-1] if pairs else None, missing)
@@ -379,6 +382,14 @@ class Ledger:
             return set()
         ways = {falls_short(claim, deed, self._results[deed.number], True) for deed in tried}
         return set() if "" in ways else set(ways)
+
+    def _is_under_way(self, claim: Compared) -> bool:
+        """Tell whether the last look at what a claim names showed that it is not through."""
+        looked = [(self._things(claim, deed), deed.number, deed) for deed in self._done if looks(deed)]
+        last = max(looked, default=None)
+        if last is None or (not last[0] and last[1] < self._done[-1].number):
+            return False
+        return is_under_way(last[2].ending, last[2].result)
 
     def _is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
