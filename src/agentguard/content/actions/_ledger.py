@@ -15,6 +15,7 @@ from agentguard.content._results import text_of
 from agentguard.content._text import encodable
 from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
 from agentguard.content.actions._endings import Ending, ending_of
+from agentguard.content.actions._english import words
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
@@ -92,6 +93,8 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
     acts = ability.acts
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
+    if not acts and set(pieces_of(call.tool)[-1:]) & words("looks"):
+        acts = frozenset({"read"})  # "train.status"
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     return Deed(number, call, ability, acts, also, said, told, args, result, ending)
