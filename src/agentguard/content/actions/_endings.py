@@ -19,11 +19,14 @@ SHORT: Final = 400  # characters of a result that says no more than how a call c
 LINE: Final = 150  # characters at the beginning and end of a longer one that may
 MOST_FIELDS: Final = 100
 DEEPEST: Final = 5
+BEGINS: Final = 12  # characters of a text within which it begins with what it says
 SHORTEST_VERB: Final = 5  # letters of a verb that a noun may begin with
 LONGEST_STATE: Final = 30  # characters of a text that names a state
 _DENIED: Final = re.compile(r"\bnot (?:yet )?(?:been )?(\w+(?:ed|ent|aid|wn|ld|en))\b", re.IGNORECASE)
 #: A line that only says with which code a program ended.
 _CODE: Final = re.compile(r"\W*(exit\w*|return ?code)\b.{0,20}$", re.IGNORECASE)
+#: It ended with a code that says so.
+_ENDED: Final = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*[1-9]\d*\W*$", re.IGNORECASE)
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?(?:of|out of|/) ?(\d{1,6})(?![\w./-]*\d)")  # "3 of 5", "3/5"
 
 
@@ -80,7 +83,8 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
             continue  # "rejected", of a tool that rejects
         if match is not None:
             part = well and outcome != "pending"
-            return Ending("partly" if part else outcome, match[0].strip(), False, _left(text, outcome))
+            sure = outcome == "failed" and not part and (match.start() < BEGINS or _ENDED.search(text) is not None)
+            return Ending("partly" if part else outcome, match[0].strip(), sure, _left(text, outcome))
     parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
     for part, whole in sorted(parts):
         if part < whole and (whole, whole) not in parts:  # "1 of 2 …, 2 of 2 …"
