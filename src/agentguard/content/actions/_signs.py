@@ -374,7 +374,8 @@ class Ledger:
         What is so may have been so before; it is a deed where a call was for what it names.
         """
         meaning, tried = claim.stated.meaning, [call.deed for call in calls if not _reads(call.deed)]
-        if (meaning.acts <= READING and not claim.stated.good) or reads(meaning) or meaning.kind == "mental":
+        looked = meaning.acts and meaning.acts <= READING and not claim.stated.good
+        if looked or reads(meaning) or meaning.kind == "mental":
             return set()
         if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in pairs):
             return set()
