@@ -10,7 +10,7 @@ does not weigh against it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import (
@@ -220,7 +220,7 @@ class Ledger:
         if says_end(claim) and self._is_under_way(claim):
             return Seen(frozenset({"outright"}), best, missing)
         undone = self._undone(claim, pairs, calls)
-        if undone and "failed by its words" not in undone and not is_vague(meaning):
+        if undone and self._says_enough(claim, undone):
             return Seen(frozenset({"outright"}), best or pairs[-1] if pairs else None, missing)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
@@ -383,6 +383,18 @@ class Ledger:
             return set()
         ways = {falls_short(claim, deed, self._results[deed.number], True) for deed in tried}
         return set() if "" in ways else set(ways)
+
+    def _says_enough(self, claim: Compared, undone: Collection[str]) -> bool:
+        """Tell whether nothing is left to weigh where all calls came out otherwise.
+
+        A verb that says little has to be said of a thing that a call was for.
+        """
+        if "failed by its words" in undone:
+            return False
+        if not is_vague(claim.stated.meaning):
+            return True
+        said = claim.stated.form in ("passive", "nominal", "stands") and "only prepared" not in undone
+        return said and any(self._is_for(claim, deed) for deed in self._done if not _reads(deed))
 
     def _is_under_way(self, claim: Compared) -> bool:
         """Tell whether the last look at what a claim names showed that it is not through."""
