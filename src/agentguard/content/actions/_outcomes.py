@@ -31,6 +31,8 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         shares: the call has something that the claim names.
     """
     meaning, outcome = claim.stated.meaning, deed.ending.outcome
+    if claim.stated.verb.casefold() in words("bad"):
+        return ""  # "the mail bounced"
     state = claim.stated.form in ("state", "stands")
     if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
         return ""  # a draft that is not delivered

@@ -27,8 +27,8 @@ from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, confli
 from agentguard.content.actions._counts import fewer
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, bases, words
-from agentguard.content.actions._ledger import Deed, looks
-from agentguard.content.actions._links import Links
+from agentguard.content.actions._ledger import Deed, leaves, looks
+from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._outcomes import falls_short, says_end
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._tools import Ability
@@ -369,7 +369,7 @@ class Ledger:
         )
 
     def _undone(self, claim: Compared, pairs: Sequence[Pair], calls: Sequence[Beside]) -> set[str]:
-        """How all calls that may change something came out, where none did what is claimed; none where one may have.
+        """How all calls for a claim's things, or all that may change something, came out, if none did what is claimed.
 
         What is so may have been so before; it is a deed where a call was for what it names.
         """
@@ -379,10 +379,21 @@ class Ledger:
             return set()
         if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in pairs):
             return set()
-        if claim.stated.form in ("state", "stands") and not any(self._is_for(claim, deed) for deed in tried):
+        named = [deed for deed in tried if self._is_for(claim, deed)]
+        if claim.stated.form in ("state", "stands") and not named:
             return set()
-        ways = {falls_short(claim, deed, self._results[deed.number], True) for deed in tried}
-        return set() if "" in ways else set(ways)
+        about = tried if claim.stated.form == "state" else named or tried
+        ways = {deed.number: falls_short(claim, deed, self._results[deed.number], True) for deed in about}
+        if "" in ways.values():
+            return set()
+        return {way for deed in about if (way := ways[deed.number]) != "only prepared" or not self._is_carried_on(deed)}
+
+    def _is_carried_on(self, deed: Deed) -> bool:
+        """Tell whether a later call was given what a call made: a draft that was then sent."""
+        made = {str(value).casefold() for _, value in leaves(deed.call.result) if isinstance(value, str)}
+        ids = {value for value in made if any(map(str.isdigit, value)) and len(value) <= LONGEST_ID}
+        later = self._done[self._done.index(deed) + 1 :]
+        return any(value in self._texts.args[other.number].text for value in ids for other in later)
 
     def _says_enough(self, claim: Compared, undone: Collection[str]) -> bool:
         """Tell whether nothing is left to weigh where all calls came out otherwise.
