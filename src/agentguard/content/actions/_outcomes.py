@@ -18,6 +18,7 @@ Short = Literal["", "only prepared", "a trial", "failed", "failed by its words",
 """How a call came out otherwise than a claim says; "" where it did not."""
 
 MOST_FIELDS: Final = 100
+_PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -57,15 +58,22 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     if outcome == "pending":
         return "" if held_back else _pending(claim, deed)
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
-    counted = any(amount.values & result.numbers for amount in claim.amounts)
+    parts = _all_of(claim)
+    counted = not parts and any(amount.values & result.numbers for amount in claim.amounts)
     if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):
         return ""
     if outcome == "partly":
-        whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
+        whole = (claim.stated.good and not counted) or claim.words & words("every") or parts  # "212 passed"
         return "" if shares and not whole else "in part"
     if looks(deed) and not claim.stated.good:
         return ""
     return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+
+def _all_of(claim: Compared) -> bool:
+    """Tell whether a claim says that as many were done as there are: "17/17", "4 of 4"."""
+    said = " ".join(token.text for token in claim.stated.objects)
+    return any(part == whole for part, whole in _PARTS.findall(said))
 
 
 def _prepares(claim: Compared, deed: Deed) -> bool:
