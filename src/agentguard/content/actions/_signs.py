@@ -29,6 +29,7 @@ from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._ledger import Deed, leaves, looks
 from agentguard.content.actions._links import LONGEST_ID, Links
+from agentguard.content.actions._order import comes_last, says_before
 from agentguard.content.actions._outcomes import falls_short, says_end
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._tools import Ability
@@ -94,6 +95,7 @@ class Ledger:
     def __init__(self, done: Sequence[Deed], abilities: Mapping[str, Ability], given: str) -> None:
         self._done, self._abilities, self._given = done, abilities, given.casefold()
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", self._given))
+        self._changes = [deed for deed in done if not _reads(deed) and deed.ending.outcome == "done"]
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
         self._any_general = any(ability.general for ability in abilities.values())
@@ -214,6 +216,9 @@ class Ledger:
             missing = missing or next(iter(against.values()), "")
             if _is_outright(claim, best, against):
                 return Seen(frozenset({"outright"}), best, missing)
+            nearest = [pair.deed for pair in good if pair.level == best.level > 1]
+            if says_before(claim) and not best.bad and comes_last(nearest, self._changes):
+                return Seen(frozenset({"outright"}), best, "before")
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
