@@ -65,7 +65,7 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
     """
     if failed:
         return Ending("failed", text[:80], True)
-    told = _of_fields(result, does, 0)
+    told = _of_entries(result, does, 0) if isinstance(result, list) else _of_fields(result, does, 0)
     if told is not None:
         return told
     trial = _pattern("trial").search(args) or _pattern("trial").search(text[:2_000])
@@ -159,7 +159,37 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             inner = _of_fields(held, does, depth + 1)
             if inner is not None:
                 return inner
+        entries = _of_entries(held, does, depth + 1)
+        if entries is not None:
+            return entries
     return None
+
+
+def _of_entries(value: Any, does: frozenset[str], depth: int) -> Ending | None:
+    """Read how the entries of a list came out, or what is said of each by its name.
+
+    >>> _of_entries([{"id": 1, "ok": True}, {"id": 2, "error": "locked"}], frozenset(), 1).left.split("\\n")
+    ['id: 2', 'error: locked']
+    >>> _of_entries({"front": "locked", "back": "jammed"}, frozenset(), 1).left
+    'back: jammed'
+    """
+    if isinstance(value, list) and len(value) > 1:
+        entries = value[:MOST_FIELDS]
+        ends = [_of_fields(entry, does, depth) for entry in entries]
+        bad = [entry for entry, end in zip(entries, ends, strict=True) if end is not None and end.outcome == "failed"]
+    elif isinstance(value, Mapping) and len(value) > 1 and all(_is_state(held) for held in value.values()):
+        entries = [{name: held} for name, held in list(value.items())[:MOST_FIELDS]]
+        bad = [entry for entry in entries for held in entry.values() if _pattern("failed").search(held) is not None]
+    else:
+        return None
+    if not bad:
+        return None
+    left = "\n".join(text_of(entry) for entry in bad)[:SHORT]
+    return Ending("partly" if len(bad) < len(entries) else "failed", left[:60], True, left)
+
+
+def _is_state(held: Any) -> bool:
+    return isinstance(held, str) and len(held) < LONGEST_STATE
 
 
 def _is_of(name: str, does: frozenset[str]) -> bool:
