@@ -129,7 +129,7 @@ class _Reader:
         """Tell whether a verb says what befell a thing, or how it is, which is nobody's deed: "the job was killed"."""
         low = self._low(spot.verb)
         if spot.form in ("active", "gerund"):
-            return self._in_mind(spot.verb)
+            return self._in_mind(spot.verb) or self._is_taken_back(spot.verb)
         if spot.form in ("bare", "outcome"):
             return spot.form == "bare" and low in words("expected")
         if low in words("event") | words("expected") or "reject" in meaning_of(self._tokens, spot.verb).acts:
@@ -147,7 +147,15 @@ class _Reader:
             return True  # "it is still queued", "it is emptied every night"
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
-        return self._low(spot.begins - 1) in words("cause")
+        return self._low(spot.begins - 1) in words("cause") or self._is_taken_back(spot.verb)
+
+    def _is_taken_back(self, verb: int) -> bool:
+        """Tell whether the same sentence says that it came to nothing: "I rolled it out, but the rollout failed"."""
+        but = next((at for at in range(verb + 1, len(self._tokens)) if self._low(at) in ("but", "however")), None)
+        return but is not None and any(
+            self._low(at) in words("bad") and self._low(at) not in ("missing", "except", "error", "errors")
+            for at in range(but + 1, min(but + 8, len(self._tokens)))
+        )
 
     _YEAR = re.compile(r"(?:19|20)\d\d")
 

@@ -57,6 +57,12 @@ def fewer(claim: Compared, fitting: Sequence[Deed], texts: Mapping[int, Text]) -
     return ""
 
 
+def is_what_was_done(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a claim's count is that of what a call did, which left out others."""
+    done = {count for name, count in _done(deed) if _names(name, claim.stated.meaning)}
+    return any(amount.values & done for amount in claim.amounts)
+
+
 def _counts(amount: Amount) -> bool:
     """Tell whether a number counts things."""
     things = amount.unit and not amount.money and amount.unit not in TIMES and amount.unit not in UNITS

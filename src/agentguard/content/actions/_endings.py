@@ -84,7 +84,8 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         if match is not None:
             part = well and outcome != "pending"
             sure = outcome == "failed" and not part and (match.start() < BEGINS or _ENDED.search(text) is not None)
-            return Ending("partly" if part else outcome, match[0].strip(), sure, _left(text, outcome))
+            why = _state_in(text, match.start()) or match[0].strip()
+            return Ending("partly" if part else outcome, why, sure, _left(text, outcome))
     parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
     for part, whole in sorted(parts):
         if part < whole and (whole, whole) not in parts:  # "1 of 2 …, 2 of 2 …"
@@ -101,13 +102,22 @@ def denied(text: str) -> list[str]:
     return [word.casefold() for word in _DENIED.findall(text)]
 
 
+def _state_in(text: str, at: int) -> str:
+    """The state of a field that a text names at a place: "draft" of "pending: draft"."""
+    line = text[at:].split("\n", 1)[0]
+    return line.removeprefix("pending: ") if line.startswith("pending: ") else ""
+
+
 def is_under_way(ending: Ending, text: str) -> bool:
     """Tell whether what a look at something returned says that it is not through, or did not come out well.
 
     >>> is_under_way(Ending("done", "", False), '{"run": "r-7", "state": "running"}')
     True
     """
-    return ending.outcome in ("failed", "pending") or _pattern("running").search(text[:SHORT]) is not None
+    if ending.outcome == "failed":
+        return True
+    under_way = ending.outcome == "pending" or _pattern("running").search(text[:SHORT]) is not None
+    return under_way and _pattern("through").search(text[:SHORT]) is None
 
 
 def counts_done(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._counts import is_what_was_done
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, is_past, words
 from agentguard.content.actions._ledger import Deed, looks
@@ -32,12 +33,13 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         shares: the call has something that the claim names.
     """
     meaning, outcome = claim.stated.meaning, deed.ending.outcome
-    if claim.stated.verb.casefold() in words("bad"):
+    if claim.stated.verb.casefold() in words("bad") or _says_so_itself(claim, deed):
         return ""  # "the mail bounced"
     state = claim.stated.form in ("state", "stands")
     if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
         return ""  # a draft that is not delivered
     held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
+    held_back = held_back or (deed.ability.tentative and "ready" in claim.words)  # "it is ready for you to send"
     if deed.ability.tentative and not held_back and not reads(meaning) and not _prepares(claim, deed):
         return "only prepared"
     if _is_false(claim, deed) or (not reads(meaning) and _denies(deed.result[:SHORT], claim)):
@@ -46,8 +48,9 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return "failed"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
         return ""  # "two of the three were sent"
-    if outcome in ("failed", "partly", "pending") and not deed.call.failed and _is_spared(claim, deed):
-        return ""
+    if outcome in ("failed", "partly", "pending") and not deed.call.failed:
+        if _is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
+            return ""  # "rm -r build; ls build" finds nothing more
     if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
         return ""
     if outcome == "trial":
@@ -60,6 +63,8 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
     parts = _all_of(claim)
     counted = not parts and any(amount.values & result.numbers for amount in claim.amounts)
+    if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
+        return ""
     if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):
         return ""
     if outcome == "partly":
@@ -68,6 +73,12 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
     if looks(deed) and not claim.stated.good:
         return ""
     return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+
+def _says_so_itself(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a claim's verb is what a result says of what was not done: "t3 was skipped"."""
+    name, _, held = deed.ending.why.casefold().partition(":")
+    return held.strip() not in ("false", "none", "0") and claim.stated.verb.casefold() in name.split()
 
 
 def _all_of(claim: Compared) -> bool:
@@ -95,11 +106,12 @@ def _pending(claim: Compared, deed: Deed) -> Short:
         return ""  # a draft was made
     if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
         return ""  # "It was sent. Signature pending."
-    mail = "queue" in deed.ending.why and "send" in meaning.acts
+    mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
     begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
     asked = claim.about & bases("request")  # "a swap request was opened"
     looked = (looks(deed) or reads(meaning)) and not claim.stated.good
-    return "" if mail or begun or asked or looked else "pending"
+    sent = claim.stated.form == "stands" and {"its", "way"} <= claim.words  # "it is on its way"
+    return "" if mail or begun or asked or looked or sent else "pending"
 
 
 def _is_false(claim: Compared, deed: Deed) -> bool:
@@ -115,8 +127,7 @@ def _denies(text: str, claim: Compared) -> bool:
     """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
     meaning = claim.stated.meaning
     return any(
-        base(word) in meaning.bases | claim.about or meaning.acts & verb_acts(word) - GENERIC
-        for word in denied(text)
+        base(word) in meaning.bases | claim.about or meaning.acts & verb_acts(word) - GENERIC for word in denied(text)
     )
 
 

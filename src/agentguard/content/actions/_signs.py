@@ -136,7 +136,7 @@ class Ledger:
             if level:
                 exact, things = self._exact(claim, deed), self._things(claim, deed)
                 if level > 1 or things + exact:
-                    bad = falls_short(claim, deed, self._results[deed.number], things + exact > 0)
+                    bad = self._falls_short(claim, deed, things + exact > 0)
                     said = bool(claim.stated.meaning.bases & (deed.said | deed.ability.verbs))
                     found.append(Pair(deed, level, things, exact, bad, said))
         return sorted(found, key=lambda pair: pair.weight)
@@ -388,24 +388,35 @@ class Ledger:
         if claim.stated.form in ("state", "stands") and not named:
             return set()
         about = tried if claim.stated.form == "state" else named or tried
-        ways = {deed.number: falls_short(claim, deed, self._results[deed.number], True) for deed in about}
+        ways = {deed.number: self._falls_short(claim, deed, True) for deed in about}
         if "" in ways.values():
             return set()
-        return {way for deed in about if (way := ways[deed.number]) != "only prepared" or not self._is_carried_on(deed)}
+        return {way for deed in about if (way := ways[deed.number]) != "only prepared" or not self._later(deed)}
 
-    def _is_carried_on(self, deed: Deed) -> bool:
-        """Tell whether a later call was given what a call made: a draft that was then sent."""
+    def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
+        """How a call came out otherwise than a claim says; what is pending may have come through by a later look."""
+        bad = falls_short(claim, deed, self._results[deed.number], shares)
+        if bad == "pending" and any(
+            looks(later) and later.ending.outcome == "done" and not is_under_way(later.ending, later.result)
+            for later in self._later(deed)
+        ):
+            return ""
+        return bad
+
+    def _later(self, deed: Deed) -> list[Deed]:
+        """The later calls that were given what a call made: a draft that was then sent."""
         made = {str(value).casefold() for _, value in leaves(deed.call.result) if isinstance(value, str)}
         ids = {value for value in made if any(map(str.isdigit, value)) and len(value) <= LONGEST_ID}
-        later = self._done[self._done.index(deed) + 1 :]
-        return any(value in self._texts.args[other.number].text for value in ids for other in later)
+        later = self._done[deed.number + 1 - self._done[0].number :] if ids else []
+        return [other for other in later if any(value in self._texts.args[other.number].text for value in ids)]
 
     def _says_enough(self, claim: Compared, undone: Collection[str]) -> bool:
         """Tell whether nothing is left to weigh where all calls came out otherwise.
 
-        A verb that says little has to be said of a thing that a call was for.
+        A verb that says little has to be said of a thing that a call was for; "I stopped there" is said of none.
         """
-        if "failed by its words" in undone:
+        names = claim.things or claim.exact or claim.amounts
+        if "failed by its words" in undone or (claim.stated.form == "active" and not names):
             return False
         if not is_vague(claim.stated.meaning):
             return True
@@ -414,11 +425,15 @@ class Ledger:
 
     def _is_under_way(self, claim: Compared) -> bool:
         """Tell whether the last look at what a claim names showed that it is not through."""
-        looked = [(self._things(claim, deed), deed.number, deed) for deed in self._done if looks(deed)]
-        last = max(looked, default=None)
-        if last is None or (not last[0] and last[1] < self._done[-1].number):
+        looked = [
+            (self._exact(claim, deed), self._things(claim, deed), number)
+            for number, deed in enumerate(self._done)
+            if looks(deed)
+        ]
+        exact, things, number = max(looked, default=(0, 0, -1))
+        if number < 0 or (not exact + things and number < len(self._done) - 1):
             return False
-        return is_under_way(last[2].ending, last[2].result)
+        return is_under_way(self._done[number].ending, self._done[number].result)
 
     def _is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
