@@ -176,9 +176,9 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
 
 
 def _of_entries(value: Any, does: frozenset[str], depth: int) -> Ending | None:
-    """Read how the entries of a list came out, or what is said of each by its name.
+    r"""Read how the entries of a list came out, or what is said of each by its name.
 
-    >>> _of_entries([{"id": 1, "ok": True}, {"id": 2, "error": "locked"}], frozenset(), 1).left.split("\\n")
+    >>> _of_entries([{"id": 1, "ok": True}, {"id": 2, "error": "locked"}], frozenset(), 1).left.split("\n")
     ['id: 2', 'error: locked']
     >>> _of_entries({"front": "locked", "back": "jammed"}, frozenset(), 1).left
     'back: jammed'

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._english import words
@@ -22,7 +23,7 @@ def says_before(claim: Compared) -> bool:
         return True
     if said[-1:] == ["first"] and (len(said) < 2 or said[-2] not in words("determiner") | {"at"}):
         return True
-    following = [after for low, after in zip(said, said[1:], strict=False) if low == "before"]
+    following = [after for low, after in pairwise(said) if low == "before"]
     return any(after.endswith("ing") or after in ("that", "anything") for after in following)
 
 

@@ -46,11 +46,12 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return "failed"
     if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
         return "failed"
+    if outcome == "nothing" and claim.words & {"no", "nothing", "none", "zero", "0"}:
+        return ""  # "I ran it, and it matched no row"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
         return ""  # "two of the three were sent"
-    if outcome in ("failed", "partly", "pending") and not deed.call.failed:
-        if _is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
-            return ""  # "rm -r build; ls build" finds nothing more
+    if _is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
+        return ""  # "rm -r build; ls build" finds nothing more
     if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
         return ""
     if outcome == "trial":
@@ -107,7 +108,7 @@ def _pending(claim: Compared, deed: Deed) -> Short:
     if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
         return ""  # "It was sent. Signature pending."
     mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
-    begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
+    begun = meaning.acts & {"schedule", "draft", "authorise", "request"} or base(claim.stated.verb) in bases("starting")
     asked = claim.about & bases("request")  # "a swap request was opened"
     looked = (looks(deed) or reads(meaning)) and not claim.stated.good
     sent = claim.stated.form == "stands" and {"its", "way"} <= claim.words  # "it is on its way"
@@ -149,7 +150,12 @@ def _says_done(claim: Compared, text: str) -> bool:
 
 def _is_spared(claim: Compared, deed: Deed) -> bool:
     """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
-    if claim.words & words("every") or not deed.ending.left or not isinstance(deed.call.result, str):
+    if (
+        deed.call.failed
+        or claim.words & words("every")
+        or not deed.ending.left
+        or not isinstance(deed.call.result, str)
+    ):
         return False
     left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
     named = [*claim.names, *claim.exact] or (sorted(claim.things) if len(claim.things) > 1 or claim.stated.good else [])

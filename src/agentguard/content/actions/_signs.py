@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import (
     COMMANDED,
+    GENERIC,
     LOOKING,
     READING,
-    TRYING,
     is_vague,
     reads,
 )
@@ -413,15 +413,27 @@ class Ledger:
     def _says_enough(self, claim: Compared, undone: Collection[str]) -> bool:
         """Tell whether nothing is left to weigh where all calls came out otherwise.
 
-        A verb that says little has to be said of a thing that a call was for; "I stopped there" is said of none.
+        A verb that says little has to be said of a thing that a call was for. What the writer did itself has to be a
+        deed of a tool: "I stopped after the first failure", "I wrote it down below" are none.
         """
-        names = claim.things or claim.exact or claim.amounts
-        if "failed by its words" in undone or (claim.stated.form == "active" and not names):
+        if "failed by its words" in undone or claim.words & (words("bad") | words("present")):
+            return False
+        if claim.stated.form == "active" and not self._is_of_a_tool(claim):
             return False
         if not is_vague(claim.stated.meaning):
             return True
         said = claim.stated.form in ("passive", "nominal", "stands") and "only prepared" not in undone
         return said and any(self._is_for(claim, deed) for deed in self._done if not _reads(deed))
+
+    def _is_of_a_tool(self, claim: Compared) -> bool:
+        """Tell whether the agent has a tool that does such an act, to something."""
+        meaning = claim.stated.meaning
+        if meaning.kind == "spoken" or not (claim.things or claim.exact or claim.amounts):
+            return False
+        return any(
+            (meaning.acts & ability.acts) - GENERIC or meaning.bases & ability.verbs
+            for ability in self._abilities.values()
+        )
 
     def _is_under_way(self, claim: Compared) -> bool:
         """Tell whether the last look at what a claim names showed that it is not through."""
