@@ -82,10 +82,10 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         if match is not None and base(match[0].casefold()) in does:
             continue  # "rejected", of a tool that rejects
         if match is not None:
-            part = well and outcome != "pending"
-            sure = outcome == "failed" and not part and (match.start() < BEGINS or _ENDED.search(text) is not None)
+            partly = well and outcome != "pending"
+            sure = outcome == "failed" and not partly and (match.start() < BEGINS or _ENDED.search(text) is not None)
             why = _state_in(text, match.start()) or match[0].strip()
-            return Ending("partly" if part else outcome, why, sure, _left(text, outcome))
+            return Ending("partly" if partly else outcome, why, sure, _left(text, outcome))
     parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
     for part, whole in sorted(parts):
         if part < whole and (whole, whole) not in parts:  # "1 of 2 …, 2 of 2 …"
