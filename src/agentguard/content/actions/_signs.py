@@ -378,20 +378,25 @@ class Ledger:
 
         What is so may have been so before; it is a deed where a call was for what it names.
         """
-        meaning, tried = claim.stated.meaning, [call.deed for call in calls if not _reads(call.deed)]
+        meaning = claim.stated.meaning
         looked = meaning.acts and meaning.acts <= READING and not claim.stated.good
         if looked or reads(meaning) or meaning.kind == "mental":
             return set()
         if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in pairs):
             return set()
+        tried = [call.deed for call in calls if not _reads(call.deed)]
         named = [deed for deed in tried if self._is_for(claim, deed)]
         if claim.stated.form in ("state", "stands") and not named:
             return set()
         about = tried if claim.stated.form == "state" else named or tried
-        ways = {deed.number: self._falls_short(claim, deed, True) for deed in about}
-        if "" in ways.values():
-            return set()
-        return {way for deed in about if (way := ways[deed.number]) != "only prepared" or not self._later(deed)}
+        ways = set()
+        for deed in about:
+            way = self._falls_short(claim, deed, True)
+            if not way:
+                return set()
+            if way != "only prepared" or not self._later(deed):
+                ways.add(way)
+        return ways
 
     def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
         """How a call came out otherwise than a claim says; what is pending may have come through by a later look."""
