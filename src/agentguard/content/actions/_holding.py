@@ -43,6 +43,7 @@ _BADLY: Final = {
     "pending": "is not through yet",
     "nothing": "changed nothing",
     "in part": "was done in part",
+    "too late": "was made after the others",
 }
 
 

@@ -211,22 +211,23 @@ class Ledger:
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
             less = fewer(claim, fitting, self._all)
             if less and best.level > 1:
-                return Seen(frozenset({"outright"}), best, less)
+                return Seen(frozenset({"outright"}), best._replace(bad="in part"), less)
             missing = next((said for sign, said in against.items() if sign in OUTRIGHT), "")
             missing = missing or next(iter(against.values()), "")
             if _is_outright(claim, best, against):
                 return Seen(frozenset({"outright"}), best, missing)
             nearest = [pair.deed for pair in good if pair.level == best.level > 1]
             if says_before(claim) and not best.bad and comes_last(nearest, self._changes):
-                return Seen(frozenset({"outright"}), best, "before")
+                return Seen(frozenset({"outright"}), best._replace(bad="too late"), missing)
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
-        if says_end(claim) and self._is_under_way(claim):
-            return Seen(frozenset({"outright"}), best, missing)
+        look = self._last_look(claim) if says_end(claim) else None
+        if look is not None and is_under_way(look.ending, look.result):
+            return Seen(frozenset({"outright"}), Pair(look, 2, 0, 0, "pending", False), missing)
         undone = self._undone(claim, pairs, calls)
-        if undone and self._says_enough(claim, undone):
-            return Seen(frozenset({"outright"}), best or pairs[-1] if pairs else None, missing)
+        if undone and self._says_enough(claim, {pair.bad for pair in undone}):
+            return Seen(frozenset({"outright"}), undone[-1], missing)
         # 3. All else is weighed.
         rival = self._rivals.of(claim, calls)
         left = [deed for deed in self._done if not spoken_for.get(deed.number) and not looks(deed)]
@@ -373,30 +374,30 @@ class Ledger:
             for deed in self._done
         )
 
-    def _undone(self, claim: Compared, pairs: Sequence[Pair], calls: Sequence[Beside]) -> set[str]:
-        """How all calls for a claim's things, or all that may change something, came out, if none did what is claimed.
+    def _undone(self, claim: Compared, pairs: Sequence[Pair], calls: Sequence[Beside]) -> list[Pair]:
+        """All calls for a claim's things, or all that may change something, if none of them did what is claimed.
 
         What is so may have been so before; it is a deed where a call was for what it names.
         """
         meaning = claim.stated.meaning
         looked = meaning.acts and meaning.acts <= READING and not claim.stated.good
         if looked or reads(meaning) or meaning.kind == "mental":
-            return set()
+            return []
         if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in pairs):
-            return set()
+            return []
         tried = [call.deed for call in calls if not _reads(call.deed)]
         named = [deed for deed in tried if self._is_for(claim, deed)]
         if claim.stated.form in ("state", "stands") and not named:
-            return set()
+            return []
         about = tried if claim.stated.form == "state" else named or tried
-        ways = set()
+        undone = []
         for deed in about:
             way = self._falls_short(claim, deed, True)
             if not way:
-                return set()
+                return []
             if way != "only prepared" or not self._later(deed):
-                ways.add(way)
-        return ways
+                undone.append(Pair(deed, 2, 0, 0, way, False))
+        return undone
 
     def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
         """How a call came out otherwise than a claim says; what is pending may have come through by a later look."""
@@ -440,17 +441,15 @@ class Ledger:
             for ability in self._abilities.values()
         )
 
-    def _is_under_way(self, claim: Compared) -> bool:
-        """Tell whether the last look at what a claim names showed that it is not through."""
+    def _last_look(self, claim: Compared) -> Deed | None:
+        """The last look at what a claim names, or the last call if it is one."""
         looked = [
             (self._exact(claim, deed), self._things(claim, deed), number)
             for number, deed in enumerate(self._done)
             if looks(deed)
         ]
         exact, things, number = max(looked, default=(0, 0, -1))
-        if number < 0 or (not exact + things and number < len(self._done) - 1):
-            return False
-        return is_under_way(self._done[number].ending, self._done[number].result)
+        return self._done[number] if looked and (exact + things or number == len(self._done) - 1) else None
 
     def _is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
