@@ -158,6 +158,9 @@ def _is_spared(claim: Compared, deed: Deed) -> bool:
     ):
         return False
     left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
+    bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
+    if bare and all(values & rest.numbers and not values & left.numbers for values in bare):
+        return True  # "brokers 0 and 1"
     named = [*claim.names, *claim.exact] or (sorted(claim.things) if len(claim.things) > 1 or claim.stated.good else [])
     return bool(named) and all(rest.has(each) for each in named) and not any(left.has(each) for each in named)
 
