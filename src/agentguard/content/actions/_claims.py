@@ -138,7 +138,7 @@ class _Reader:
         """Tell whether a verb says what befell a thing, or how it is, which is nobody's deed: "the job was killed"."""
         low = self._low(spot.verb)
         if spot.form in ("active", "gerund"):
-            return self._in_mind(spot.verb)
+            return self._in_mind(spot.verb) or self._is_taken_back(spot.verb)
         if self._is_of_others(spot):
             return True
         if spot.form in ("bare", "outcome"):
@@ -164,7 +164,9 @@ class _Reader:
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
         before = self._low(spot.begins - 1)
-        return before in words("cause") or (before == "where" and spot.form in ("state", "stands"))
+        if before in words("cause") or (before == "where" and spot.form in ("state", "stands")):
+            return True
+        return self._is_taken_back(spot.verb)
 
     _OTHERS = re.compile(r"[Oo]r*[Vvs]")
 
@@ -177,6 +179,14 @@ class _Reader:
         """Tell whether a subject is no more than a thing: "only a warning", not "only the two files"."""
         at = subject if self._low(subject) == "only" else subject - 1
         return self._low(at) == "only" and self._low(at + 1) not in ("the", "these", "those", "your")
+
+    def _is_taken_back(self, verb: int) -> bool:
+        """Tell whether the same sentence says that it came to nothing: "I rolled it out, but the rollout failed"."""
+        but = next((at for at in range(verb + 1, len(self._tokens)) if self._low(at) in ("but", "however")), None)
+        return but is not None and any(
+            self._low(at) in words("bad") and self._low(at) not in ("missing", "except", "error", "errors")
+            for at in range(but + 1, min(but + 8, len(self._tokens)))
+        )
 
     _YEAR = re.compile(r"(?:19|20)\d\d")
 

@@ -125,7 +125,10 @@ def compared(stated: Stated) -> Compared:
             names.append(low)
     said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
     in_part = any(
-        numbers_in(objects[at - 1].text) and objects[at].low == "of" and objects[at + 1].low in _PARTED
+        numbers_in(objects[at - 1].text)
+        and objects[at].low == "of"
+        and objects[at + 1].low in _PARTED
+        and not (at > 1 and objects[at - 2].low in words("every"))  # "all three of them"
         for at in range(1, len(objects) - 1)
     )
     return Compared(

@@ -19,8 +19,14 @@ SHORT: Final = 400  # characters of a result that says no more than how a call c
 LINE: Final = 150  # characters at the beginning and end of a longer one that may
 MOST_FIELDS: Final = 100
 DEEPEST: Final = 5
+BEGINS: Final = 12  # characters of a text within which it begins with what it says
+SHORTEST_VERB: Final = 5  # letters of a verb that a noun may begin with
 LONGEST_STATE: Final = 30  # characters of a text that names a state
 _DENIED: Final = re.compile(r"\bnot (?:yet )?(?:been )?(\w+(?:ed|ent|aid|wn|ld|en))\b", re.IGNORECASE)
+#: A line that only says with which code a program ended.
+_CODE: Final = re.compile(r"\W*(exit\w*|return ?code)\b.{0,20}$", re.IGNORECASE)
+#: It ended with a code that says so.
+_ENDED: Final = re.compile(r"\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*[1-9]\d*\W*$", re.IGNORECASE)
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d{1,6}) ?(?:of|out of|/) ?(\d{1,6})(?![\w./-]*\d)")  # "3 of 5", "3/5"
 
 
@@ -59,7 +65,7 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
     """
     if failed:
         return Ending("failed", text[:80], True)
-    told = _of_fields(result, does, 0)
+    told = _of_entries(result, does, 0) if isinstance(result, list) else _of_fields(result, does, 0)
     if told is not None:
         return told
     trial = _pattern("trial").search(args) or _pattern("trial").search(text[:2_000])
@@ -75,12 +81,14 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         match = _pattern(outcome).search(text)
         if match is not None and base(match[0].casefold()) in does:
             continue  # "rejected", of a tool that rejects
-        if match is not None and outcome == "pending":
-            return Ending("pending", match[0].strip(), False)
         if match is not None:
-            return Ending("partly" if well else outcome, match[0].strip(), False, _left(text))
-    for part, whole in _PARTS.findall(text):
-        if int(part) < int(whole):
+            partly = well and outcome != "pending"
+            sure = outcome == "failed" and not partly and (match.start() < BEGINS or _ENDED.search(text) is not None)
+            why = _state_in(text, match.start()) or match[0].strip()
+            return Ending("partly" if partly else outcome, why, sure, _left(text, outcome))
+    parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
+    for part, whole in sorted(parts):
+        if part < whole and (whole, whole) not in parts:  # "1 of 2 …, 2 of 2 …"
             return Ending("partly", f"{part} of {whole}", False)
     return Ending("done", "", False)
 
@@ -94,16 +102,42 @@ def denied(text: str) -> list[str]:
     return [word.casefold() for word in _DENIED.findall(text)]
 
 
+def _state_in(text: str, at: int) -> str:
+    """The state of a field that a text names at a place: "draft" of "pending: draft"."""
+    line = text[at:].split("\n", 1)[0]
+    return line.removeprefix("pending: ") if line.startswith("pending: ") else ""
+
+
+def is_under_way(ending: Ending, text: str) -> bool:
+    """Tell whether what a look at something returned says that it is not through, or did not come out well.
+
+    >>> is_under_way(Ending("done", "", False), '{"run": "r-7", "state": "running"}')
+    True
+    """
+    if ending.outcome == "failed":
+        return True
+    under_way = ending.outcome == "pending" or _pattern("running").search(text[:SHORT]) is not None
+    return under_way and _pattern("through").search(text[:SHORT]) is None
+
+
+def counts_done(name: str) -> bool:
+    """Tell whether a field's name, in small letters, says how many something was done to."""
+    return name in _fields("count")
+
+
 def is_trial(text: str) -> bool:
     """Tell whether a command names itself a trial: "npm publish --dry-run"."""
     return _pattern("trial").search(text) is not None
 
 
-def _left(text: str) -> str:
-    """The lines of a text that tell of a failure, where others do not."""
-    lines = text.splitlines()
-    failed = [line for line in lines if _pattern("failed").search(line) is not None]
-    return "\n".join(failed) if len(failed) < len(lines) else ""
+def _left(text: str, outcome: str) -> str:
+    """The lines of a text that tell of a failure, or what is pending, where others do not.
+
+    A line that only says with which code a program ended is about all of them.
+    """
+    lines = [line for line in text.splitlines() if _CODE.match(line) is None]
+    told = [line for line in lines if _pattern(outcome).search(line) is not None]
+    return "\n".join(told) if len(told) < len(lines) else ""
 
 
 def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
@@ -114,6 +148,8 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
         key, number = str(name).casefold(), isinstance(held, int) and not isinstance(held, bool)
         if key in _fields("left") and isinstance(held, list) and held:
             return Ending("partly", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
+        if key in _fields("left") and number and held > 0:
+            return Ending("partly", f"{name}: {held}", True)
         if key in _fields("error") and held not in (None, False, 0, "", [], {}, "0", "none", "None"):
             well = _pattern("well").search(text_of(value)[:4_000]) is not None or _has_done(value)
             return Ending("partly" if well else "failed", f"{name}: {text_of(held)[:60]}", True, text_of(held)[:SHORT])
@@ -125,7 +161,7 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("failed", f"{name}: {held}", True)
         if key in _fields("http") and (number or _is_status(held)) and int(held) >= 400:
             return Ending("failed", f"{name}: {held}", True)
-        if (key in _fields("count") or _last(str(name)) in _fields("count")) and number and held == 0:
+        if number and held == 0 and (_last(str(name)) in _fields("count") or _is_of(key, does)):
             return Ending("nothing", f"{name}: 0", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
@@ -133,7 +169,42 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             inner = _of_fields(held, does, depth + 1)
             if inner is not None:
                 return inner
+        entries = _of_entries(held, does, depth + 1)
+        if entries is not None:
+            return entries
     return None
+
+
+def _of_entries(value: Any, does: frozenset[str], depth: int) -> Ending | None:
+    r"""Read how the entries of a list came out, or what is said of each by its name.
+
+    >>> _of_entries([{"id": 1, "ok": True}, {"id": 2, "error": "locked"}], frozenset(), 1).left.split("\n")
+    ['id: 2', 'error: locked']
+    >>> _of_entries({"front": "locked", "back": "jammed"}, frozenset(), 1).left
+    'back: jammed'
+    """
+    if isinstance(value, list) and len(value) > 1:
+        entries = value[:MOST_FIELDS]
+        ends = [_of_fields(entry, does, depth) for entry in entries]
+        bad = [entry for entry, end in zip(entries, ends, strict=True) if end is not None and end.outcome == "failed"]
+    elif isinstance(value, Mapping) and len(value) > 1 and all(_is_state(held) for held in value.values()):
+        entries = [{name: held} for name, held in list(value.items())[:MOST_FIELDS]]
+        bad = [entry for entry in entries for held in entry.values() if _pattern("failed").search(held) is not None]
+    else:
+        return None
+    if not bad:
+        return None
+    left = "\n".join(text_of(entry) for entry in bad)[:SHORT]
+    return Ending("partly" if len(bad) < len(entries) else "failed", left[:60], True, left)
+
+
+def _is_state(held: Any) -> bool:
+    return isinstance(held, str) and len(held) < LONGEST_STATE
+
+
+def _is_of(name: str, does: frozenset[str]) -> bool:
+    """Tell whether a name is a noun of what a tool does: "redactions" of ``redact``."""
+    return any(len(verb) >= SHORTEST_VERB and name.startswith(verb) for verb in does)
 
 
 def _last(name: str) -> str:

@@ -14,9 +14,9 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
-from agentguard.content.actions._acts import noun_acts, verb_acts
+from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
 from agentguard.content.actions._endings import Ending, ending_of
-from agentguard.content.actions._english import bases
+from agentguard.content.actions._english import bases, words
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
@@ -74,6 +74,12 @@ class Deed(NamedTuple):
     ending: Ending
 
 
+def looks(deed: Deed) -> bool:
+    """Tell whether a call only looked at something."""
+    acts = deed.acts - {"run"}
+    return bool(acts) and acts <= LOOKING
+
+
 def deeds(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Deed]:
     """Read the last ``MOST_CALLS`` calls."""
     abilities: dict[str, Ability] = {}
@@ -98,6 +104,8 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
         programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
         for step in (*programs, *_steps(call.args)):
             acts |= commanded(step) - {"run"} or subcommanded(step) or UNKNOWN
+    if not acts and set(pieces_of(call.tool)[-1:]) & words("looks"):
+        acts = frozenset({"read"})  # "train.status"
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     return Deed(number, call, ability, acts, also, said, told, args, result, ending)

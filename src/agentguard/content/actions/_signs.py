@@ -10,32 +10,30 @@ does not weigh against it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import (
     GENERIC,
     LOOKING,
     READING,
-    TRYING,
-    Meaning,
     is_vague,
     reads,
-    verb_acts,
 )
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
-from agentguard.content.actions._endings import SHORT, denied, is_trial
+from agentguard.content.actions._counts import fewer
+from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._invented import invented
-from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed
-from agentguard.content.actions._links import Links
+from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed, leaves, looks
+from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
+from agentguard.content.actions._outcomes import falls_short, says_end
 from agentguard.content.actions._rivals import Beside, Rivals
-from agentguard.content.actions._sentences import Token
 from agentguard.content.actions._substitutes import substitutes
 from agentguard.content.actions._tools import Ability
 
@@ -52,6 +50,7 @@ class Pair(NamedTuple):
         things: how many of the claim's things the call names.
         exact: how much of what the claim says exactly, and of its numbers, the call has.
         bad: how it came out otherwise than the claim says; "" where it did not.
+        said: its arguments or its name say the claim's very verb.
     """
 
     deed: Deed
@@ -59,11 +58,13 @@ class Pair(NamedTuple):
     things: int
     exact: int
     bad: str
+    said: bool
 
     @property
-    def weight(self) -> tuple[int, int, bool, bool, int]:
+    def weight(self) -> tuple[int, int, bool, bool, bool, int]:
         """By which the best call is found."""
-        return (self.exact, self.level + min(self.things, 3), not looks(self.deed), not self.bad, self.deed.number)
+        near = self.level + min(self.things, 3)
+        return (self.exact, near, not looks(self.deed), self.said, not self.bad, self.deed.number)
 
     @property
     def shares(self) -> bool:
@@ -147,7 +148,9 @@ class Ledger:
             if level:
                 exact, things = self._exact(claim, deed), self._things(claim, deed)
                 if level > 1 or things + exact:
-                    found.append(Pair(deed, level, things, exact, self._bad(claim, deed, things + exact > 0)))
+                    bad = self._falls_short(claim, deed, things + exact > 0)
+                    said = bool(claim.stated.meaning.bases & (deed.said | deed.ability.verbs))
+                    found.append(Pair(deed, level, things, exact, bad, said))
         return sorted(found, key=lambda pair: pair.weight)
 
     def _level(self, claim: Compared, deed: Deed) -> int:
@@ -199,52 +202,6 @@ class Ledger:
         exact = len(claim.exact) + len(claim.amounts)
         return things + 2 * exact >= 2 and 2 * things >= len(claim.things)
 
-    def _bad(self, claim: Compared, deed: Deed, shares: bool) -> str:
-        """How a call came out otherwise than the claim says; "" where it did not."""
-        meaning, outcome = claim.stated.meaning, deed.ending.outcome
-        state = claim.stated.form in ("state", "stands")
-        if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
-            return ""  # a draft that is not delivered
-        held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
-        if deed.ability.tentative and not held_back and not reads(meaning):
-            return "only prepared"
-        result = deed.call.result
-        if isinstance(result, Mapping) and any(
-            held is False and (base(str(name)) in meaning.bases or verb_acts(str(name)) & meaning.acts - GENERIC)
-            for name, held in list(result.items())[:100]
-        ):
-            return "failed"  # {"merged": false}
-        if not reads(meaning) and _denies(deed.result[:SHORT], claim):
-            return "failed"  # "Not transmitted."
-        if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
-            return "failed"
-        if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
-            return ""  # "two of the three were sent"
-        if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
-            return ""
-        if outcome == "trial":
-            spelled = any(_spells(token, deed, meaning) for token in claim.stated.objects if token.kind == "code")
-            return "" if held_back or spelled else "a trial"
-        if deed.call.failed:
-            return "failed"
-        if outcome == "pending":
-            if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
-                return ""  # a draft was made
-            mail = "queue" in deed.ending.why and "send" in meaning.acts
-            begun = meaning.acts & {"schedule", "draft", "authorise"} or base(claim.stated.verb) in bases("starting")
-            asked = claim.about & bases("request")  # "a swap request was opened"
-            looked = (looks(deed) or reads(meaning)) and not claim.stated.good
-            return "" if mail or begun or asked or looked else "pending"
-        if not claim.stated.good and (reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)):
-            return ""
-        if outcome == "partly":
-            counted = any(amount.values & self._results[deed.number].numbers for amount in claim.amounts)
-            whole = (claim.stated.good and not counted) or claim.words & words("every")  # "212 passed"
-            return "" if shares and not whole else "in part"
-        if looks(deed) and not claim.stated.good:
-            return ""
-        return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
-
     # --- Signs ---
 
     def _replaced(self, claim: Compared, calls: Sequence[Beside], conversation: Conversation) -> Seen | None:
@@ -254,9 +211,9 @@ class Ledger:
             return None
         acting = [call for call in calls if reads(meaning) or not looks(call.deed)]
         for deed, said, given in substitutes(claim, acting, conversation):
-            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), said, f"has {given!r}, not {said!r}")
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, "", False), said, f"has {given!r}, not {said!r}")
         for deed, item in left_out(claim, acting, conversation.names):
-            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, ""), item, f"does not have {item!r}")
+            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, "", False), item, f"does not have {item!r}")
         return None
 
     def _too_late(
@@ -301,6 +258,9 @@ class Ledger:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
+            less = fewer(claim, fitting, self._all)
+            if less and best.level > 1:
+                return Seen(frozenset({"outright"}), best._replace(bad="in part"), less)
             missing = next((said for sign, said in against.items() if sign in OUTRIGHT), "")
             missing = missing or next(iter(against.values()), "")
             if _is_outright(claim, best, against):
@@ -308,6 +268,12 @@ class Ledger:
             one = self._one_of_several(claim, best, pairs, good)
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
+        look = self._last_look(claim) if says_end(claim) else None
+        if look is not None and is_under_way(look.ending, look.result):
+            return Seen(frozenset({"outright"}), Pair(look, 2, 0, 0, "pending", False), missing)
+        undone = self._undone(claim, pairs, calls)
+        if undone and self._says_enough(claim, {pair.bad for pair in undone}):
+            return Seen(frozenset({"outright"}), undone[-1], missing)
         nowhere = self._nowhere(claim)
         if nowhere is not None:
             return nowhere._replace(best=best if best is not None and best.level == 3 and nowhere.instead else None)
@@ -317,6 +283,8 @@ class Ledger:
         left = [deed for deed in self._done if not others.get(deed.number) and not looks(deed)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
         signs.add(f"a tool not called: {rival}")
+        if undone:
+            signs.add("nothing came about")
         # A call that is left over explains nothing where another tool would have been it.
         if left and rival not in ("nearer", "far nearer"):
             signs.add("a call is left over")
@@ -346,7 +314,7 @@ class Ledger:
         named = self._named(claim, best)
         like = [pair for pair in pairs if pair.exact == best.exact and (pair.things or not best.things)]
         like = [pair for pair in like if pair.level == best.level] or like
-        like = [pair for pair in like if self._named(claim, pair) >= named]
+        like = [pair for pair in like if self._named(claim, pair) >= named and pair.said >= best.said]
         call = (best.deed.call.tool, best.deed.args)
         again = [pair for pair in pairs if (pair.deed.call.tool, pair.deed.args) == call]
         return next((pair for pair in (*reversed(like), *reversed(again)) if not pair.bad), best)
@@ -471,6 +439,88 @@ class Ledger:
             for deed in self._done
         )
 
+    def _undone(self, claim: Compared, pairs: Sequence[Pair], calls: Sequence[Beside]) -> list[Pair]:
+        """All calls for a claim's things, or all that may change something, if none of them did what is claimed.
+
+        What is so may have been so before; it is a deed where a call was for what it names.
+        """
+        meaning = claim.stated.meaning
+        looked = meaning.acts and meaning.acts <= READING and not claim.stated.good
+        if looked or reads(meaning) or meaning.kind == "mental":
+            return []
+        if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in pairs):
+            return []
+        tried = [call.deed for call in calls if not _reads(call.deed)]
+        named = [deed for deed in tried if self._is_for(claim, deed)]
+        if claim.stated.form in ("state", "stands") and not named:
+            return []
+        about = tried if claim.stated.form == "state" else named or tried
+        undone = []
+        for deed in about:
+            way = self._falls_short(claim, deed, True)
+            if not way:
+                return []
+            if way != "only prepared" or not self._later(deed):
+                undone.append(Pair(deed, 2, 0, 0, way, False))
+        return undone
+
+    def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
+        """How a call came out otherwise than a claim says; what is pending may have come through by a later look."""
+        bad = falls_short(claim, deed, self._results[deed.number], shares)
+        if bad == "pending" and any(
+            looks(later) and later.ending.outcome == "done" and not is_under_way(later.ending, later.result)
+            for later in self._later(deed)
+        ):
+            return ""
+        return bad
+
+    def _later(self, deed: Deed) -> list[Deed]:
+        """The later calls that were given what a call made: a draft that was then sent."""
+        made = {str(value).casefold() for _, value in leaves(deed.call.result) if isinstance(value, str)}
+        ids = {value for value in made if any(map(str.isdigit, value)) and len(value) <= LONGEST_ID}
+        later = self._done[deed.number + 1 - self._done[0].number :] if ids else []
+        return [other for other in later if any(value in self._texts.args[other.number].text for value in ids)]
+
+    def _says_enough(self, claim: Compared, undone: Collection[str]) -> bool:
+        """Tell whether nothing is left to weigh where all calls came out otherwise.
+
+        A verb that says little has to be said of a thing that a call was for. What the writer did itself has to be a
+        deed of a tool: "I stopped after the first failure", "I wrote it down below" are none.
+        """
+        if "failed by its words" in undone or claim.words & (words("bad") | words("present")):
+            return False
+        if claim.stated.form == "active" and not self._is_of_a_tool(claim):
+            return False
+        if not is_vague(claim.stated.meaning):
+            return True
+        said = claim.stated.form in ("passive", "nominal", "stands") and "only prepared" not in undone
+        return said and any(self._is_for(claim, deed) for deed in self._done if not _reads(deed))
+
+    def _is_of_a_tool(self, claim: Compared) -> bool:
+        """Tell whether the agent has a tool that does such an act, to something."""
+        meaning = claim.stated.meaning
+        if meaning.kind == "spoken" or not (claim.things or claim.exact or claim.amounts):
+            return False
+        return any(
+            (meaning.acts & ability.acts) - GENERIC or meaning.bases & ability.verbs
+            for ability in self._abilities.values()
+        )
+
+    def _last_look(self, claim: Compared) -> Deed | None:
+        """The last look at what a claim names, or the last call if it is one."""
+        looked = [
+            (self._exact(claim, deed), self._things(claim, deed), number)
+            for number, deed in enumerate(self._done)
+            if looks(deed)
+        ]
+        exact, things, number = max(looked, default=(0, 0, -1))
+        return self._done[number] if looked and (exact + things or number == len(self._done) - 1) else None
+
+    def _is_for(self, claim: Compared, deed: Deed) -> bool:
+        """Tell whether the arguments of a call name something that a claim does."""
+        args = self._texts.args[deed.number]
+        return any(args.names(thing) for thing in claim.things) or any(args.has(each) for each in claim.exact)
+
     def _of_results(self, claim: Compared, best: Pair | None) -> Iterator[str]:
         """Signs of the results that tell of it."""
         meaning = claim.stated.meaning
@@ -500,27 +550,9 @@ def _is_outright(claim: Compared, best: Pair, against: Iterable[str]) -> bool:
     return bool(OUTRIGHT & set(against)) or (sure and best.bad not in ("", "only prepared"))
 
 
-def _spells(token: Token, deed: Deed, meaning: Meaning) -> bool:
-    """Tell whether a command in a claim is itself a trial, or was run as it is written."""
-    command = token.low.strip("`")
-    return is_trial(command) or (command in deed.args.casefold() and bool(meaning.acts & TRYING))
-
-
-def _denies(text: str, claim: Compared) -> bool:
-    """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
-    meaning = claim.stated.meaning
-    return any(
-        base(word) in meaning.bases | claim.about or (meaning.acts and meaning.acts - GENERIC <= verb_acts(word))
-        for word in denied(text)
-    )
-
-
-def _is_left(claim: Compared, deed: Deed) -> bool:
-    """Tell whether what the claim names is listed as not done."""
-    left = Text(deed.ending.left, frozenset())
-    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
-    names = [name for name in claim.names if name in left.text and name not in rest.text]
-    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
+def _reads(deed: Deed) -> bool:
+    """Tell whether a call changes nothing, whatever it is."""
+    return bool(deed.acts & READING) and deed.acts <= READING | {"run"}
 
 
 def _fits(best: Pair | None) -> bool:
@@ -550,9 +582,3 @@ def _joined(claim: Compared, signs: set[str], best: Pair | None, left: bool) -> 
         for sign in signs | together:
             if sign.startswith(("fits", "came out")):
                 yield f"state: {sign}"
-
-
-def looks(deed: Deed) -> bool:
-    """Tell whether a call only looked at something."""
-    acts = deed.acts - {"run"}
-    return bool(acts) and acts <= LOOKING

@@ -1,0 +1,179 @@
+"""How a call came out beside what a claim says of it: a draft is no failure of what says that it was drafted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final, Literal
+
+from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
+from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._counts import is_what_was_done
+from agentguard.content.actions._endings import SHORT, denied, is_trial
+from agentguard.content.actions._english import base, bases, is_past, words
+from agentguard.content.actions._ledger import Deed, looks
+from agentguard.content.actions._sentences import Token
+
+Short = Literal["", "only prepared", "a trial", "failed", "failed by its words", "pending", "nothing", "in part"]
+"""How a call came out otherwise than a claim says; "" where it did not."""
+
+MOST_FIELDS: Final = 100
+_PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Short:
+    """Tell how a call came out otherwise than a claim says.
+
+    Args:
+        claim: what was said.
+        deed: the call.
+        result: its result, as it is compared.
+        shares: the call has something that the claim names.
+    """
+    meaning, outcome = claim.stated.meaning, deed.ending.outcome
+    if claim.stated.verb.casefold() in words("bad") or _says_so_itself(claim, deed):
+        return ""  # "the mail bounced"
+    state = claim.stated.form in ("state", "stands")
+    if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
+        return ""  # a draft that is not delivered
+    held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
+    held_back = held_back or (deed.ability.tentative and "ready" in claim.words)  # "it is ready for you to send"
+    if deed.ability.tentative and not held_back and not reads(meaning) and not _prepares(claim, deed):
+        return "only prepared"
+    if _is_false(claim, deed) or (not reads(meaning) and _denies(deed.result[:SHORT], claim)):
+        return "failed"
+    if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
+        return "failed"
+    if outcome == "nothing" and claim.words & {"no", "nothing", "none", "zero", "0"}:
+        return ""  # "I ran it, and it matched no row"
+    if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
+        return ""  # "two of the three were sent"
+    if _is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
+        return ""  # "rm -r build; ls build" finds nothing more
+    if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
+        return ""
+    if outcome == "trial":
+        spelled = any(_spells(token, deed, claim) for token in claim.stated.objects if token.kind == "code")
+        return "" if held_back or spelled else "a trial"
+    if deed.call.failed:
+        return "failed"
+    if outcome == "pending":
+        return "" if held_back else _pending(claim, deed)
+    tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
+    parts = _all_of(claim)
+    counted = not parts and any(amount.values & result.numbers for amount in claim.amounts)
+    if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
+        return ""
+    if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):
+        return ""
+    if outcome == "partly":
+        whole = (claim.stated.good and not counted) or claim.words & words("every") or parts  # "212 passed"
+        return "" if shares and not whole else "in part"
+    if looks(deed) and not claim.stated.good:
+        return ""
+    return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+
+def _says_so_itself(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a claim's verb is what a result says of what was not done: "t3 was skipped"."""
+    name, _, held = deed.ending.why.casefold().partition(":")
+    return held.strip() not in ("false", "none", "0") and claim.stated.verb.casefold() in name.split()
+
+
+def _all_of(claim: Compared) -> bool:
+    """Tell whether a claim says that as many were done as there are: "17/17", "4 of 4"."""
+    said = " ".join(token.text for token in claim.stated.objects)
+    return any(part == whole for part, whole in _PARTS.findall(said))
+
+
+def _prepares(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a claim says no more than what a tool that only prepares does: "reserved", "moved to staging"."""
+    return bool(claim.stated.meaning.acts & deed.ability.acts - GENERIC or claim.about & deed.ability.verbs)
+
+
+def says_end(claim: Compared) -> bool:
+    """Tell whether a claim says that something is at its end, and well: "the rerun completed"."""
+    said = claim.words | {claim.stated.verb.casefold()}
+    ends = claim.stated.good or claim.stated.form == "outcome" or bool(said & words("through_with"))
+    return ends and not said & words("bad")
+
+
+def _pending(claim: Compared, deed: Deed) -> Short:
+    """Tell whether a claim says that a call is through which is not."""
+    meaning = claim.stated.meaning
+    if deed.ending.why.casefold().endswith("draft") and meaning.acts & {"create", "update", "save"}:
+        return ""  # a draft was made
+    if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
+        return ""  # "It was sent. Signature pending."
+    mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
+    begun = meaning.acts & {"schedule", "draft", "authorise", "request"} or base(claim.stated.verb) in bases("starting")
+    asked = claim.about & bases("request")  # "a swap request was opened"
+    looked = (looks(deed) or reads(meaning)) and not claim.stated.good
+    sent = claim.stated.form == "stands" and {"its", "way"} <= claim.words  # "it is on its way"
+    return "" if mail or begun or asked or looked or sent else "pending"
+
+
+def _is_false(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a field of a result says that the act of a claim was not done: ``{"merged": false}``."""
+    meaning, result = claim.stated.meaning, deed.call.result
+    return isinstance(result, Mapping) and any(
+        held is False and (base(str(name)) in meaning.bases or verb_acts(str(name)) & meaning.acts - GENERIC)
+        for name, held in list(result.items())[:MOST_FIELDS]
+    )
+
+
+def _denies(text: str, claim: Compared) -> bool:
+    """Tell whether a text says that the act of a claim was not done: "Not transmitted."."""
+    meaning = claim.stated.meaning
+    return any(
+        base(word) in meaning.bases | claim.about or meaning.acts & verb_acts(word) - GENERIC for word in denied(text)
+    )
+
+
+def _spells(token: Token, deed: Deed, claim: Compared) -> bool:
+    """Tell whether a command in a claim is itself a trial, or was run as it is written."""
+    command = token.low.strip("`")
+    return is_trial(command) or (command in deed.args.casefold() and bool(claim.stated.meaning.acts & TRYING))
+
+
+def _says_done(claim: Compared, text: str) -> bool:
+    """Tell whether a text says that the act of a claim was done: "The lease was sent"."""
+    meaning = claim.stated.meaning
+    undone = set(denied(text))
+    return any(
+        is_past(low) and low not in undone and before not in ("be", "being") and base(low) in meaning.bases
+        for before, low in pairwise(["", *(word.casefold() for word in _WORD.findall(text))])
+    )
+
+
+def _is_spared(claim: Compared, deed: Deed) -> bool:
+    """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
+    if (
+        deed.call.failed
+        or claim.words & words("every")
+        or not deed.ending.left
+        or not isinstance(deed.call.result, str)
+    ):
+        return False
+    left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
+    bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
+    if bare and all(values & rest.numbers and not values & left.numbers for values in bare):
+        return True  # "brokers 0 and 1"
+    named = [*claim.names, *claim.exact] or (sorted(claim.things) if len(claim.things) > 1 or claim.stated.good else [])
+    return bool(named) and all(rest.has(each) for each in named) and not any(left.has(each) for each in named)
+
+
+def _without(text: str, lines: str) -> str:
+    """A text without some of its lines."""
+    gone = set(lines.splitlines())
+    return "\n".join(line for line in text.splitlines() if line not in gone)
+
+
+def _is_left(claim: Compared, deed: Deed) -> bool:
+    """Tell whether what the claim names is listed as not done."""
+    left = Text(deed.ending.left, frozenset())
+    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
+    names = [name for name in claim.names if name in left.text and name not in rest.text]
+    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
