@@ -20,7 +20,7 @@ TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify
 #: Acts that are commands of their own wherever a shell does them.
 COMMANDED: Final = frozenset({"test", "check code", "build", "install", "commit", "push", "merge", "tag"})
 MANY: Final = 4  # acts, beyond which a verb says little by itself
-_AGAIN: Final = frozenset({"re", "force"})  # before a verb: again, or by force
+_SAME: Final = frozenset({"re", "force", "cross"})  # before a verb: again, by force, in several places
 REACH: Final = 6  # words between a verb and its particle
 
 
@@ -82,7 +82,7 @@ def verb_acts(word: str) -> frozenset[str]:
     acts = _table().verbs.get(own)
     if acts is None:
         how, _, plain = own.rpartition("-") if "-" in own else (own[:2], "", own[2:])
-        acts = _table().verbs.get(plain) if how in _AGAIN else None
+        acts = _table().verbs.get(plain) if how in _SAME else None
     return acts or frozenset()
 
 
