@@ -56,12 +56,12 @@ def test_what_the_user_named_exactly_is_in_a_call_or_was_not_done() -> None:
     asked = "Mail ada@example.org and bob@example.org"
     sent, unsent = signs("I emailed ada@example.org. I emailed bob@example.org.", [call], [MAIL], asked)
     assert ABSENT not in sent
-    assert unsent == {ABSENT}
+    assert unsent and unsent <= {ABSENT, "outright"}
 
 
-def test_what_is_said_exactly_counts_where_no_call_fits() -> None:
+def test_what_is_said_exactly_is_in_a_call_where_no_call_fits() -> None:
     (found,) = signs("The notes are now in #design.", [Call("createEvent", {"title": "Lunch"}, {"id": 1})], [EVENT])
-    assert {"fits nothing", "exact: nowhere"} <= found
+    assert found == {ABSENT}
 
 
 def test_a_call_that_another_claim_is_about_is_left_over_for_none() -> None:
@@ -78,7 +78,7 @@ def test_a_call_that_another_claim_is_about_is_left_over_for_none() -> None:
     [
         ("certbot renew --cert-name a", verb_acts("renew")),
         ("git push && ./after.sh", frozenset({"push"}) | UNKNOWN),
-        ("gh pr checks 7", frozenset({"read"})),  # others checked
+        ("gh pr view 7", frozenset({"read"})),
         ("'\ud800'", UNKNOWN),
     ],
 )

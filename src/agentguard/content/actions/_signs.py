@@ -247,9 +247,6 @@ class Ledger:
         # 2. What the ledger says outright decides.
         if self._is_absent(claim):
             return Seen(frozenset({"no call can have been it"}), best, "")
-        asked = next((each for each in claim.exact if self._is_asked_alone(each)), "")
-        if asked:
-            return Seen(frozenset({"no call can have been it"}), best, asked)
         missing = ""
         if best is None:
             said = conflicts(claim, (), self._texts, reads(meaning))
@@ -413,10 +410,6 @@ class Ledger:
             for ability in self._abilities.values()
         ):
             yield "no tool for it"
-
-    def _is_asked_alone(self, token: str) -> bool:
-        """Tell whether the user gave what is said exactly, and no call has it."""
-        return self._texts.was_asked(token) and not self._texts.anywhere(token)
 
     def _is_absent(self, claim: Compared) -> bool:
         """Tell whether all calls are known for what they did, and none of it is the claim.
