@@ -1886,7 +1886,8 @@ core_blake2b(PyObject *module, PyObject *text)
 __attribute__((target("pclmul,sse4.1"))) static uint32_t
 crc32_multiplied(const unsigned char *text, Py_ssize_t length)
 {
-    const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4), by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+    const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4);
+    const __m128i by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
     const __m128i low = _mm_setr_epi32(-1, 0, -1, 0);
     __m128i a = _mm_xor_si128(AT(0), _mm_cvtsi32_si128(-1)), b = AT(16), c = AT(32), d = AT(48);
     for (text += 64, length -= 64; length >= 64; text += 64, length -= 64) {

@@ -1,13 +1,4 @@
-"""The engine: from a tool call to a verdict.
-
-::
-
-    call ── read the result once ──▶ TIER 0: the call alone ──▶ (reference mode: combine ── block? ──▶ BLOCK)
-                                        │
-                                        ▼
-                                     TIER 1: against what was learned
-                                        └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
-"""
+"""The engine: from a tool call to a verdict (``_judging`` has its way through the tiers), and what is set and asked."""
 
 from __future__ import annotations
 

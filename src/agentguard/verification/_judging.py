@@ -1,7 +1,14 @@
 """One call, judged: read once, run through the tiers, held against what came before, learned.
 
-The engine's own file shows the way of a call; here is what it does on it, apart because this is compiled and the
-engine, which users subclass, is not.
+::
+
+    call ── read the result once ──▶ TIER 0: the call alone ──▶ (reference mode: combine ── block? ──▶ BLOCK)
+                                        │
+                                        ▼
+                                     TIER 1: against what was learned
+                                        └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
+
+Apart from the engine because this is compiled, and the engine, which users subclass, is not.
 """
 
 from __future__ import annotations
