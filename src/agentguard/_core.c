@@ -10,6 +10,7 @@
  *   tail, replace  the sum of a histogram's tail, and a number in the place of another, as `statistics` has them
  *   between        what was called in a session since, as `_pool.SessionLog.between` has it
  *   digest         64 bits that tell texts apart, as `_canonical.digest` has it, and `blake2b`, as `hashlib` has it
+ *   crc32          as `zlib` has it, where the processor multiplies without carries
  *
  * The Python source is the one truth: each function here does the same, or says that it does not (None, or -1) and
  * leaves the case to it. It does so wherever another's code would run: a key that is no exact `str`, an unusual number.
@@ -23,6 +24,14 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Two functions have a second form for x86-64 with wide registers; whether it has them is asked at run time. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(NARROW)
+#include <immintrin.h>
+#define WIDE 1
+#else
+#define WIDE 0
+#endif
 
 /* Bounds: those of `_walk`, which sets them (see `configure`). */
 static Py_ssize_t max_keys, max_depth, head_length, tail_length, long_list;
@@ -1705,7 +1714,7 @@ little_endian(const unsigned char *at)
 }
 
 static void
-compress(uint64_t state[8], const unsigned char *block, uint64_t taken, int is_last)
+compress(uint64_t *state, const unsigned char *block, uint64_t taken, int is_last)
 {
     uint64_t m[16], v[16];
     for (int i = 0; i < 16; i++) {
@@ -1746,16 +1755,68 @@ compress(uint64_t state[8], const unsigned char *block, uint64_t taken, int is_l
     }
 }
 
+#if WIDE
+
+/* The same with the state as four rows of four words: a round mixes all columns at once, then all diagonals. */
+__attribute__((target("avx2"))) static void
+compress_rows(uint64_t *state, const unsigned char *block, uint64_t taken, int is_last)
+{
+    uint64_t m[16];
+    memcpy(m, block, sizeof m); /* the processors of this family are little-endian */
+    const __m256i by_24 = _mm256_setr_epi8(3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10,
+                                           3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10);
+    const __m256i by_16 = _mm256_setr_epi8(2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9,
+                                           2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9);
+    const __m256i low = _mm256_loadu_si256((const __m256i *)state);
+    const __m256i high = _mm256_loadu_si256((const __m256i *)(state + 4));
+    __m256i a = low, b = high, c = _mm256_loadu_si256((const __m256i *)initial);
+    __m256i d = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(initial + 4)),
+                                 _mm256_setr_epi64x((long long)taken, 0, is_last ? -1 : 0, 0));
+#define WORDS(n, i) _mm256_setr_epi64x((long long)m[order[n][i]], (long long)m[order[n][i + 2]],                       \
+                                       (long long)m[order[n][i + 4]], (long long)m[order[n][i + 6]])
+#define MIX_ROWS(x, y)                                                                                                 \
+    a = _mm256_add_epi64(_mm256_add_epi64(a, b), x);                                                                   \
+    d = _mm256_shuffle_epi32(_mm256_xor_si256(d, a), 0xb1);                                                            \
+    c = _mm256_add_epi64(c, d);                                                                                        \
+    b = _mm256_shuffle_epi8(_mm256_xor_si256(b, c), by_24);                                                            \
+    a = _mm256_add_epi64(_mm256_add_epi64(a, b), y);                                                                   \
+    d = _mm256_shuffle_epi8(_mm256_xor_si256(d, a), by_16);                                                            \
+    c = _mm256_add_epi64(c, d);                                                                                        \
+    b = _mm256_xor_si256(b, c);                                                                                        \
+    b = _mm256_or_si256(_mm256_srli_epi64(b, 63), _mm256_add_epi64(b, b));
+#define TURN(one, two, three)                                                                                          \
+    b = _mm256_permute4x64_epi64(b, one);                                                                              \
+    c = _mm256_permute4x64_epi64(c, two);                                                                              \
+    d = _mm256_permute4x64_epi64(d, three);
+#define ROUND(n)                                                                                                       \
+    MIX_ROWS(WORDS(n, 0), WORDS(n, 1)) TURN(0x39, 0x4e, 0x93) MIX_ROWS(WORDS(n, 8), WORDS(n, 9)) TURN(0x93, 0x4e, 0x39)
+    ROUND(0) ROUND(1) ROUND(2) ROUND(3) ROUND(4) ROUND(5) ROUND(6) ROUND(7) ROUND(8) ROUND(9) ROUND(10) ROUND(11)
+#undef ROUND
+#undef TURN
+#undef MIX_ROWS
+#undef WORDS
+    _mm256_storeu_si256((__m256i *)state, _mm256_xor_si256(low, _mm256_xor_si256(a, c)));
+    _mm256_storeu_si256((__m256i *)(state + 4), _mm256_xor_si256(high, _mm256_xor_si256(b, d)));
+}
+
+#endif
+
 /* The first 16 bytes of the digest of so many bytes, as two numbers. */
 static void
 blake2b(const unsigned char *text, Py_ssize_t length, int size, uint64_t digest[2])
 {
+    void (*compressed)(uint64_t *, const unsigned char *, uint64_t, int) = compress;
+#if WIDE
+    if (__builtin_cpu_supports("avx2")) {
+        compressed = compress_rows;
+    }
+#endif
     uint64_t state[8], taken = 0;
     memcpy(state, initial, sizeof state);
     state[0] ^= 0x01010000u ^ (uint64_t)size;
     while (length > 128) {
         taken += 128;
-        compress(state, text, taken, 0);
+        compressed(state, text, taken, 0);
         text += 128;
         length -= 128;
     }
@@ -1763,7 +1824,7 @@ blake2b(const unsigned char *text, Py_ssize_t length, int size, uint64_t digest[
     if (length) {
         memcpy(last, text, (size_t)length);
     }
-    compress(state, last, taken + (uint64_t)length, 1);
+    compressed(state, last, taken + (uint64_t)length, 1);
     digest[0] = state[0];
     digest[1] = state[1];
 }
@@ -1807,6 +1868,84 @@ core_blake2b(PyObject *module, PyObject *text)
     return PyBytes_FromStringAndSize((const char *)bytes, 16);
 }
 
+/* --- CRC-32, by carry-less multiplication --- */
+
+#if WIDE
+
+/*
+ * A register of 128 bits is moved on over what follows by two multiplications, and four such are moved at once; at the
+ * end what is left is reduced to 32 bits (V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using
+ * PCLMULQDQ Instruction", Intel 2009, whose constants these are for the polynomial of zlib, its bits reversed).
+ */
+#define MOVED(register_, by, next)                                                                                     \
+    _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(register_, by, 0x00), _mm_clmulepi64_si128(register_, by, 0x11)), \
+                  next)
+#define AT(place) _mm_loadu_si128((const __m128i *)(text + (place)))
+
+/* The checksum of so many bytes: a multiple of 16, and 64 at least. */
+__attribute__((target("pclmul,sse4.1"))) static uint32_t
+crc32_multiplied(const unsigned char *text, Py_ssize_t length)
+{
+    const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4);
+    const __m128i by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
+    const __m128i low = _mm_setr_epi32(-1, 0, -1, 0);
+    __m128i a = _mm_xor_si128(AT(0), _mm_cvtsi32_si128(-1)), b = AT(16), c = AT(32), d = AT(48);
+    for (text += 64, length -= 64; length >= 64; text += 64, length -= 64) {
+        a = MOVED(a, by_64, AT(0));
+        b = MOVED(b, by_64, AT(16));
+        c = MOVED(c, by_64, AT(32));
+        d = MOVED(d, by_64, AT(48));
+    }
+    a = MOVED(a, by_16, b);
+    a = MOVED(a, by_16, c);
+    a = MOVED(a, by_16, d);
+    for (; length >= 16; text += 16, length -= 16) {
+        a = MOVED(a, by_16, AT(0));
+    }
+    /* To 96 bits, to 64, and by Barrett's reduction to 32. */
+    a = _mm_xor_si128(_mm_srli_si128(a, 8), _mm_clmulepi64_si128(a, by_16, 0x10));
+    a = _mm_xor_si128(_mm_srli_si128(a, 4),
+                      _mm_clmulepi64_si128(_mm_and_si128(a, low), _mm_set_epi64x(0, 0x0163cd6124), 0x00));
+    const __m128i polynomial = _mm_set_epi64x(0x01f7011641, 0x01db710641);
+    b = _mm_clmulepi64_si128(_mm_and_si128(a, low), polynomial, 0x10);
+    b = _mm_clmulepi64_si128(_mm_and_si128(b, low), polynomial, 0x00);
+    return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(a, b), 1);
+}
+
+#undef MOVED
+#undef AT
+
+#endif
+
+PyDoc_STRVAR(crc32_doc,
+"crc32(text)\n--\n\n"
+"The CRC-32 of bytes, as `zlib` has it; None where that is left to it: of few bytes, and on other processors.");
+
+static PyObject *
+core_crc32(PyObject *module, PyObject *text)
+{
+    (void)module;
+    if (!PyBytes_Check(text)) {
+        PyErr_SetString(PyExc_TypeError, "crc32 takes bytes");
+        return NULL;
+    }
+#if WIDE
+    const unsigned char *bytes = (const unsigned char *)PyBytes_AS_STRING(text);
+    Py_ssize_t length = PyBytes_GET_SIZE(text), whole = length & ~(Py_ssize_t)15;
+    if (whole >= 64 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1")) {
+        uint32_t rest = ~crc32_multiplied(bytes, whole);
+        for (; whole < length; whole++) {
+            rest ^= bytes[whole];
+            for (int bit = 0; bit < 8; bit++) {
+                rest = rest >> 1 ^ (0xedb88320u & (0u - (rest & 1u)));
+            }
+        }
+        return PyLong_FromUnsignedLong(~rest);
+    }
+#endif
+    Py_RETURN_NONE;
+}
+
 /* --- The module --- */
 
 static PyMethodDef methods[] = {
@@ -1821,6 +1960,7 @@ static PyMethodDef methods[] = {
     {"between", (PyCFunction)(void (*)(void))core_between, METH_FASTCALL, between_doc},
     {"digest", core_digest, METH_O, digest_doc},
     {"blake2b", core_blake2b, METH_O, blake2b_doc},
+    {"crc32", core_crc32, METH_O, crc32_doc},
     {"bits", (PyCFunction)(void (*)(void))core_bits, METH_FASTCALL, bits_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -18,6 +18,7 @@ from bisect import bisect_left, insort
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import orjson
 import pytest
@@ -37,15 +38,15 @@ FEW, BEGINNING, END = 12, 10, 2  # elements of a list that are looked at, and th
 interpreted = pytest.mark.skipif(not str(_document.__file__).endswith(".py"), reason="a compiled module has its core")
 
 
-def built(folder: Path) -> Any:
-    """The core as the C compiler of this machine makes it, in haste."""
+def built(folder: Path, *more: str) -> Any:
+    """The core as the C compiler of this machine makes it, in haste, with ``more`` options."""
     compiler = shutil.which(shlex.split(sysconfig.get_config_var("CC") or "cc")[0])
     if compiler is None:
         pytest.skip("there is no C compiler on this machine")
     setuptools = pytest.importorskip("setuptools")
     from setuptools.command.build_ext import build_ext
 
-    options = ["-O0", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
+    options = ["-O0", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", *more]
     extension = setuptools.Extension(NAME, [str(SOURCE)], extra_compile_args=options)
     command = build_ext(setuptools.Distribution({"ext_modules": [extension]}))
     command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
@@ -260,8 +261,23 @@ class TestTheRest:
         assert core.blake2b(text) == blake2b(text, digest_size=16).digest()
         assert core.digest(bytearray(text)) == int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
+    @given(text=st.binary(max_size=400), copies=st.integers(1, 20))
+    @example(bytes(64), 1)
+    @example(b"\xff" * 127, 1)
+    def test_checksums_are_those_of_zlib(self, core: Any, text: bytes, copies: int) -> None:
+        text *= copies
+        assert core.crc32(text) in (None, crc32(text))
+        assert len(text) >= 64 or core.crc32(text) is None
+
+    def test_what_has_a_second_form_for_wide_registers_does_without(self, tmp_path: Path, core: Any) -> None:
+        narrow = built(tmp_path, "-DNARROW")
+        for length in (0, 64, 128, 129, 1_000):
+            text = random.Random(length).randbytes(length)
+            assert narrow.blake2b(text) == core.blake2b(text) == blake2b(text, digest_size=16).digest()
+            assert narrow.crc32(text) is None
+
     def test_digests_are_of_bytes_alone(self, core: Any) -> None:
-        for take in (core.digest, core.blake2b):
+        for take in (core.digest, core.blake2b, core.crc32):
             with pytest.raises(TypeError):
                 take("text")
 

@@ -18,7 +18,7 @@ from agentguard.report._series import LEAST, Series, drift_alarms, drifted_of
 from agentguard.report._tallies import LabelTally, Posteriors, Timing, Worst, steps_of
 from agentguard.verification._canonical import plain
 from agentguard.verification._document import Document, read
-from agentguard.verification._engine import CallRead
+from agentguard.verification._judging import CallRead
 from agentguard.verification._keys import numbers_of
 from agentguard.verification.types import SEVERITY, ToolCall, VerdictCounts, VerificationResult
 

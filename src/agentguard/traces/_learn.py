@@ -26,7 +26,8 @@ from agentguard.verification._arguments import Arguments
 from agentguard.verification._canonical import as_name
 from agentguard.verification._contract import Contract
 from agentguard.verification._document import Document, read
-from agentguard.verification._engine import CallRead, VerificationEngine, read_call, verify_read, verify_under
+from agentguard.verification._engine import VerificationEngine, read_call, verify_read, verify_under
+from agentguard.verification._judging import CallRead
 from agentguard.verification._sides import normal
 from agentguard.verification.profile import schema_validator
 from agentguard.verification.types import SEVERITY, ToolCall, Verdict

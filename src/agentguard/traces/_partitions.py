@@ -37,7 +37,8 @@ from agentguard.traces._replay import (
 )
 from agentguard.verification import ToolProfile, VerificationEngine, VerificationResult
 from agentguard.verification._division import Division, Made, made
-from agentguard.verification._engine import CallRead, read_call
+from agentguard.verification._engine import read_call
+from agentguard.verification._judging import CallRead
 from agentguard.verification._pool import SETTLED
 from agentguard.verification.types import SEVERITY, VerdictCounts
 

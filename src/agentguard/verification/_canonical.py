@@ -90,7 +90,7 @@ def args_key(args: Any) -> bytes:
     try:
         # What holds the same object many times over would be written without end.
         text = orjson.dumps(plain(args) if weighs_too_much(args, MAX_NODES) else args, option=_SORTED)
-        if b"null" in text:  # orjson writes NaN as null too
+        if text.find(b"null") >= 0:  # orjson writes NaN as null too; ``in`` would first read the bytes as a number
             text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
         text = orjson.dumps(plain(args), option=orjson.OPT_SORT_KEYS)
@@ -108,7 +108,10 @@ def digest(text: bytes) -> int:
     """
     if len(text) > FULLY_HASHED:
         half = FULLY_HASHED // 2
-        text = b"%d:%d:%b%b" % (len(text), crc32(text), text[:half], text[-half:])
+        checksum: int | None = None if CORE is None else CORE.crc32(text)
+        if checksum is None:
+            checksum = crc32(text)
+        text = b"%d:%d:%b%b" % (len(text), checksum, text[:half], text[-half:])
     if CORE is not None:
         number: int = CORE.digest(text)
         return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple
 
@@ -89,7 +89,7 @@ class EchoRule(NamedTuple):
                 alike += any(repeats(text, value) for text in texts)
         return _new(Rows, (total, alike)) if total else None
 
-    def _values(self, document: Document) -> Iterator[Any] | Sequence[Any]:
+    def _values(self, document: Document) -> Sequence[Any]:
         if document.is_structured:
             value = document.outline
             if document.is_outlined and self._meets_list(value):
@@ -110,35 +110,38 @@ class EchoRule(NamedTuple):
         return isinstance(value, list)
 
 
-def values_at(value: Any, name: str, steps: tuple[str, ...]) -> Iterator[Any]:
+def values_at(value: Any, name: str, steps: tuple[str, ...]) -> list[Any]:
     """The scalars at a path; at the end of it a list stands for its elements, and a key of that very name counts too.
 
-    >>> list(values_at({"rows": [{"id": 1}, {"id": None}, {}]}, "rows[].id", ("rows", "[]", "id")))
+    >>> values_at({"rows": [{"id": 1}, {"id": None}, {}]}, "rows[].id", ("rows", "[]", "id"))
     [1, None]
     """
+    values: list[Any] = []
     if isinstance(value, dict) and name in value and len(steps) > 1:
-        yield from _scalars(value[name])
-    yield from _values_below(value, steps)
+        _take_scalars(value[name], values)
+    _take_below(value, steps, values)
+    return values
 
 
-def _values_below(value: Any, steps: tuple[str, ...]) -> Iterator[Any]:
+def _take_below(value: Any, steps: tuple[str, ...], values: list[Any]) -> None:
     for position, step in enumerate(steps):
         if step == EACH:
             if isinstance(value, list):
+                below = steps[position + 1 :]
                 for item in value:
-                    yield from _values_below(item, steps[position + 1 :])
+                    _take_below(item, below, values)
             return
         if not isinstance(value, dict) or step not in value:
             return
         value = value[step]
-    yield from _scalars(value)
+    _take_scalars(value, values)
 
 
-def _scalars(value: Any) -> Iterator[Any]:
+def _take_scalars(value: Any, values: list[Any]) -> None:
     if isinstance(value, list):
-        yield from (item for item in value if not isinstance(item, (dict, list)))
+        values += [item for item in value if not isinstance(item, (dict, list))]
     elif not isinstance(value, dict):
-        yield value
+        values.append(value)
 
 
 def repeats(text: str, value: Any) -> bool:
@@ -242,17 +245,28 @@ class Contract:
         declares: something is declared of what a result holds: fields, a schema, patterns, echoes, content, or of what
             another call says of it.
         read_backs: the calls that are to be made after one of this tool.
+        content, signals, stateful: the profile's own, which every call asks for; ``closed`` where its ``on_error`` is.
+        lengths: the least and the most bytes of a result, None where none is declared.
         declared_ms: the shortest and the longest time that the profile's user has set; 0 and infinity where none is.
         latency_ms: the range that reference mode holds a call to: its document has defaults of its own.
     """
 
     __slots__ = (
-        "_in_lists", "_patterns", "_schema", "declared", "declared_ms", "declares", "echoes", "forbidden", "latency_ms",
-        "limits", "profile", "read_backs", "required",
+        "_allows_errors", "_in_lists", "_patterns", "_schema", "closed", "content", "declared", "declared_ms",
+        "declares", "echoes", "forbidden", "has_patterns", "latency_ms", "lengths", "limits", "profile", "read_backs",
+        "required", "signals", "stateful",
     )  # fmt: skip
 
     def __init__(self, profile: ToolProfile, *, declared: bool = True) -> None:
         self.profile: ToolProfile = profile
+        # A field of a pydantic model takes ten times as long to read as one of these.
+        self.content: dict[str, str] = dict(profile.content)
+        self.signals: tuple[str, ...] = tuple(profile.signals)
+        self.stateful: bool = profile.stateful
+        self.closed: bool = profile.on_error == "closed"
+        self.lengths: tuple[int | None, int | None] = profile.min_response_length, profile.max_response_length
+        self.has_patterns: bool = bool(profile.response_patterns)
+        self._allows_errors: bool = profile.allow_errors
         self.declared: bool = declared
         self.limits: Limits = Limits(profile.max_bytes, profile.max_nodes)
         self.latency_ms: tuple[float, float] = profile.expected_latency_ms
@@ -274,7 +288,7 @@ class Contract:
             ReadBack(declared) for declared in (profile.confirm, profile.against) if declared is not None
         )
         self.declares: bool = bool(
-            self.has_fields or self.has_patterns or self.has_schema or self.echoes or profile.content
+            self.has_fields or self.has_patterns or self.has_schema or self.echoes or self.content
             or self.read_backs
         )  # fmt: skip
 
@@ -289,10 +303,6 @@ class Contract:
         return bool(self.required or self.forbidden)
 
     @property
-    def has_patterns(self) -> bool:
-        return bool(self.profile.response_patterns)
-
-    @property
     def has_schema(self) -> bool:
         return self._schema is not None
 
@@ -302,7 +312,7 @@ class Contract:
         It is where the framework itself has said so (``flagged``), or where the profile has ``allow_errors`` and the
         result reads like an error. Text that merely reads like one is no excuse: anything can be written so.
         """
-        return flagged or (document.is_error and self.profile.allow_errors)
+        return flagged or (document.is_error and self._allows_errors)
 
     def field_violations(self, document: Document) -> list[str]:
         """One sentence for each required field that is absent and each forbidden field that is there."""

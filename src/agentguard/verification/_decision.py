@@ -81,14 +81,14 @@ def least_verdict(case: Case, signals: dict[str, SignalResult]) -> tuple[Verdict
         if signal is not None and UNREAD in signal.traits:
             least = "flag"
             reasons.append(f"{name} {signal.detail}")
-    actions = case.contract.profile.content
+    actions = case.contract.content
     if actions and type(case.found) is dict:
         content: dict[str, Any] = case.found
         for kind, action in actions.items():
             if content[kind].unread:
                 least = "block" if action == "block" or least == "block" else "flag"
                 reasons.append(f"{kind} {content[kind].unread}")
-    if reasons and case.contract.profile.on_error == "closed":
+    if reasons and case.contract.closed:
         least = "block"
     return least, "; ".join(reasons)
 

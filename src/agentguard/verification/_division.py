@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from agentguard.verification import _snapshot as snapshot
 from agentguard.verification._canonical import digest
-from agentguard.verification._engine import CallRead, VerificationEngine, verify_read
+from agentguard.verification._engine import VerificationEngine, verify_read
+from agentguard.verification._judging import CallRead
 from agentguard.verification._pool import Pool, SessionLog, _pair_of
 from agentguard.verification.types import VerificationResult
 

@@ -1,13 +1,4 @@
-"""The engine: from a tool call to a verdict.
-
-::
-
-    call ── read the result once ──▶ TIER 0: the call alone ──▶ (reference mode: combine ── block? ──▶ BLOCK)
-                                        │
-                                        ▼
-                                     TIER 1: against what was learned
-                                        └─▶ combine all ──▶ accept | flag | block ──▶ what came before ──▶ learn
-"""
+"""The engine: from a tool call to a verdict (``_judging`` has its way through the tiers), and what is set and asked."""
 
 from __future__ import annotations
 
@@ -15,27 +6,22 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentguard import _forks as forks
 from agentguard._foreign import raised_by
 from agentguard.errors import ConfigurationError, Problem, ProfileError, StoreError
 from agentguard.stores import MemoryStore, Store
-from agentguard.verification._arguments import Arguments
 from agentguard.verification._audit import Audit
 from agentguard.verification._calibrated import Calibrated
 from agentguard.verification._calibration import Calibration, LabelCounts, adapted, load_calibration
 from agentguard.verification._canonical import as_name, plain, serialise
-from agentguard.verification._case import Case
 from agentguard.verification._changes import Change, changes_in, find_change
-from agentguard.verification._checks._content import CONTENT, at_least, look_through, to_redact
+from agentguard.verification._checks._content import CONTENT
 from agentguard.verification._checks._read_back import READ_BACK
 from agentguard.verification._contract import Contract
-from agentguard.verification._decision import DONE, graver, least_verdict, why_not_as_posterior
-from agentguard.verification._document import Document, read, read_copy
-from agentguard.verification._incidents import Incidents
-from agentguard.verification._method import Check, Decision, Method
+from agentguard.verification._judging import Bench, CallRead, judge, read_under, teach
+from agentguard.verification._method import Method
 from agentguard.verification._own_signals import Lineup, own_signal
 from agentguard.verification._persistence import Backlog, Persistence, document_name
 from agentguard.verification._read_back import ReadBack, Reading
@@ -47,15 +33,7 @@ from agentguard.verification._state import reset
 from agentguard.verification.evidence import DEFAULT_RATIOS
 from agentguard.verification.profile import ToolProfile, in_order, parse_profile, profiles_in
 from agentguard.verification.signals import Signal
-from agentguard.verification.types import (
-    Feedback,
-    Settings,
-    SignalResult,
-    ToolCall,
-    VerificationResult,
-    VerificationTier,
-    probability,
-)
+from agentguard.verification.types import Feedback, Settings, ToolCall, VerificationResult, probability
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -69,7 +47,6 @@ _ADAPTED: dict[str, Callable[[Settings, LabelCounts], Settings]] = {
 }
 #: What a tool without a profile is held to, by mode.
 _HELD_TO = {"calibrated": "what was learned of it alone", "reference": "a latency of 2 ms to 60 s"}
-_fired = attrgetter("fired")
 _new = tuple.__new__  # makes a named tuple in a third of the time
 MOST_KEPT = 20_000  # characters of the arguments and of the result of a reviewed call
 MOST_WARNED = 1_000  # tools of which a label that nothing is known of is logged
@@ -269,133 +246,26 @@ class VerificationEngine:
         told = tuple([one for one in readings if isinstance(one, Reading)]) if type(readings) in (list, tuple) else ()
         call = _new(ToolCall, (as_name(tool), args, result, execution_time_ms, session, name, is_error))
         state = self._tools.find(call.tool, keep=learn)
-        return self._verified(_read(call, state.contract), state, state.contract, learn=learn, readings=told)
+        return self._verified(read_under(call, state.contract), state, state.contract, learn=learn, readings=told)
 
     def _verified(
         self, one: CallRead, state: ToolState, contract: Contract, *, learn: bool, readings: tuple[Reading, ...] = ()
     ) -> VerificationResult:
         """Judge a call that was read, under a contract that need not be the tool's where nothing is learned."""
-        call, document, arguments, unread = one
-        name, session = call.call_id, call.session_id
-        # Before the tool's lock is taken: of a large result this takes its time, and no other call is to wait for it.
-        content = look_through(contract, document) if contract.profile.content else None
-        with state.lock:
-            # Judge the call, and hold the decision against what came before.
-            prior = state.in_force.prior
-            case = Case(call, document, contract, state.memory, state.in_force, arguments, state.factors, readings)
-            case.found = content
-            signals, decision, tier, failed = self._judge(case, prior, state.incidents, learn=learn)
-            if unread:
-                failed.insert(0, "reading the call")
-            closed = contract.profile.on_error == "closed"
-            trusted = learn and state.trusted_left > 0
-            settled = state.incidents.settle(case, signals, decision, learn=learn and not trusted)
-            # Learn from it, and from what was held back until now.
-            if learn:
-                self._method.meet()
-                state.count(case, self._method)
-            if learn and not (failed and closed):
-                if not settled.asked and (settled.incident is None or settled.incident.state != "fault"):
-                    self._note(case)  # a call that is asked again is no new one, and what is a fault is not followed
-                state.trusted_left -= trusted
-                if settled.teaches or trusted:
-                    self._learn(case, signals, decision, trusted=trusted)
-                if settled.released and settled.incident is not None:
-                    self._method.adopt(state.memory, settled.incident.traits)
-                for held in settled.released:
-                    self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
-        # The verdict that stands, and why it is not the one that the posterior alone gives.
-        note = why_not_as_posterior(case, signals, decision, settled)
-        verdict = settled.verdict
-        if contract.declares:
-            least, unchecked = least_verdict(case, signals)
-            if unchecked:
-                verdict = graver(verdict, least)
-                note += f"{'; ' * bool(note)}{DONE[least]} at least: {unchecked}"
-        if unread:
-            note += f"{'; ' * bool(note)}{unread}"
-        if not contract.declared:
-            note += f"{'; ' * bool(note)}no profile for {call.tool!r}: held to {_HELD_TO[self.mode]}"
-        if failed and closed:
-            verdict, note = "block", f"the guard failed in {', '.join(failed)} and on_error is closed"
-        elif trusted:
-            verdict, note = "accept", f"trusted warm-up, {state.trusted_left} calls left"
-        judged = _new(VerificationResult, (
-            verdict, settled.posterior, prior, signals, decision.contributions, tier, decision.false_block_p,
-            call.tool, name, note, to_redact(case, signals) if contract.profile.content else (),
-            None if settled.incident is None else settled.incident.id, settled.asked,
-        ))  # fmt: skip
+        bench = _new(Bench, (self._method, self._lineup, _HELD_TO[self.mode]))
+        judged, moved = judge(one, state, contract, bench, learn=learn, readings=readings)
         if not learn:
             return judged
         # Tell of changes, and put the verdict on record.
-        for incident in settled.moved:
+        call = one.call
+        for incident in moved:
             self._persistence.changes.tell(incident.id, call.tool, incident.state, incident.what, incident.traits)
         kept = None if self._keep_reviewed is None else partial(_redacted_call, call)
-        read_back = [reading.as_dict() for reading in case.readings]
+        read_back = [reading.as_dict() for reading in readings]
         return self._audit.put(
-            judged, document.digest, state.judged, session, closed=closed, kept=kept, read_back=read_back
-        )
-
-    def _judge(
-        self, case: Case, prior: float, incidents: Incidents, *, learn: bool
-    ) -> tuple[dict[str, SignalResult], Decision, VerificationTier, list[str]]:
-        signals: dict[str, SignalResult] = {}
-        failed: list[str] = []
-        decision = Decision("accept", prior, {}, None)
-        lineup, named = self._lineup, case.contract.profile.signals
-        last = lineup.tiers[-1][0]
-        asked: tuple[Check, ...] = CONTENT if case.contract.profile.content else ()
-        if case.contract.read_backs:
-            asked += READ_BACK
-        try:
-            self._method.prepare(case)
-        except Exception as error:
-            _log.error("looking up the session of %r failed: %s", case.call.tool, type(error).__name__)
-            failed.append("the session")
-        for tier, checks in lineup.tiers:
-            if named:
-                checks = (*checks, *lineup.in_tier(tier, named))
-            for check in (*asked, *checks) if tier is VerificationTier.TIER_0 else checks:
-                try:
-                    signals[check.name] = check(case)
-                except Exception as error:
-                    signals[check.name] = self._failed(check, case, error)
-                    failed.append(check.name)
-            # A tier before the last one may block where the method ends early, and something speaks against the call.
-            if tier is not last and not (
-                self._method.ends_early and (prior >= case.settings.block_at or any(map(_fired, signals.values())))
-            ):
-                continue
-            incidents.waive(signals, learn=learn)
-            try:
-                decision = self._method.decide(case, prior, signals)
-            except Exception as error:
-                _log.error("combining the signals of %r failed: %s", case.call.tool, type(error).__name__)
-                failed.append("combination")
-            if asked:
-                decision = decision._replace(verdict=at_least(decision.verdict, case, signals))
-            if decision.verdict == "block" and tier is not last:
-                signals.update(lineup.not_looked_at(named))
-                return signals, decision, tier, failed
-        return signals, decision, last, failed
-
-    @staticmethod
-    def _failed(check: Check, case: Case, error: Exception) -> SignalResult:
-        # The result's content may be in the exception's text: only its type is logged.
-        _log.error("check %s failed on tool %r: %s", check.name, case.call.tool, type(error).__name__)
-        return SignalResult.abstain(check.name, check.tier, f"the check failed: {type(error).__name__}")
-
-    def _note(self, case: Case) -> None:
-        try:
-            self._method.note(case)
-        except Exception as error:
-            _log.error("charting a call of %r failed: %s", case.call.tool, type(error).__name__)
-
-    def _learn(self, case: Case, signals: dict[str, SignalResult], decision: Decision, *, trusted: bool) -> None:
-        try:
-            self._method.learn(case, signals, decision, trusted=trusted)
-        except Exception as error:
-            _log.error("learning from a call of %r failed: %s", case.call.tool, type(error).__name__)
+            judged, one.document.digest, state.judged, call.session_id, closed=contract.closed, kept=kept,
+            read_back=read_back,
+        )  # fmt: skip
 
     def record_feedback(
         self, tool: str, confidence_score: float, was_hallucination: bool, call_id: str | None = None
@@ -537,7 +407,7 @@ class VerificationEngine:
                 self._method.adopt(state.memory, incident.traits)
             for held in released:
                 held.case.memory = state.memory
-                self._learn(held.case, held.signals, held.decision, trusted=held.in_full)
+                teach(self._method, held.case, held.signals, held.decision, trusted=held.in_full)
                 state.changed = True
 
     def trust(self, tool: str, n: int) -> None:
@@ -640,27 +510,15 @@ class VerificationEngine:
 # --- A call read once: for those who look at a result beside the engine, as a report does ---
 
 
-class CallRead(NamedTuple):
-    """A call, and its result and arguments as all checks see them.
-
-    ``unread`` says why a copy of them was read; it is empty where they were read as they stand.
-    """
-
-    call: ToolCall
-    document: Document
-    arguments: Arguments
-    unread: str
-
-
 def read_call(engine: VerificationEngine, call: ToolCall) -> CallRead:
     """Read a call of a log as far as the profile of its tool has it read."""
-    return _read(call, engine._tools.contract_of(call.tool))
+    return read_under(call, engine._tools.contract_of(call.tool))
 
 
 def reader(engine: VerificationEngine) -> Callable[[ToolCall], CallRead]:
     """Reads calls as ``read_call`` does, for an engine that judges none of them and so knows no tool."""
     contract_of = lru_cache(maxsize=1_024)(engine._tools.contract_of)
-    return lambda call: _read(call, contract_of(call.tool))
+    return lambda call: read_under(call, contract_of(call.tool))
 
 
 def verify_read(engine: VerificationEngine, call_read: CallRead) -> VerificationResult:
@@ -672,21 +530,6 @@ def verify_read(engine: VerificationEngine, call_read: CallRead) -> Verification
 def verify_under(engine: VerificationEngine, call_read: CallRead, contract: Contract) -> VerificationResult:
     """The verdict if the tool were held to another contract from this call on; nothing is learned."""
     return engine._verified(call_read, engine._tools.find(call_read.call.tool, keep=False), contract, learn=False)
-
-
-def _read(call: ToolCall, contract: Contract) -> CallRead:
-    """Read the result and the arguments once, for all checks."""
-    unread = ""
-    try:
-        document, arguments = read(call.result, contract.limits), Arguments(call.args)
-    except Exception as error:  # another thread is changing them
-        _log.error("reading a call of %r failed: %s", call.tool, type(error).__name__)
-        # A copy that is made at one blow is judged.
-        document, arguments = read_copy(call.result, contract.limits), Arguments(plain(call.args))
-        unread = f"the call could not be read as it stands ({type(error).__name__}): a copy of it was judged"
-    if call.is_error:
-        document.is_error = True
-    return _new(CallRead, (call, document, arguments, unread))
 
 
 def _is_true(value: object) -> bool:

@@ -287,7 +287,7 @@ def pattern(case: Case) -> Finding:
 def length(case: Case) -> Finding:
     """0.5·(1 - length/minimum) where the result is too short, 0.2 where it is too long; in bytes of compact JSON."""
     size = case.document.size
-    low, high = case.contract.profile.min_response_length, case.contract.profile.max_response_length
+    low, high = case.contract.lengths
     if low is None and high is None:
         return Finding(None, "no length declared")
     if low is not None and size < low:
@@ -431,7 +431,7 @@ def historical(case: Case, *, limit: float = HISTORY_SWING) -> Finding:
     """
     if case.call.args is None:
         return Finding(None, "no arguments given")
-    if case.contract.profile.stateful:
+    if case.contract.stateful:
         return Finding(None, "declared stateful: the same arguments may give other results")
     memory: Baseline = case.memory
     past = memory.history(case.arguments.key) or History()

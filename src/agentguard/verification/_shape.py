@@ -26,7 +26,6 @@ NOT_FINITE: Final = ("NaN", "Infinity", "-Infinity")
 
 RIGID: Final = 8  # strings, all of them numbers with marks between
 MAX_RIGID: Final = 4  # formats of these
-LONG: Final = 4_096  # bytes
 FORMATS_READ: Final = 3  # of the values at one path, until one is a string
 _DATA = re.compile(r"[+-]?9+(?:[^9a]{1,3}9+)+A{0,3}")  # the format of a date, a time, a decimal number, an address
 _RUN = re.compile(r"([9aA])\1+")
@@ -60,8 +59,7 @@ def not_finite(document: Document) -> dict[str, str]:
     """
     if document.not_finite is None:
         names: dict[str, str] = {}
-        # JSON writes such a number as null. Of a long text, to look at the numbers is less than to search it for that.
-        if document.layout is not None and (document.size > LONG or b"null" in document.text):
+        if document.layout is not None:
             for path in document.layout.numbers:
                 for value in document.leaves[path]:
                     if type(value) is float and not math.isfinite(value):

@@ -211,8 +211,8 @@ class LengthAnomaly(LearnedCheck):
 
     def __call__(self, case: Case, /) -> SignalResult:
         learned = super().__call__(case)
-        profile, size = case.contract.profile, case.document.size
-        low, high = profile.min_response_length, profile.max_response_length
+        size = case.document.size
+        low, high = case.contract.lengths
         if (low is None and high is None) or case.contract.excuses(case.document, flagged=case.call.is_error):
             return learned
         if low is not None and size < low:
