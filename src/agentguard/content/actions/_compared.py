@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agentguard.content.actions._acts import noun_acts
 from agentguard.content.actions._claims import Stated
@@ -207,6 +207,19 @@ class Text:
     def names(self, thing: str) -> bool:
         """Tell whether it has a word, by its base, or one of the same family."""
         return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
+
+
+class Texts:
+    """The texts of a call: of all of it, of its arguments, and of its result.
+
+    Attributes:
+        records: of the result, once somebody has read them.
+    """
+
+    def __init__(self, args: Text, result: Text, names: frozenset[str]) -> None:
+        self.args, self.result = args, result
+        self.all = Text(f"{args.text}\n{result.text}", args.bases | result.bases | names)
+        self.records: tuple[Any, ...] | None = None
 
 
 def bare(token: str) -> str:

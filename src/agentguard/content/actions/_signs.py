@@ -96,12 +96,9 @@ class Ledger:
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
         self._any_general = any(ability.general for ability in abilities.values())
-        self._all = {
-            deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
-            for deed in done
-        }
-        self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
-        args = {deed.number: Text(deed.args, deed.said) for deed in done}
+        self._all = {deed.number: deed.texts.all for deed in done}
+        self._results = {deed.number: deed.texts.result for deed in done}
+        args = {deed.number: deed.texts.args for deed in done}
         self._texts = Texts(self._all, args, self._given, Links(done))
 
     def see(self, claims: Sequence[Compared]) -> list[Seen]:
