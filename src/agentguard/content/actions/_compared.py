@@ -213,12 +213,13 @@ class Texts:
     """The texts of a call: of all of it, of its arguments, and of its result.
 
     Attributes:
-        records: of the result, once somebody has read them.
+        ids, records: identifiers in the arguments, and records of the result, once somebody has read them.
     """
 
     def __init__(self, args: Text, result: Text, names: frozenset[str]) -> None:
         self.args, self.result = args, result
         self.all = Text(f"{args.text}\n{result.text}", args.bases | result.bases | names)
+        self.ids: frozenset[str] | None = None
         self.records: tuple[Any, ...] | None = None
 
 

@@ -94,7 +94,8 @@ def deeds(
     Args:
         calls: the calls.
         tools: the tools, by their names.
-        able, read: read a tool, and a call by its number: anew, or as they are known.
+        able: reads a tool, or knows it.
+        read: reads a call by its number, or knows it.
     """
     abilities: dict[str, Ability] = {}
     first = max(0, len(calls) - MOST_CALLS)

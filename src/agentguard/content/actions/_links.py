@@ -64,7 +64,7 @@ class Links:
         return self._linked[deed.number]
 
     def _find(self, deed: Deed) -> Linked:
-        ids = frozenset(_ids(deed.call.args))
+        ids = _ids_of(deed)
         numbers = {number for each in ids for number in self._having.get(each, ()) if number < deed.number}
         beside = [record for number in numbers for record in self._records[number]]
         return Linked(
@@ -89,9 +89,17 @@ class Links:
         """The numbers of the calls that have a record with an identifier."""
         having: dict[str, set[int]] = {}
         for number, records in self._records.items():
-            for each in frozenset[str]().union(*(record.ids for record in records)):
-                having.setdefault(each, set()).add(number)
+            for record in records:
+                for each in record.ids:
+                    having.setdefault(each, set()).add(number)
         return having
+
+
+def _ids_of(deed: Deed) -> frozenset[str]:
+    """The identifiers in a call's arguments, read once."""
+    if deed.texts.ids is None:
+        deed.texts.ids = frozenset(_ids(deed.call.args))
+    return deed.texts.ids
 
 
 def _records_of(deed: Deed) -> tuple[Record, ...]:

@@ -167,6 +167,8 @@ class Calculations:
             for place, result in self._results.items():
                 if left <= 0 or most <= 0:
                     break
+                if part not in result.parts:
+                    continue
                 numbers, used = result.part(part, most)
                 count = min(len(numbers), left)
                 most, left = most - used, left - count
@@ -175,7 +177,7 @@ class Calculations:
 
     def _all_columns(self) -> Iterator[tuple[tuple[int, int | str], list[Placed]]]:
         for place, result in self._results.items():
-            if result.columns:
+            if _RECORDS in result.parts and result.columns:
                 yield (_COLUMNS, place), result.columns
         for field, operands in self._columns.items():
             numbers = self._of_columns.get(field)
@@ -206,6 +208,7 @@ class _OfResult:
     Attributes:
         read: the result.
         fields: the numbers that stand in no list, by their fields.
+        parts: those that there may be numbers of.
     """
 
     def __init__(self, read: Read, place: int) -> None:
@@ -217,6 +220,14 @@ class _OfResult:
             place_of = read.leaves[leaf - self._base]
             if place_of.group and not _INDEX.search(place_of.path):
                 self.fields.setdefault(place_of.group, []).append((leaf, value, unit))
+        there = {
+            _LISTS: bool(read.listings),
+            _SHARES: not self._is_given and any("[]" in leaf.group for leaf in read.leaves),
+            _RECORDS: not self._is_given and bool(read.whole),
+            _PRODUCTS: not self._is_given and bool(read.whole),
+            _SPANS: bool(read.moments),
+        }
+        self.parts = frozenset(part for part, is_there in there.items() if is_there)
 
     def part(self, part: int, most: int) -> tuple[list[Placed], int]:
         """The numbers of a part, made of so many lists or records at most, and of how many they were made."""

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -200,7 +201,8 @@ def chance(quantity: Quantity, tried: int) -> float:
 
 
 SPAN: Final = 1 << 24  # numbers that the parts of one result may have
-GIVEN: Final = 1 << 40  # the place before that of the first text that is known beside the results
+GIVEN: Final = 1 << 40  # the places of texts that are known beside the results come behind it
+APART: Final = 1 << 20  # places between two of these: others may come between them
 MAX_TEXTS: Final = 20_000  # short texts that are known again while results come, a judgement
 
 
@@ -237,6 +239,7 @@ class Sources:
         self._contents: dict[int, Any] = {}
         self._reads: dict[int, Read] = {}
         self._order: list[int] = []
+        self._given: dict[int, int] = {}  # how the known texts count, by their places
         self._used = Budget(0, 0, 0, 0)
         self._partly = 0  # results that were not read to their ends
         self._texts: Texts = {}
@@ -253,8 +256,9 @@ class Sources:
             go: the places of those to forget.
             given: the texts that are known beside the results from now on.
         """
-        texts = dict(enumerate(given, GIVEN + 1))
-        unknown = [place for place in self._contents if place > GIVEN and self._contents[place] != texts.get(place)]
+        texts = self._placed(list(given))
+        self._given = {place: -number for number, place in enumerate(texts, 1)}
+        unknown = [place for place in self._order if place > GIVEN and self._contents[place] != texts.get(place)]
         for place in (*go, *unknown, *(place for place in come if place in self._contents)):
             del self._contents[place]
             self._drop(place)
@@ -277,6 +281,23 @@ class Sources:
                     self._drop(place)
                     self._add(place, left)
                 left = left.less(self._reads[place].used)
+
+    def _placed(self, given: Sequence[str]) -> dict[int, str]:
+        """The known texts by their places; those that were there keep theirs, as far as their order allows."""
+        old = [place for place in self._order if place > GIVEN]
+        same = SequenceMatcher(None, [self._contents[place] for place in old], given, autojunk=False)
+        placed: dict[int, str] = {}
+        number, last = 0, GIVEN
+        for block in same.get_matching_blocks():  # the last one is empty, and stands at the ends of both
+            end = old[block.a] if block.size else last + (len(given) - number + 1) * APART
+            step = (end - last) // (block.b - number + 1)
+            if not step:  # there is no place between them any more
+                return {GIVEN + at * APART: text for at, text in enumerate(given, 1)}
+            placed |= {last + step * at: text for at, text in enumerate(given[number : block.b], 1)}
+            placed |= {old[block.a + at]: given[block.b + at] for at in range(block.size)}
+            number = block.b + block.size
+            last = old[block.a + block.size - 1] if block.size else last
+        return placed
 
     def _add(self, place: int, budget: Budget) -> None:
         read = self._reads[place] = Read(self._contents[place], budget, self._texts, is_text=place > GIVEN)
@@ -364,7 +385,7 @@ class Sources:
     def source(self, leaf: int) -> int:
         """The position of a leaf's result; -1 for what was asked, and other negative ones for what else is known."""
         place = leaf // SPAN
-        return GIVEN - place if place > GIVEN else place - self._order[0]
+        return self._given[place] if place > GIVEN else place - self._order[0]
 
     def is_given(self, leaf: int) -> bool:
         """Tell whether a leaf is of what was known beside the results."""
