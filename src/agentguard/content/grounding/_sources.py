@@ -398,7 +398,7 @@ class Sources:
 
     def is_repeated(self, token: str) -> bool:
         """Tell whether more than one record says a token."""
-        leaves = self.tokens.get(token, ())
+        leaves = self.tokens.get(token, [])
         return any(self.record(leaf) != self.record(leaves[0]) for leaf in leaves)
 
     def in_order(self) -> Iterator[tuple[str, int]]:
