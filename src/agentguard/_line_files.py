@@ -1,5 +1,7 @@
 """Lines of files and streams, plain or gzipped, in constant memory and in bounded time whatever is in them.
 
+Text is UTF-8, or what its byte order mark says: UTF-16 is recoded.
+
 A megabyte of gzip may hold a billion blank lines, or one line of a gigabyte. Blank lines are passed over a block at a
 time, and no more of them than ``LIMITS.blank_bytes`` one after the other; of a long line no more is held than a limit;
 and what unpacks to hundreds of times its size is not unpacked to its end.
@@ -7,6 +9,7 @@ and what unpacks to hundreds of times its size is not unpacked to its end.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -32,6 +35,7 @@ FEW: Final = 16
 """Blank lines in a row that are read as lines: to look ahead takes as long as some of them."""
 
 _MAGIC: Final = b"\x1f\x8b"
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Bloated(DataError):
@@ -51,15 +55,21 @@ class Damaged(DataError):
 
 
 def unpacked(stream: io.BufferedReader) -> io.BufferedReader:
-    """The stream, decompressed where it begins as gzip does; no text and no JSON does.
+    """The stream, decompressed where it begins as gzip does, and as UTF-8 where it then begins as UTF-16 does.
+
+    No text and no JSON begins as gzip does, and no UTF-8 as UTF-16 with a byte order mark does.
 
     Reading raises one of ``DAMAGED``, or ``Bloated`` where more than ``LIMITS.unpacked_ratio`` times the compressed
     size has come out of it, and more than 256 MiB.
     """
     first = stream.peek(2)[:2]
-    if not first or not _MAGIC.startswith(first):
-        return stream
-    return io.BufferedReader(_Unpacking(stream), PIECE)
+    if first and _MAGIC.startswith(first):
+        return io.BufferedReader(_Recoded(io.BufferedReader(_Unpacking(stream), PIECE)), PIECE)
+    return io.BufferedReader(_Recoded(stream), PIECE) if _is_utf_16(first) else stream
+
+
+def _is_utf_16(first: bytes) -> bool:
+    return bool(first) and any(mark.startswith(first) for mark in _UTF_16)
 
 
 def lines_of(
@@ -139,6 +149,33 @@ class _Unpacking(io.RawIOBase):
                 "is not read beyond; unpack it first where all of it is meant"
             )
         return taken
+
+
+class _Recoded(io.RawIOBase):
+    """A stream as UTF-8: recoded where it begins as UTF-16 does."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._ready = b""
+        self._begun = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._ready:
+            data = self._stream.read1(PIECE)
+            if not self._begun and _is_utf_16(data[:2]):
+                self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+            self._begun = True
+            self._ready = self._decoder.decode(data, not data).encode("utf-8", "replace") if self._decoder else data
+            if not data:
+                break
+        taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
+        view[: len(taken)] = taken
+        return len(taken)
 
 
 class _Counted:

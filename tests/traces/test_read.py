@@ -1,11 +1,12 @@
 """Traces come from files, folders and streams, lazily and in constant memory."""
 
+import codecs
 import gzip
 import io
 import json
 import os
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,16 @@ def test_any_bytes_are_read_to_their_end(pieces: list[bytes], form: str, limit: 
     numbers = [row.line for row in rows]
     assert numbers == sorted(set(numbers))
     assert len(rows) <= b"\n".join(pieces).count(b"\n") + 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_byte_order_mark_says_what_a_text_is_written_in(
+    tmp_path: Path, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
+    lines = '{"tool": "a", "result": "Zürich 中"}\n{"tool": "b", "result": 7}\n'
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(pack(mark + lines.encode(encoding)))
+    rows = [row for row in read_traces(path) if isinstance(row, TraceRow)]
+    assert [row.call.result for row in rows] == ["Zürich 中", 7]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -53,10 +53,11 @@ from agentguard.report import (
 )
 from agentguard.report._builder import add_read
 from agentguard.report._stored import kept_of
-from agentguard.stores import MemoryStore
+from agentguard.stores import Event, MemoryStore
 from agentguard.traces import BrokenLine, Reading, ReplaySummary, Tally, TraceRow
 from agentguard.traces._audit import VERDICTS, Audit
 from agentguard.traces._formats import Call, Found
+from agentguard.traces._processes import seldom_collected
 from agentguard.traces._read import AUTO, check_format, read_found, row_of
 from agentguard.verification._calibration import load_calibration
 from agentguard.verification._engine import read_call, verify_read
@@ -130,12 +131,12 @@ def report(
             )
         data = _of_store(address, worst, page)
     else:
-        # What is learned is written here in the end, and looked at; of records of verdicts nobody has any use.
-        learned = MemoryStore(max_events=1, max_names=2_000)
+        learned = _Learned(max_events=1, max_names=2_000)
         engine, builder = build_engine(profiles, mode, learned, calibration), ReportBuilder(worst, content=content)
         tally, audit = Tally(worst=0, broken=1), Audit(declared(profiles))
         shown_as = lru_cache(maxsize=64)(printable)  # of a file's name, which is the same line after line
-        with reading_bar(address, lambda: builder.calls, hidden=as_json) as advance, interruption:
+        bar = reading_bar(address, lambda: builder.calls, hidden=as_json)
+        with bar as advance, seldom_collected(), interruption:
             found = read_found(address, format=format, on_read=advance, reading=reading)
             for row in tally.calls_of(_rows(found, audit), limit):
                 one = read_call(engine, row.call)
@@ -166,6 +167,13 @@ def report(
         print_reading(console(stderr=output == STDIO), reading)
         print_line(console(stderr=output == STDIO), f"{verdicts_of(counts)}; written to {printable(output)}")
     raise typer.Exit(Exit.INTERRUPTED if interrupted else Exit.ACCEPT)
+
+
+class _Learned(MemoryStore):
+    """Keeps what is learned, which is written in the end and looked at; of records of verdicts nobody has any use."""
+
+    def extend(self, kind: str, events: Sequence[Event], /) -> int:
+        return 0
 
 
 def _rows(found: Iterable[Found | BrokenLine], audit: Audit) -> Iterator[TraceRow | BrokenLine]:

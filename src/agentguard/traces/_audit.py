@@ -11,7 +11,7 @@ from agentguard.traces._read import BrokenLine
 from agentguard.traces._turns import Made, Sessions, Turn
 
 if TYPE_CHECKING:
-    from agentguard.content.actions import ActionClaim, ActionsResult, Tool
+    from agentguard.content.actions import ActionClaim, ActionsResult, Session, Tool
 
 #: What a tool does, by its name, where its owner has declared it.
 Does = Callable[[str], tuple[str, ...]]
@@ -40,18 +40,24 @@ class AuditedAnswer(NamedTuple):
         return None if claim.call is None else self.turn.calls[claim.call]
 
 
-def held(turn: Turn, does: Does = lambda tool: ()) -> AuditedAnswer:
+def held(turn: Turn, does: Does = lambda tool: (), session: Session | None = None) -> AuditedAnswer:
     """Hold an answer against the calls of its session.
 
     Where earlier calls of the session are not there, nothing is said to have been never called.
+
+    Args:
+        turn: the answer, with the calls.
+        does: what tools do, as declared.
+        session: of which earlier answers were held already: what it has read of the calls is not read again.
     """
-    from agentguard.content.actions import Call, check  # with all their patterns
+    from agentguard.content.actions import Call, Session, check  # with all their patterns
 
     # To read a session's calls takes time; most answers claim nothing, and are not held against them.
     result = check(turn.answer, ())
     if result.claims or result.values.findings:
         calls = [Call(made.tool, made.args, made.result, made.failed) for made in turn.calls]
-        result = check(turn.answer, calls, _tools(turn, does), question=turn.question or None, given=turn.given)
+        session = Session() if session is None else session
+        result = session.check(turn.answer, calls, _tools(turn, does), question=turn.question or None, given=turn.given)
     if not turn.whole and result.unsupported:
         claims = tuple(
             claim._replace(verdict="not checkable", reason=_NOT_WHOLE) if claim.verdict == "never called" else claim
@@ -114,6 +120,7 @@ class Audit:
         self.kept: list[AuditedAnswer] = []
         self.first_broken: list[BrokenLine] = []
         self._sessions, self._does = Sessions(), does
+        self._session: tuple[str, Session] | None = None  # that was judged last, with its name
 
     def push(self, found: Found | BrokenLine) -> None:
         """Take what ``read_found`` has found."""
@@ -131,7 +138,11 @@ class Audit:
             yield self._judge(turn)
 
     def _judge(self, turn: Turn) -> AuditedAnswer:
-        answer = held(turn, self._does)
+        from agentguard.content.actions import Session
+
+        if self._session is None or self._session[0] != turn.session:
+            self._session = (turn.session, Session())
+        answer = held(turn, self._does, self._session[1])
         result = answer.result
         self.answers += 1
         self.claims.update(claim.verdict for claim in result.claims)

@@ -57,7 +57,7 @@ T = TypeVar("T")
 W = TypeVar("W", bound="Workers")
 
 COLLECTED_AFTER = 50_000
-"""New objects in a worker after which its garbage is collected."""
+"""New objects in what reads a log after which its garbage is collected."""
 
 AHEAD = 8
 """Pieces of work that a worker is sent before the first of them must be done: what bounds memory."""
@@ -153,6 +153,17 @@ class Workers:
         """Call a function in each process after all work sent to it; the answers."""
         answers = [worker.ask(function) for worker in self.all]
         return [answer() for answer in answers]
+
+
+@contextmanager
+def seldom_collected() -> Iterator[None]:
+    """Have garbage collected seldom while a log is read: next to nothing in it is a cycle."""
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECTED_AFTER, 10, 10)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager

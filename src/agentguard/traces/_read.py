@@ -509,7 +509,7 @@ def read_found(
 def row_of(call: Call) -> TraceRow | BrokenLine:
     """Parse a call that ``read_found`` has found."""
     try:
-        parsed, label = parse_call(call.fields)
+        parsed, label = call.parsed or parse_call(call.fields)
     except DataError as error:
         return BrokenLine(call.source, call.line, str(error))
     return TraceRow(call.source, call.line, parsed, label)
@@ -705,8 +705,7 @@ def _own(raw: _Raw) -> Iterator[Found | BrokenLine]:
     try:
         value = parse_json(raw.raw)
         if not isinstance(value, dict) or not _says(value):
-            parse_call(value)
-            yield Call(raw.source, raw.line, value)
+            yield Call(raw.source, raw.line, value, parsed=parse_call(value))
             return
         session = _name(value, "session_id")
     except DataError as error:

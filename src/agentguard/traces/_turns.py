@@ -141,6 +141,7 @@ class _Session:
         if all(event.at is not None for event in events):
             events = sorted(events, key=lambda event: event.at or 0.0)
         calls: list[Made] = []
+        shortened = 0  # of them: those of earlier turns
         asked: list[str] = []
         given: list[str] = []
         answer: list[Said] = []
@@ -157,7 +158,9 @@ class _Session:
             elif what.by == "user":
                 yield from self._turn(answer, calls, asked, given)
                 asked, answer = [*asked[-MOST_SAID:], what.text], []
-                calls = [_shortened(made) for made in calls[-MOST_CALLS - 1 :]]
+                calls[shortened:] = map(_shortened, calls[shortened:])
+                del calls[: -MOST_CALLS - 1]
+                shortened = len(calls)
             elif what.text not in given:
                 if what.summary and not calls:  # of what stands in another file, or nowhere
                     self._whole = False

@@ -6,7 +6,6 @@ whole lines, and only in a text larger than a block can a finding be cut in two.
 
 from __future__ import annotations
 
-import codecs
 import io
 import sys
 from collections.abc import Callable, Iterator
@@ -127,13 +126,7 @@ class _Reading:
         self.line = 1
 
     def pieces(self, name: str, lines: bool) -> Iterator[Piece | BrokenLine]:
-        begin = self.stream.peek(4)[:4]
-        if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            # As UTF-8: as it is, there would be nothing in it that any pattern knows.
-            self.stream = io.BufferedReader(_Recoded(self.stream), PIECE)
-            yield from self.pieces(name, lines)
-            return
-        if begin.startswith(BYTE_ORDER_MARK):
+        if self.stream.peek(len(BYTE_ORDER_MARK)).startswith(BYTE_ORDER_MARK):
             self.stream.read(len(BYTE_ORDER_MARK))
         if lines or name.endswith(LINES_SUFFIXES):
             yield from self._lines(b"")
@@ -196,28 +189,6 @@ class _Reading:
             self.line += block.count(b"\n")
             problem = None
             block = self.stream.read(BLOCK_BYTES)
-
-
-class _Recoded(io.RawIOBase):
-    """A raw stream of UTF-16, recoded to UTF-8."""
-
-    def __init__(self, stream: io.BufferedReader) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        while not self._ready:
-            data = self._stream.read1(PIECE)
-            self._ready = self._decoder.decode(data, not data).encode("utf-8", "replace")
-            if not data:
-                break
-        taken, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
 
 
 def _too_long() -> str:

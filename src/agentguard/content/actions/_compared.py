@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agentguard.content.actions._acts import noun_acts
 from agentguard.content.actions._claims import Stated
@@ -219,6 +219,25 @@ class Text:
     def names(self, thing: str) -> bool:
         """Tell whether it has a word, by its base, or one of the same family."""
         return thing in self.bases or (len(thing) >= NEAR and thing[:NEAR] in self._beginnings)
+
+
+class Texts:
+    """The texts of a call: of all of it, of its arguments, and of its result.
+
+    Attributes:
+        ids, records: identifiers in the arguments, and records of the result, once somebody has read them.
+        exact: what values of the arguments say exactly, of those that somebody has read.
+        dated, given: the dates and times in all of it, and in the arguments, once somebody has read them.
+    """
+
+    def __init__(self, args: Text, result: Text, names: frozenset[str]) -> None:
+        self.args, self.result = args, result
+        self.all = Text(f"{args.text}\n{result.text}", args.bases | result.bases | names)
+        self.ids: frozenset[str] | None = None
+        self.records: tuple[Any, ...] | None = None
+        self.exact: dict[str, tuple[str, ...]] = {}
+        self.dated: tuple[Any, ...] | None = None
+        self.given: tuple[Any, ...] | None = None
 
 
 def bare(token: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final
 
 from agentguard.content.actions._compared import MOST_READ, bare, numbers_in
 from agentguard.content.actions._english import words
-from agentguard.content.actions._ledger import KEPT
 from agentguard.content.grounding._values import Moment, read
 
 LEAST_NUMBER: Final = 10  # smaller ones are of too many things
@@ -92,7 +91,6 @@ class Conversation:
         return re.search(rf"(?<![^\W_]){re.escape(bare(token))}(?![^\W_])", self.text) is not None
 
 
-@lru_cache(maxsize=KEPT)
 def moments_in(text: str) -> tuple[tuple[Moment, ...], ...]:
     """The dates and times of a text, each in every way that it can be read; of "the 20th" the day alone.
 

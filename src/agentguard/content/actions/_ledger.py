@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -15,13 +15,13 @@ from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
 from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
+from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._english import bases, words
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
 MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, that are read
-KEPT: Final = 2_000  # texts that stay read: those of a session's calls, for its next answer
 #: The act of a command that has a step of which nothing is known.
 UNKNOWN: Final = frozenset({"anything"})
 _STEP: Final = re.compile(r"&&|\|\||[;|\n]")
@@ -60,6 +60,7 @@ class Deed(NamedTuple):
         said, told: the bases of all words of its arguments, and of its result.
         args, result: the texts of both.
         ending: how it came out.
+        texts: as claims are compared with them.
     """
 
     number: int
@@ -72,6 +73,7 @@ class Deed(NamedTuple):
     args: str
     result: str
     ending: Ending
+    texts: Texts
 
 
 def looks(deed: Deed) -> bool:
@@ -80,19 +82,8 @@ def looks(deed: Deed) -> bool:
     return bool(acts) and acts <= LOOKING
 
 
-def deeds(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Deed]:
-    """Read the last ``MOST_CALLS`` calls."""
-    abilities: dict[str, Ability] = {}
-    first = max(0, len(calls) - MOST_CALLS)
-    for number, call in enumerate(calls[first:], first):
-        ability = abilities.get(call.tool)
-        if ability is None:
-            given = tuple(map(str, call.args)) if isinstance(call.args, Mapping) else ()
-            ability = abilities[call.tool] = ability_of(tools.get(call.tool) or Tool(call.tool, "", given))
-        yield _deed(number, call, ability)
-
-
-def _deed(number: int, call: Call, ability: Ability) -> Deed:
+def deed_of(number: int, call: Call, ability: Ability) -> Deed:
+    """Read a call of a tool with this ability."""
     call = call._replace(result=_parsed(call.result))
     args, result = as_text(call.args), as_text(call.result)
     said, told = _bases(args), _bases(result)
@@ -108,7 +99,32 @@ def _deed(number: int, call: Call, ability: Ability) -> Deed:
         acts = frozenset({"read"})  # "train.status"
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
-    return Deed(number, call, ability, acts, also, said, told, args, result, ending)
+    texts = Texts(Text(args, said), Text(result, told), ability.names)
+    return Deed(number, call, ability, acts, also, said, told, args, result, ending, texts)
+
+
+def deeds(
+    calls: Sequence[Call],
+    tools: Mapping[str, Tool],
+    able: Callable[[Tool], Ability] = ability_of,
+    read: Callable[[int, Call, Ability], Deed] = deed_of,
+) -> Iterator[Deed]:
+    """Read the last ``MOST_CALLS`` calls.
+
+    Args:
+        calls: the calls.
+        tools: the tools, by their names.
+        able: reads a tool, or knows it.
+        read: reads a call by its number, or knows it.
+    """
+    abilities: dict[str, Ability] = {}
+    first = max(0, len(calls) - MOST_CALLS)
+    for number, call in enumerate(calls[first:], first):
+        ability = abilities.get(call.tool)
+        if ability is None:
+            given = tuple(map(str, call.args)) if isinstance(call.args, Mapping) else ()
+            ability = abilities[call.tool] = able(tools.get(call.tool) or Tool(call.tool, "", given))
+        yield read(number, call, ability)
 
 
 def _parsed(result: Any) -> Any:
@@ -131,7 +147,6 @@ def as_text(value: Any) -> str:
     return encodable(value[:MOST_CHARACTERS])
 
 
-@lru_cache(maxsize=KEPT)
 def commanded(text: str) -> frozenset[str]:
     """The acts of the commands, statements and requests in a text.
 
@@ -177,7 +192,6 @@ def _values(args: Any) -> str:
     return encodable("\n".join(texts)[:MOST_CHARACTERS])
 
 
-@lru_cache(maxsize=KEPT)
 def _bases(text: str) -> frozenset[str]:
     found = _WORD.findall(text)
     return bases_of({piece for word in found for piece in (word.casefold(), *pieces_of(word))})

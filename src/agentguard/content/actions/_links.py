@@ -26,12 +26,10 @@ class Record(NamedTuple):
     """A record of a result: an object of a list, or a line.
 
     Attributes:
-        deed: the number of the call.
         ids: its identifiers, in small letters.
         bases: the bases of its words.
     """
 
-    deed: int
     ids: frozenset[str]
     bases: frozenset[str]
 
@@ -66,19 +64,49 @@ class Links:
         return self._linked[deed.number]
 
     def _find(self, deed: Deed) -> Linked:
-        ids = frozenset(_ids(deed.call.args))
-        before = [record for record in self._records if record.deed < deed.number] if ids else []
-        own = [record for record in before if record.ids & ids]
-        at = {record.deed for record in own}
-        others = [record for record in before if record.deed in at and not record.ids & ids]
+        ids = _ids_of(deed)
+        numbers = {number for each in ids for number in self._having.get(each, ()) if number < deed.number}
+        beside = [record for number in numbers for record in self._records[number]]
         return Linked(
-            frozenset[str]().union(*(record.bases for record in own)),
-            frozenset[str]().union(*(record.bases for record in others)),
+            frozenset[str]().union(*(record.bases for record in beside if record.ids & ids)),
+            frozenset[str]().union(*(record.bases for record in beside if not record.ids & ids)),
         )
 
     @cached_property
-    def _records(self) -> list[Record]:
-        return [record for deed in self._done for record in _records(deed)][:MOST_RECORDS]
+    def _records(self) -> dict[int, Sequence[Record]]:
+        """The first records, by the numbers of their calls."""
+        records: dict[int, Sequence[Record]] = {}
+        left = MOST_RECORDS
+        for deed in self._done:
+            if left <= 0:
+                break
+            records[deed.number] = _records_of(deed)[:left]
+            left -= len(records[deed.number])
+        return records
+
+    @cached_property
+    def _having(self) -> dict[str, set[int]]:
+        """The numbers of the calls that have a record with an identifier."""
+        having: dict[str, set[int]] = {}
+        for number, records in self._records.items():
+            for record in records:
+                for each in record.ids:
+                    having.setdefault(each, set()).add(number)
+        return having
+
+
+def _ids_of(deed: Deed) -> frozenset[str]:
+    """The identifiers in a call's arguments, read once."""
+    if deed.texts.ids is None:
+        deed.texts.ids = frozenset(_ids(deed.call.args))
+    return deed.texts.ids
+
+
+def _records_of(deed: Deed) -> tuple[Record, ...]:
+    """The records of a call's result, read once."""
+    if deed.texts.records is None:
+        deed.texts.records = tuple(_records(deed))
+    return deed.texts.records
 
 
 def _records(deed: Deed) -> Iterator[Record]:
@@ -89,7 +117,7 @@ def _records(deed: Deed) -> Iterator[Record]:
     if len(pieces) > 1:
         for piece in pieces[:MOST_RECORDS]:
             text = " ".join(str(value) for _, value in leaves(piece))
-            yield Record(deed.number, frozenset(_ids(piece)), bases_of(re.findall(r"[a-z]+", text.casefold())))
+            yield Record(frozenset(_ids(piece)), bases_of(re.findall(r"[a-z]+", text.casefold())))
 
 
 def _parted(line: str) -> list[str]:

@@ -21,7 +21,7 @@ from agentguard.content.actions._acts import (
     reads,
 )
 from agentguard.content.actions._claims import TRIED
-from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._counts import fewer
@@ -103,13 +103,10 @@ class Ledger:
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
         self._any_general = any(ability.general for ability in abilities.values())
-        self._all = {
-            deed.number: Text(f"{deed.args}\n{deed.result}", deed.said | deed.told | deed.ability.names)
-            for deed in done
-        }
+        self._all = {deed.number: deed.texts.all for deed in done}
+        self._results = {deed.number: deed.texts.result for deed in done}
+        args = {deed.number: deed.texts.args for deed in done}
         self._whole = all(max(len(deed.args), len(deed.result)) < MOST_CHARACTERS for deed in done)
-        self._results = {deed.number: Text(deed.result, deed.told) for deed in done}
-        args = {deed.number: Text(deed.args, deed.said) for deed in done}
         self._texts = Texts(self._all, args, given.casefold(), Links(done))
 
     def see(self, claims: Sequence[Compared], answer: str) -> list[Seen]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -26,7 +25,7 @@ from agentguard.content.actions._compared import (
 )
 from agentguard.content.actions._conversation import LEAST_NUMBER, Conversation, agree, moments_in, plain, single
 from agentguard.content.actions._english import base
-from agentguard.content.actions._ledger import KEPT, Deed, leaves
+from agentguard.content.actions._ledger import Deed, leaves
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._tools import bases_of
 from agentguard.content.grounding._values import Moment, written
@@ -144,12 +143,23 @@ def _tokens_of(deed: Deed, said: str) -> Iterator[str]:
         if digits and text.isdigit() and len(text) == len(digits) and is_slip(text, digits):
             yield said.replace(digits, text)
         elif isinstance(value, str):
-            yield from _exact_in(value)
+            if value not in deed.texts.exact:
+                deed.texts.exact[value] = tuple(exact_in(value))
+            yield from deed.texts.exact[value]
 
 
-@lru_cache(maxsize=KEPT)
-def _exact_in(text: str) -> tuple[str, ...]:
-    return tuple(exact_in(text))
+def _dated(deed: Deed) -> tuple[Sequence[Moment], ...]:
+    """The dates and times of a call."""
+    if deed.texts.dated is None:
+        deed.texts.dated = moments_in(deed.texts.all.text[:MOST_READ])
+    return deed.texts.dated
+
+
+def _given(deed: Deed) -> tuple[Sequence[Moment], ...]:
+    """The dates and times that a call was given."""
+    if deed.texts.given is None:
+        deed.texts.given = moments_in(deed.args[:MOST_READ])
+    return deed.texts.given
 
 
 def is_slip(one: str, other: str) -> bool:
@@ -261,8 +271,8 @@ def _other_moments(claim: Compared, calls: Sequence[Beside], talk: Conversation)
     own = moments_in(" ".join(token.text for token in claim.stated.objects))
     if not own and not claim.words & set(WEEKDAYS):
         return
-    texts = [moments_in(call.text.text[:MOST_READ]) for call in calls]
-    given = [(call, moment) for call in calls for moment in single(moments_in(call.deed.args[:MOST_READ]))]
+    texts = [_dated(call.deed) for call in calls]
+    given = [(call, moment) for call in calls for moment in single(_given(call.deed))]
     unsaid = [said for said in own if not any(agree(said, other) for text in texts for other in text)]
     for said in unsaid:
         asked = any(agree(said, other) or agree(other, said) for other in talk.asked_moments)

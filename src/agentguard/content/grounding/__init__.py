@@ -9,41 +9,13 @@ number words.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any
 
-from agentguard.content._findings import Finding
-from agentguard.content.grounding._answer import Answer, Dates, Numbers, Trace, trace_identifiers, trace_names
+from agentguard.content.grounding._answer import Trace
 from agentguard.content.grounding._arguments import ArgumentsResult, check_arguments
-from agentguard.content.grounding._sources import Sources
+from agentguard.content.grounding._tracing import CHANCE_AT, SMALL, UNGROUNDED_AT, GroundingResult, Tracer
 
 __all__ = ["ArgumentsResult", "GroundingResult", "Trace", "check", "check_arguments"]
-
-CHANCE_AT: Final = 0.2
-UNGROUNDED_AT: Final = 0.5
-SMALL: Final = 12
-
-
-class GroundingResult(NamedTuple):
-    """The claims of an answer, traced to its tool results.
-
-    Attributes:
-        score: the share of what is claimed that no result supports, 0 to 1; 0 where nothing is claimed.
-        label: ``grounded`` (all is supported), ``partly grounded``, ``ungrounded`` or ``nothing to trace``.
-        findings: what is not supported, for a person to check: kinds ``unsupported number``, ``… date``,
-            ``… identifier`` and ``… name``, each with the nearest value that results have, and ``misattributed number``
-            and ``… date``: what results say of another element of the same list.
-        supported: what is supported, and by what.
-        complete: whether all results and all claims were read; False where there are more than are read.
-        artefacts: what no result says either, and is not claimed: numbers of headings and citations, references, the
-            writer's own ratings, programs. They count in nothing.
-    """
-
-    score: float
-    label: str
-    findings: tuple[Finding, ...]
-    supported: tuple[Trace, ...]
-    complete: bool
-    artefacts: tuple[Finding, ...] = ()
 
 
 def check(
@@ -75,26 +47,5 @@ def check(
     >>> [(trace.kind, trace.path, trace.how) for trace in found.supported]
     [('name', 'hotel', 'as written'), ('number', 'price', 'change between price and was')]
     """
-    sources = Sources(tool_results, [*(() if question is None else (question,)), *given])
-    claims = Answer(answer, sources)
-    # Who is spoken of comes first: numbers and dates are then held to be theirs.
-    trace_identifiers(claims)
-    trace_names(claims)
-    numbers = Numbers(claims, chance_at, small)
-    Dates(claims)
-    score = claims.missing / claims.weight if claims.weight else 0.0
-    if not claims.weight:
-        label = "nothing to trace"
-    elif not claims.findings:
-        label = "grounded"
-    else:
-        label = "ungrounded" if score >= ungrounded_at else "partly grounded"
-    findings = tuple(sorted(claims.findings, key=lambda finding: finding.start))
-    return GroundingResult(
-        score,
-        label,
-        findings,
-        tuple(sorted(claims.traced, key=lambda trace: trace.start)),
-        numbers.complete and sources.complete,
-        tuple(sorted(claims.artefacts, key=lambda finding: finding.start)),
-    )
+    tracer = Tracer(tool_results, [*(() if question is None else (question,)), *given])
+    return tracer.check(answer, chance_at=chance_at, ungrounded_at=ungrounded_at, small=small)

@@ -7,14 +7,16 @@ beginning of a sentence or of a label says little: such a run is *weak*, traced 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from agentguard.content._findings import Finding
-from agentguard.content.grounding._arithmetic import CUES, Derived, combined, derived
+from agentguard.content.grounding._arithmetic import CUES, Calculations, Derived, combined
 from agentguard.content.grounding._artefacts import Artefacts
-from agentguard.content.grounding._sources import Listing, Match, NumberIndex, Sources, chance
+from agentguard.content.grounding._sources import Match, NumberIndex, Sources, chance
 from agentguard.content.grounding._values import (
     PERCENT,
     WEEKDAYS,
@@ -144,7 +146,7 @@ def trace(name: Name, sources: Sources) -> tuple[int | None, str]:
     >>> traced("by Jose Doe"), traced("by Mia Kim"), traced("by J. Doe"), traced("by Mia Doe")
     ('in one record', 'in other order', 'by its initials', 'its words stand apart')
     """
-    leaf = sources.tokens.get(plain(name.text))
+    leaf = sources.token(plain(name.text))
     if leaf is not None:
         return leaf, "as written"
     words = [word for word in name.words if word not in _PARTICLES]
@@ -165,12 +167,12 @@ def trace(name: Name, sources: Sources) -> tuple[int | None, str]:
 
 def _together(words: list[str], sources: Sources) -> tuple[int, str] | None:
     full = [word for word in words if len(word) > 1] or words
-    sets = [sources.words.get(word, set()) for word in full]
-    if not all(sets):
+    lists = [sources.words.get(word, []) for word in full]
+    if not all(lists):
         return None
-    smallest = min(sets, key=len)
-    for leaf in sorted(smallest)[:MAX_LEAVES]:
-        if all(leaf in found for found in sets):
+    smallest = min(lists, key=len)
+    for leaf in smallest[:MAX_LEAVES]:
+        if all(leaf in leaves[at : at + 1] for leaves in lists for at in (bisect_left(leaves, leaf),)):
             how = _adjacent(words, sources.said(leaf))
             if how:
                 return leaf, how
@@ -178,11 +180,11 @@ def _together(words: list[str], sources: Sources) -> tuple[int, str] | None:
     parts = set(words)
     records = [
         {
-            sources.leaves[leaf].record
-            for leaf in sorted(found)[:MAX_LEAVES]
-            if len(sources.leaves[leaf].text) <= 40 and parts.issuperset(sources.said(leaf))
+            sources.record(leaf)
+            for leaf in leaves[:MAX_LEAVES]
+            if len(sources.leaf(leaf).text) <= 40 and parts.issuperset(sources.said(leaf))
         }
-        for found in sets
+        for leaves in lists
     ]
     common = set.intersection(*records)
     initials = [word for word in words if len(word) == 1]
@@ -194,7 +196,7 @@ def _together(words: list[str], sources: Sources) -> tuple[int, str] | None:
         }
     if common and len(words) > 1:
         how = "by its initials" if initials else "in one record"
-        return min(leaf for leaf in smallest if sources.leaves[leaf].record in common), how
+        return next(leaf for leaf in smallest if sources.record(leaf) in common), how
     return None
 
 
@@ -277,15 +279,14 @@ class Answer:
 
     def found(self, kind: str, start: int, end: int, leaf: int, how: str, weight: float = 1.0) -> None:
         """Note a claim that a leaf supports."""
-        place = self.sources.leaves[leaf]
+        source, place = self.sources.source(leaf), self.sources.leaf(leaf)
         self.weight += weight
-        self.traced.append(Trace(kind, start, end, place.source, place.path, place.start, place.end, how))
+        self.traced.append(Trace(kind, start, end, source, place.path, place.start, place.end, how))
 
     def calculated(self, start: int, end: int, leaf: int | None, how: str, weight: float) -> None:
         """Note a number that a calculation gives."""
-        place = None if leaf is None else self.sources.leaves[leaf]
+        source, path = (None, "") if leaf is None else (self.sources.source(leaf), self.sources.leaf(leaf).path)
         self.weight += weight
-        source, path = (None, "") if place is None else (place.source, place.path)
         self.traced.append(Trace("number", start, end, source, path, -1, -1, how))
 
     def report(
@@ -310,7 +311,7 @@ class Answer:
 
     def at(self, leaf: int) -> str:
         """The path of a leaf, as the end of a sentence."""
-        path = self.sources.leaves[leaf].path
+        path = self.sources.leaf(leaf).path
         return f" at {path}" if path else ""
 
     # Sentences
@@ -346,39 +347,42 @@ class Answer:
 
     def speaks_of(self, start: int, text: str, leaf: int) -> None:
         """Note that a sentence names the record of a leaf, by a value which no other record has."""
-        if plain(text) not in self.sources.repeated and self.sources.leaves[leaf].source >= 0:
+        if not self.sources.is_given(leaf) and not self.sources.is_repeated(plain(text)):
             self._spoken_of.setdefault(self.sentence(start)[0], set()).add(leaf)
 
     def of_another(self, start: int, leaves: list[int]) -> str | None:
         """Say whose values these are, where the sentence speaks only of others of their list; else None."""
         sources = self.sources
         named = self._spoken_of.get(self.sentence(start)[0])
-        if not named or not leaves or any(sources.leaves[leaf].source < 0 for leaf in leaves):
+        if not named or not leaves or any(sources.is_given(leaf) for leaf in leaves):
             return None
-        lines = [sources.line(sources.leaves[leaf].record) for leaf in leaves[:100]]
-        for leaf in list(named)[:20]:
-            own = sources.line(sources.leaves[leaf].record)
+        lines = [sources.line(leaf) for leaf in leaves[:100]]
+        for leaf in sorted(named)[:20]:
+            own = sources.line(leaf)
             if any(own[0] in line or line[0] in own for line in lines):
                 return None
             if not all(self._are_siblings(leaf, other) for other in leaves):
                 return None
-        return f"results say it of another, at {sources.leaves[leaves[0]].path}"
+        return f"results say it of another, at {sources.leaf(leaves[0]).path}"
 
     def _are_siblings(self, one: int, two: int) -> bool:
         """Tell whether two leaves stand in elements of one list."""
-        first, second = self.sources.leaves[one], self.sources.leaves[two]
-        heads = [leaf.path.partition("[") for leaf in (first, second)]
-        return first.source == second.source and heads[0][0] == heads[1][0] and all(mark for _, mark, _ in heads)
+        sources = self.sources
+        heads = [sources.leaf(leaf).path.partition("[") for leaf in (one, two)]
+        same = sources.source(one) == sources.source(two)
+        return same and heads[0][0] == heads[1][0] and all(mark for _, mark, _ in heads)
 
 
 def nearest_token(text: str, sources: Sources) -> str:
     """Name the known token most like an unknown one, as the end of a sentence; "" where none is like it."""
     wanted = plain(text)
-    tokens = list(sources.tokens.items())[:MAX_TOKENS]
-    best, place = max(((_alike(wanted, token), leaf) for token, leaf in tokens), default=(0, 0))
+    ends = wanted[:1], wanted[-1:]
+    tokens = islice(sources.in_order(), MAX_TOKENS)
+    alike = ((_alike(wanted, token), leaf) for token, leaf in tokens if token[:1] == ends[0] or token[-1:] == ends[1])
+    best, place = max(alike, default=(0, 0))
     if 2 * best <= len(wanted):
         return ""
-    leaf = sources.leaves[place]
+    leaf = sources.leaf(place)
     return f"the nearest is {leaf.text.strip()[:80]!r}" + (f" at {leaf.path}" if leaf.path else "")
 
 
@@ -414,7 +418,7 @@ def trace_identifiers(answer: Answer) -> None:
 
 
 def _known(identifier: Identifier, sources: Sources) -> tuple[int | None, str]:
-    leaf = sources.tokens.get(plain(identifier.text))
+    leaf = sources.token(plain(identifier.text))
     if leaf is not None:
         return leaf, "as written"
     if identifier.kind == "email":
@@ -438,21 +442,10 @@ def trace_names(answer: Answer) -> None:
 
 
 class Dates:
-    """The dates and times of results by day, month and minute; it traces those of an answer when it is made."""
+    """Traces the dates and times of an answer when it is made."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
-        self._days: dict[tuple[int | None, int | None], Places] = {}
-        self._clocks: dict[tuple[int | None, int | None], Places] = {}
-        self._months: dict[int | None, Places] = {}
-        self._in_record: dict[int, set[tuple[int | None, int | None]]] = {}
-        for moment, leaf in answer.sources.moments:
-            _keep(self._days.setdefault((moment.month, moment.day), []), moment, leaf)
-            _keep(self._months.setdefault(moment.month, []), moment, leaf)
-            if moment.hour is not None:
-                _keep(self._clocks.setdefault((moment.hour, moment.minute), []), moment, leaf)
-                record = answer.sources.leaves[leaf].record
-                self._in_record.setdefault(record, set()).add((moment.hour, moment.minute))
         for stated in answer.values.moments[:MAX_CLAIMS]:
             self._trace(stated)
 
@@ -477,23 +470,24 @@ class Dates:
 
     def _places(self, stated: Stated) -> Places:
         """The places where results say a date and its time, in one value or in two of one record."""
-        found: Places = []
+        sources, found = self._answer.sources, Places()
         for reading in stated.readings:
             if reading.day is not None:
-                near = self._days.get((reading.month, reading.day), [])
+                near = sources.days.get((reading.month, reading.day), [])
             elif reading.month is not None:
-                near = self._months.get(reading.month, [])
+                near = sources.months.get(reading.month, [])
+            elif reading.hour is not None:
+                near = sources.clocks.get((reading.hour, reading.minute), [])
             else:
-                near = self._clocks.get((reading.hour, reading.minute), [])
-            for moment, leaf in near:
+                near = []
+            for moment, leaf in map(sources.moment, near[:MAX_ALIKE]):
                 is_there = reading.agrees(moment)
                 if (
                     not is_there
                     and reading.hour is not None
                     and reading._replace(hour=None, minute=None).agrees(moment)
                 ):
-                    record = self._answer.sources.leaves[leaf].record
-                    is_there = (reading.hour, reading.minute) in self._in_record.get(record, ())
+                    is_there = (reading.hour, reading.minute) in sources.clocks_beside(leaf)
                 if is_there:
                     found.append((moment, leaf))
         return found
@@ -501,16 +495,11 @@ class Dates:
     def _nearest(self, reading: Moment) -> str:
         if not self._answer.explains:
             return ""
-        moments = self._answer.sources.moments[:MAX_MOMENTS]
+        moments = list(islice(self._answer.sources.moments(), MAX_MOMENTS))
         if not moments:
             return "results have no date"
         moment, leaf = min(moments, key=lambda place: _distance(place[0], reading))
         return f"the nearest that results have is {written(moment)}{self._answer.at(leaf)}"
-
-
-def _keep(places: Places, moment: Moment, leaf: int) -> None:
-    if len(places) < MAX_ALIKE:
-        places.append((moment, leaf))
 
 
 def _distance(one: Moment, two: Moment) -> tuple[bool, int]:
@@ -546,6 +535,7 @@ class Numbers:
 
     Args:
         answer: the answer; the account of its numbers is added to it.
+        calculations: what the results give by calculation.
         chance_at: how many chance hits to put up with where no words agree.
         small: integers up to this one need words that agree.
 
@@ -553,20 +543,11 @@ class Numbers:
         complete: whether all were looked for everywhere.
     """
 
-    def __init__(self, answer: Answer, chance_at: float, small: int) -> None:
+    def __init__(self, answer: Answer, calculations: Calculations, chance_at: float, small: int) -> None:
         self._answer, self._sources, self._chance_at, self._small = answer, answer.sources, chance_at, small
-        self._derived = derived(self._sources)
-        self._index = NumberIndex([(number.value, number.unit) for number in self._derived])
-        self._alike = Counter(number.operation for number in self._derived)
+        self._calculations = calculations
         self._combined: dict[tuple[int, ...], tuple[list[Derived], NumberIndex, Counter[str]]] = {}
-        self._lengths = len({listing.length for listing in self._sources.listings})
-        self._units = Counter(number.unit.dimension for number in self._sources.numbers if number.unit is not None)
-        self._years = {moment.year: leaf for moment, leaf in self._sources.moments}
         self._bullets = len(_BULLET.findall(answer.text))
-        self._lists: dict[tuple[str, ...], list[Listing]] = {}
-        for listing in self._sources.listings:
-            name = tuple(stems_of_key(listing.path.rpartition(".")[2].partition("[")[0]))
-            self._lists.setdefault(name, []).append(listing)
         claims = [
             quantity for quantity in answer.values.quantities if not self._counts(quantity) and self._is_claim(quantity)
         ]
@@ -597,12 +578,13 @@ class Numbers:
         if noun is None or not quantity.readings or quantity.bound or quantity.readings[0].unit is not None:
             return False
         words = tuple(stem(word) for word in noun.groups() if word)
-        name = next((words[:size] for size in range(len(words), 0, -1) if words[:size] in self._lists), ())
+        name = next((words[:size] for size in range(len(words), 0, -1) if words[:size] in self._sources.lists), ())
         if not name and words[0] in _ELEMENTS:
             words = words[:1]
         elif not name:
             return False
-        lists, value = self._lists.get(name, []), quantity.readings[0].value
+        lists = [self._sources.listing(listing) for listing in self._sources.lists.get(name, ())]
+        value = quantity.readings[0].value
         lengths = [listing.length for listing in lists]
         if value in {*lengths, sum(lengths)}:
             where = next((listing.path for listing in lists if listing.length == value), "")
@@ -619,15 +601,15 @@ class Numbers:
     def _is_counted_elsewhere(self, value: float, words: tuple[str, ...]) -> bool:
         """Tell whether a field named for what is counted, or the elements that say one thing, give this number."""
         counted = set(words)
-        for number in self._sources.numbers:
-            if number.value == value and number.whole:
-                path = self._sources.leaves[number.leaf].path
+        for number in map(self._sources.number, self._sources.index.at(value)):
+            if number.whole:
+                path = self._sources.leaf(number.leaf).path
                 if not path.endswith("]") and counted & set(stems_of_key(path.rpartition(".")[2])):
                     return True
         whole = self._answer.said(0, len(self._answer.text))
         return any(
-            number.operation == "count" and number.narrow and number.value == value and number.words & whole
-            for number in self._derived
+            number.operation == "count" and number.narrow and number.words & whole
+            for number in self._calculations.giving(value)
         )
 
     def _is_claim(self, quantity: Quantity) -> bool:
@@ -647,9 +629,9 @@ class Numbers:
     def _direct(self, quantity: Quantity) -> bool | None:
         """Trace a number as it is, rounded or converted; None where no result has it, False where it is reported."""
         sources, answer, start, end = self._sources, self._answer, quantity.start, quantity.end
-        leaf = sources.tokens.get(plain(quantity.text))
+        leaf = sources.token(plain(quantity.text))
         matches = list(sources.index.within(quantity))
-        leaves = [sources.numbers[match.place].leaf for match in matches] or ([] if leaf is None else [leaf])
+        leaves = [sources.number(match.place).leaf for match in matches] or ([] if leaf is None else [leaf])
         other = answer.of_another(start, leaves)
         if other is not None:
             answer.report("number", start, end, other, wrong="misattributed")
@@ -664,12 +646,14 @@ class Numbers:
 
     def _of_a_date(self, quantity: Quantity) -> tuple[int, str] | None:
         value = quantity.readings[0].value
-        is_year = value in self._years and 1900 <= value <= 2100 and quantity.end - quantity.start == 4
-        return (self._years[int(value)], "the year of a date") if is_year else None
+        if not 1900 <= value <= 2100 or quantity.end - quantity.start != 4 or value not in self._sources.years:
+            return None
+        _, leaf = self._sources.moment(self._sources.years[int(value)][-1])
+        return leaf, "the year of a date"
 
     def _last_digits(self, quantity: Quantity) -> tuple[int, str] | None:
         if _ENDING.search(self._answer.text, max(0, quantity.start - 30), quantity.start):
-            for token, leaf in self._sources.tokens.items():
+            for token, leaf in self._sources.in_order():
                 if token.endswith(quantity.text) and len(token) > len(quantity.text):
                     return leaf, "as its last digits"
         return None
@@ -680,17 +664,17 @@ class Numbers:
         best: Match | None = None
         shared = -1
         for match in matches:
-            leaf = sources.numbers[match.place].leaf
-            common = 1000 if sources.leaves[leaf].source < 0 else sources.common(around, leaf)
+            leaf = sources.number(match.place).leaf
+            common = 1000 if sources.is_given(leaf) else sources.common(around, leaf)
             if common > shared:
                 best, shared = match, common
         if best is None:
             return None, ""
-        number = sources.numbers[best.place]
+        number = sources.number(best.place)
         value, step, unit = best.reading
         # A stated unit that agrees leaves only the numbers of its dimension to be met by chance.
         is_same = number.unit is not None and unit is not None
-        tried = self._units[number.unit.dimension] if is_same and number.unit else len(sources.numbers)
+        tried = sources.units[number.unit.dimension] if is_same and number.unit else len(sources.index)
         is_small = abs(value) <= self._small and step >= 1 and not is_same
         if not shared and (is_small or chance(quantity, tried) > (1.0 if is_same else self._chance_at)):
             return None, ""
@@ -703,15 +687,18 @@ class Numbers:
         if quantity.readings[0].value == self._bullets:
             answer.calculated(start, end, None, "counted in the answer", _weight(quantity))
             return True
-        for match in self._index.within(quantity):
-            number = self._derived[match.place]
+        calculations = self._calculations
+        for match in calculations.index.within(quantity):
+            number = calculations.numbers[match.place]
             if not _same_sort(match, number) or (number.narrow and not number.words & spoken):
                 continue
             cue = bool(CUES[number.operation] & spoken)
             if number.operation == "count":
-                believed = bool(number.words & spoken) or cue or self._lengths <= MAX_LENGTHS
+                believed = bool(number.words & spoken) or cue or len(self._sources.lengths) <= MAX_LENGTHS
             else:
-                expected = chance(quantity, self._alike[number.operation] if cue else 4 * len(self._derived))
+                expected = chance(
+                    quantity, calculations.alike[number.operation] if cue else 4 * len(calculations.numbers)
+                )
                 shared = any(self._sources.common(around, leaf) for leaf in number.leaves[:3])
                 believed = expected <= self._chance_at * (WITH_WORDS if cue and shared else 1.0)
             if believed:
@@ -750,23 +737,25 @@ class Numbers:
         return self._combined[key]
 
     def _nearest(self, quantity: Quantity) -> str:
-        value, numbers = quantity.readings[0].value, self._sources.numbers
+        value, index = quantity.readings[0].value, self._sources.index
         if not self._answer.explains:
             return ""
-        index = self._sources.index.nearest(value)
-        if index is None:
+        place = index.nearest(value)
+        if place is None:
             return "results have no number"
+        nearest = index.numbers[place][0]
         # The same digits at another power of ten are nearer than any neighbour; what is ten times as much is not near.
-        is_near = 0.1 <= abs(numbers[index].value) / max(abs(value), 1e-300) <= 10.0
+        is_near = 0.1 <= abs(nearest) / max(abs(value), 1e-300) <= 10.0
         for power in (10.0, 0.1, 100.0, 0.01, 1000.0, 0.001):
-            shifted = self._sources.index.nearest(value * power)
-            if shifted is not None and abs(numbers[shifted].value - value * power) <= abs(value * power) * 1e-9:
-                index, is_near = shifted, True
+            shifted = index.nearest(value * power)
+            if shifted is not None and abs(index.numbers[shifted][0] - value * power) <= abs(value * power) * 1e-9:
+                place, nearest, is_near = shifted, index.numbers[shifted][0], True
         if not is_near:
             return "results have no number near it"
-        if numbers[index].value == value:
-            return f"results have {value:.15g} of something else{self._answer.at(numbers[index].leaf)}"
-        return f"the nearest that results have is {numbers[index].value:.15g}{self._answer.at(numbers[index].leaf)}"
+        where = self._answer.at(self._sources.number(place).leaf)
+        if nearest == value:
+            return f"results have {value:.15g} of something else{where}"
+        return f"the nearest that results have is {nearest:.15g}{where}"
 
 
 def _weight(quantity: Quantity) -> float:

@@ -17,7 +17,8 @@ from agentguard._foreign import raised_by
 from agentguard.content._findings import Finding
 from agentguard.content._text import message_text, written
 from agentguard.content.grounding._answer import Name, Trace, nearest_token, trace
-from agentguard.content.grounding._sources import Sources, field_path
+from agentguard.content.grounding._reading import field_path
+from agentguard.content.grounding._sources import Sources
 from agentguard.content.grounding._values import NUMBER_WORDS, WEEKDAYS, Moment, plain, read, stem, stems
 
 FLAG_AT: Final = 0.5
@@ -118,8 +119,8 @@ def check_arguments(
             if leaf < 0:
                 supported.append(Trace("argument", 0, len(text), None, path, -1, -1, how))
             else:
-                place = sources.leaves[leaf]
-                supported.append(Trace("argument", 0, len(text), place.source, place.path, place.start, place.end, how))
+                source, place = sources.source(leaf), sources.leaf(leaf)
+                supported.append(Trace("argument", 0, len(text), source, place.path, place.start, place.end, how))
         else:
             near = nearest_token(text, sources) if len(findings) < MAX_EXPLAINED else ""
             shown = text if len(text) <= 80 else text[:77] + "..."
@@ -200,9 +201,10 @@ class _Derived:
     def __init__(self, texts: list[str], sources: Sources, now: datetime | None) -> None:
         text = "\n".join(texts)[:1_000_000].casefold()
         self.dates: set[date] = set()
-        self.hours = {(moment.hour, moment.minute) for moment, _ in sources.moments if moment.hour is not None}
-        self.months = {moment.month for moment, _ in sources.moments if moment.day is None and moment.month}
-        self.days = {(moment.month, moment.day) for moment, _ in sources.moments if moment.day is not None}
+        moments = [moment for moment, _ in sources.moments()]
+        self.hours = {(moment.hour, moment.minute) for moment in moments if moment.hour is not None}
+        self.months = {moment.month for moment in moments if moment.day is None and moment.month}
+        self.days = {(moment.month, moment.day) for moment in moments if moment.day is not None}
         for number, unit in _LENGTH.findall(text)[:50]:
             length = _number(number)
             if length is not None and length < 1000:
@@ -269,14 +271,14 @@ def _number(word: str) -> float | None:
 
 def _traced(key: str, text: str, sources: Sources, derived: _Derived) -> tuple[int, str] | None:
     """The leaf that an argument comes from, or -1 for one that follows from what was said; None where it is made up."""
-    leaf = sources.tokens.get(plain(text))
+    leaf = sources.token(plain(text))
     if leaf is not None:
         return leaf, "as written"
     values = read(text)
     for stated in values.moments:
         if stated.end - stated.start >= len(text.strip()) - 6:
             for reading in stated.readings:
-                for moment, place in sources.moments:
+                for moment, place in sources.moments():
                     if reading.agrees(moment):
                         return place, "as a date"
                 if derived.says(reading):
@@ -300,7 +302,7 @@ def _traced(key: str, text: str, sources: Sources, derived: _Derived) -> tuple[i
 
 def _segment(part: str, sources: Sources) -> int | None:
     for form in dict.fromkeys((part, _EXTENSION.sub("", part))):
-        leaf = sources.tokens.get(form)
+        leaf = sources.token(form)
         if leaf is not None:
             return leaf
         words = tuple(stems(form))

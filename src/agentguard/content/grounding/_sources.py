@@ -1,27 +1,21 @@
-"""What tool results say, laid out for tracing: every leaf with its path, every value, and what stands together.
+"""All that several tool results say, looked up by value and by word; results may come, and go again.
 
-Results are read as they come: JSON-like values, or text that is JSON, a Python literal, lines of ``key: value``, or
-prose. A *record* is what belongs together: one object, one item of a list, one line or sentence of prose.
+A result is read once (``_reading.py``). A leaf, a record, a number or a date of it has the number that it has in the
+result, and before it the place of the result: they are in order, and stay the same while other results come and go.
 """
 
 from __future__ import annotations
 
-import ast
 import math
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice
-from sys import intern
-from typing import Any, Final, NamedTuple
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeVar
 
-import orjson
-
-from agentguard._foreign import raised_by
-from agentguard._limits import LIMITS
-from agentguard.content._text import written
+from agentguard.content.grounding._reading import Budget, Leaf, Listing, Number, Read, Texts
 from agentguard.content.grounding._values import (
     COUNTED,
     PERCENT,
@@ -29,17 +23,15 @@ from agentguard.content.grounding._values import (
     Quantity,
     Reading,
     Unit,
-    decimal_mark,
-    of_epoch,
-    plain,
-    read,
-    stems,
-    stems_of_key,
-    unit_of_key,
     window,
 )
 
+Key = TypeVar("Key")
+
 # --- Numbers by value, and how likely one is met by chance ---
+
+
+FEW: Final = 32  # times as many sorted numbers as new ones, from which on each of these is put in by itself
 
 
 class Match(NamedTuple):
@@ -60,21 +52,61 @@ class NumberIndex:
     """Numbers with their units (or None), sorted by value, and by base value for each dimension.
 
     Attributes:
-        numbers: The numbers as they were given.
+        numbers: the numbers by their places; those that were given at once have the places from 0 on.
     """
 
-    def __init__(self, numbers: Sequence[tuple[float, Unit | None]]) -> None:
-        self.numbers = numbers
-        pairs = sorted((value, index) for index, (value, _) in enumerate(numbers))
-        self._values, self._order = [value for value, _ in pairs], [index for _, index in pairs]
-        bases: dict[str, list[tuple[float, int]]] = {}
-        for index, (value, unit) in enumerate(numbers):
-            if unit is not None:
-                bases.setdefault(unit.dimension, []).append((value * unit.factor + unit.offset, index))
-        self._bases = {name: sorted(found) for name, found in bases.items()}
+    def __init__(self, numbers: Iterable[tuple[float, Unit | None]] = ()) -> None:
+        self.numbers: dict[int, tuple[float, Unit | None]] = {}
+        self._pairs: list[tuple[float, int]] = []
+        self._bases: dict[str, list[tuple[float, int]]] = {}
+        self.add(dict(enumerate(numbers)))
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def add(self, numbers: Mapping[int, tuple[float, Unit | None]]) -> None:
+        """Take numbers, each at a place where none is."""
+        self.numbers.update(numbers)
+        for pairs, new in self._sorted(numbers):
+            if len(new) * FEW > len(pairs):
+                pairs.extend(new)
+                pairs.sort()
+            else:
+                for pair in new:
+                    insort(pairs, pair)
+
+    def drop(self, places: Iterable[int]) -> None:
+        """Forget the numbers at these places."""
+        numbers = {place: self.numbers.pop(place) for place in places}
+        for pairs, old in self._sorted(numbers):
+            if len(old) * FEW > len(pairs):
+                gone = set(old)
+                pairs[:] = [pair for pair in pairs if pair not in gone]
+            else:
+                for pair in old:
+                    del pairs[bisect_left(pairs, pair)]
+
+    def _sorted(
+        self, numbers: Mapping[int, tuple[float, Unit | None]]
+    ) -> list[tuple[list[tuple[float, int]], list[tuple[float, int]]]]:  # fmt: skip
+        """The sorted numbers that some belong to, each with what these are there."""
+        values: list[tuple[float, int]] = []
+        bases: dict[str, list[tuple[float, int]]] = {}
+        for place, (value, unit) in numbers.items():
+            if math.isnan(value):  # what two sums without bounds give; it is in no order, and nothing stands for it
+                continue
+            values.append((value, place))
+            if unit is not None:
+                bases.setdefault(unit.dimension, []).append((value * unit.factor + unit.offset, place))
+        parts = [(self._pairs, values)]
+        return parts + [(self._bases.setdefault(name, []), pairs) for name, pairs in bases.items()]
+
+    def at(self, value: float) -> Iterator[int]:
+        """The places of a value, the first one first."""
+        for number in range(bisect_left(self._pairs, (value, -1)), len(self._pairs)):
+            if self._pairs[number][0] != value:
+                return
+            yield self._pairs[number][1]
 
     def within(self, quantity: Quantity, most: int = 200) -> Iterator[Match]:
         """The numbers that a quantity can stand for, as they stand first; at most so many of each reading.
@@ -106,22 +138,25 @@ class NumberIndex:
 
     def nearest(self, value: float) -> int | None:
         """The number closest to a value; None where there is none."""
-        at = bisect_left(self._values, value)
-        near = range(max(0, at - 1), min(len(self._values), at + 1))
-        best = min(near, key=lambda place: abs(self._values[place] - value), default=None)
-        return None if best is None else self._order[best]
+        at = bisect_left(self._pairs, (value, -1))
+        near = range(max(0, at - 1), min(len(self._pairs), at + 1))
+        best = min(near, key=lambda number: abs(self._pairs[number][0] - value), default=None)
+        return None if best is None else self._pairs[best][1]
 
     def _raw(self, low: float, high: float, most: int) -> list[int]:
-        slack = _slack(low, high)
-        first = bisect_left(self._values, low - slack)
-        return self._order[first : min(first + most, bisect_right(self._values, high + slack))]
+        return _between(self._pairs, low, high, _slack(low, high), most)
 
     def _converted(self, unit: Unit, low: float, high: float, most: int) -> list[int]:
-        pairs = self._bases.get(unit.dimension, [])
         slack = _slack(low, high) * unit.factor
-        first = bisect_left(pairs, (low * unit.factor + unit.offset - slack, -1))
-        last = bisect_right(pairs, (high * unit.factor + unit.offset + slack, len(self.numbers)))
-        return [index for _, index in pairs[first : min(first + most, last)]]
+        low, high = (value * unit.factor + unit.offset for value in (low, high))
+        return _between(self._bases.get(unit.dimension, []), low, high, slack, most)
+
+
+def _between(pairs: Sequence[tuple[float, int]], low: float, high: float, slack: float, most: int) -> list[int]:
+    """The places of the first values in an interval, and a little around it."""
+    first = bisect_left(pairs, (low - slack, -1))
+    last = bisect_right(pairs, (high + slack, math.inf), first)
+    return [place for _, place in pairs[first : min(first + most, last)]]
 
 
 def _fits(unit: Unit | None, noun: str, own: Unit | None) -> bool:
@@ -162,379 +197,262 @@ def chance(quantity: Quantity, tried: int) -> float:
     return widest * tried
 
 
-# --- Leaves and records ---
+# --- Results ---
 
 
-MAX_LEAVES: Final = 50_000
-MAX_DEPTH: Final = 60
-MAX_LITERAL: Final = 200_000  # characters of a Python literal that is parsed
-MAX_CHARACTERS: Final = 2_000_000  # of all results together
-MAX_PATH: Final = 400  # characters at the end of a path that are kept
-MAX_CONTEXT: Final = 2_000  # words
-LONG_TEXT: Final = 160  # characters beyond which a string is read sentence by sentence
-KEPT: Final = 20_000  # texts of leaves that stay read, a judgement: what 500 calls of a session hold, in some 20 MB
-LONGEST_KEPT: Final = 200  # characters of one of them
-_PIECES = re.compile(r"(?:(?![.!?;]\s)[^\n]){1,600}[.!?;]?")
-_LINE = re.compile(
-    r"(?P<indent>[ \t]*)(?P<item>[-*•] +|\d{1,3}[.)] +)?(?:(?P<key>[A-Za-z_][\w .-]{0,39}?): *(?= |$))?(?P<rest>.*)"
-)
-_TIME_KEY = re.compile(r"time|date|_at$|^ts$|stamp|epoch|created|updated|expires|At$", re.IGNORECASE)
-
-
-class Leaf(NamedTuple):
-    """One scalar of one result, or one sentence of its prose.
-
-    Attributes:
-        source: which result, by its position; -1 is what was asked.
-        path: where in the result (``rows[2].price``); empty for prose.
-        group: the path with its indexes left out: what leaves of the same kind share.
-        record: the number of the record that it belongs to.
-        start, end: characters of the result, where it is text; -1 where it is not.
-    """
-
-    source: int
-    path: str
-    group: str
-    record: int
-    start: int
-    end: int
-    text: str
-
-
-class Number(NamedTuple):
-    """One number of a leaf; ``whole`` where the leaf says nothing else."""
-
-    value: float
-    unit: Unit | None
-    leaf: int
-    whole: bool
-
-
-class Listing(NamedTuple):
-    """One list: how many elements it has, and where it stands."""
-
-    source: int
-    path: str
-    length: int
-    record: int
-
-
-class _Record(NamedTuple):
-    parent: int
-    words: set[str]
+SPAN: Final = 1 << 24  # numbers that the parts of one result may have
+GIVEN: Final = 1 << 40  # the places of texts that are known beside the results come behind it
+APART: Final = 1 << 20  # places between two of these: others may come between them
+MAX_TEXTS: Final = 20_000  # short texts that are known again while results come, a judgement
 
 
 class Sources:
-    """Everything that several results say, indexed by value and by word.
+    """All that several results say, indexed by value and by word.
 
     Args:
         results: the results, in the order of their calls.
-        given: further texts that are known (the question, messages); their leaves have negative sources.
+        given: further texts that are known (the question, messages).
 
     Attributes:
-        leaves: all leaves, in the order in which they were met.
-        numbers, moments: the numbers and dates, with the numbers of their leaves.
         index: the numbers by value.
-        tokens: the first leaf of each identifier, number as written and short text, by its ``plain`` form.
-        repeated: the tokens that more than one record says.
-        bare: the tokens without punctuation.
+        tokens: the leaves of each identifier, number as written and short text, by its ``plain`` form.
         words: the leaves of each word, by its stem.
-        key_words: the stems of the words of all keys.
-        listings: the lists.
-        members: the leaves of each record.
-        complete: whether all was read; False beyond ``MAX_LEAVES`` leaves, ``LIMITS.values`` values or
-            ``MAX_CHARACTERS`` of text.
+        lists: the lists by the stems of their names.
+        days, months, clocks, years: the dates and times by day, by month, by time of day, and by year.
+        key_words: the stems of the words of all keys, counted.
+        lengths: the lengths of the lists, counted.
+        units: the dimensions of the numbers' units, counted.
     """
 
-    def __init__(self, results: Iterable[Any], given: Iterable[str] = ()) -> None:
-        self.leaves: list[Leaf] = []
-        self.numbers: list[Number] = []
-        self.moments: list[tuple[Moment, int]] = []
-        self.tokens: dict[str, int] = {}
-        self.repeated: set[str] = set()
-        self.words: dict[str, set[int]] = {}
-        self.listings: list[Listing] = []
-        self.key_words: set[str] = set()
-        self.members: dict[int, list[int]] = {}
-        self.complete = True
-        self._left = LIMITS.values
-        self._room = MAX_CHARACTERS
-        self._mark: str | None = None  # before decimals, in the text that is being read
-        self._records: list[_Record] = []
-        self._context: dict[int, set[str]] = {}
-        self._said: dict[int, list[str]] = {}
-        for source, result in enumerate(results):
-            self._result(source, result)
-        for number, text in enumerate(given, 1):
-            self._text(text, -number, self._record(-1))
-        self.bare = {re.sub(r"[\W_]", "", token): leaf for token, leaf in reversed(self.tokens.items())}
-        self.index = NumberIndex([(number.value, number.unit) for number in self.numbers])
+    def __init__(self, results: Iterable[Any] = (), given: Iterable[str] = ()) -> None:
+        self.index = NumberIndex()
+        self.tokens: dict[str, list[int]] = {}
+        self.words: dict[str, list[int]] = {}
+        self.lists: dict[tuple[str, ...], list[int]] = {}
+        self.days: dict[tuple[int | None, int | None], list[int]] = {}
+        self.months: dict[int | None, list[int]] = {}
+        self.clocks: dict[tuple[int | None, int | None], list[int]] = {}
+        self.years: dict[int | None, list[int]] = {}
+        self.key_words: Counter[str] = Counter()
+        self.lengths: Counter[int] = Counter()
+        self.units: Counter[str] = Counter()
+        self._contents: dict[int, Any] = {}
+        self._reads: dict[int, Read] = {}
+        self._order: list[int] = []
+        self._given: dict[int, int] = {}  # how the known texts count, by their places
+        self._used = Budget(0, 0, 0, 0)
+        self._partly = 0  # results that were not read to their ends
+        self._texts: Texts = {}
+        self.change(dict(enumerate(results)), (), given)
+
+    # Results come and go
+
+    def change(self, come: Mapping[int, Any], go: Iterable[int], given: Iterable[str]) -> None:
+        """Take results, and forget others.
+
+        Args:
+            come: by their places, later ones at greater ones; the results that are there have places without gaps. What
+                stood at the place of one is forgotten.
+            go: the places of those to forget.
+            given: the texts that are known beside the results from now on.
+        """
+        texts = self._placed(list(given))
+        self._given = {place: -number for number, place in enumerate(texts, 1)}
+        unknown = [place for place in self._order if place > GIVEN and self._contents[place] != texts.get(place)]
+        for place in (*go, *unknown, *(place for place in come if place in self._contents)):
+            del self._contents[place]
+            self._drop(place)
+        new = {**come, **{place: text for place, text in texts.items() if place not in self._contents}}
+        if len(self._texts) > MAX_TEXTS:
+            self._texts.clear()
+        self._contents |= new
+        self._order = sorted(self._contents)
+        self.__dict__.pop("bare", None)
+        # 1. What is new is read.
+        left = Budget().less(self._used)
+        for place in sorted(new):
+            self._add(place, left)
+            left = left.less(self._reads[place].used)
+        # 2. Where there was not room for all, what comes first is read first.
+        if self._partly or not all(left):
+            left = Budget()
+            for place in self._order:
+                if not self._reads[place].is_as_with(left):
+                    self._drop(place)
+                    self._add(place, left)
+                left = left.less(self._reads[place].used)
+
+    def _placed(self, given: Sequence[str]) -> dict[int, str]:
+        """The known texts by their places; those that were there keep theirs, as far as their order allows."""
+        old = [place for place in self._order if place > GIVEN]
+        same = SequenceMatcher(None, [self._contents[place] for place in old], given, autojunk=False)
+        placed: dict[int, str] = {}
+        number, last = 0, GIVEN
+        for block in same.get_matching_blocks():  # the last one is empty, and stands at the ends of both
+            end = old[block.a] if block.size else last + (len(given) - number + 1) * APART
+            step = (end - last) // (block.b - number + 1)
+            if not step:  # there is no place between them any more
+                return {GIVEN + at * APART: text for at, text in enumerate(given, 1)}
+            placed |= {last + step * at: text for at, text in enumerate(given[number : block.b], 1)}
+            placed |= {old[block.a + at]: given[block.b + at] for at in range(block.size)}
+            number = block.b + block.size
+            last = old[block.a + block.size - 1] if block.size else last
+        return placed
+
+    def _add(self, place: int, budget: Budget) -> None:
+        read = self._reads[place] = Read(self._contents[place], budget, self._texts, is_text=place > GIVEN)
+        base = place * SPAN
+        self._used = Budget(*(own + other for own, other in zip(self._used, read.used, strict=True)))
+        self._partly += not read.complete
+        self.index.add({base + at: (number.value, number.unit) for at, number in enumerate(read.numbers)})
+        for index, key, numbers in self._indexed(read):
+            there = index.setdefault(key, [])
+            new = [base + number for number in numbers]
+            if not there or there[-1] < base:
+                there += new
+            else:
+                at = bisect_left(there, base)
+                there[at:at] = new
+        for counter, keys in self._counted(read):
+            counter.update(keys)
+
+    def _drop(self, place: int) -> None:
+        read, base = self._reads.pop(place), place * SPAN
+        self._used = Budget(*(own - other for own, other in zip(self._used, read.used, strict=True)))
+        self._partly -= not read.complete
+        self.index.drop(range(base, base + len(read.numbers)))
+        for index, key, _ in self._indexed(read):
+            there = index[key]
+            first = bisect_left(there, base)
+            del there[first : bisect_left(there, base + SPAN, first)]
+            if not there:
+                del index[key]
+        for counter, keys in self._counted(read):
+            counter.subtract(keys)
+            for key in keys:
+                if not counter[key]:
+                    del counter[key]
+
+    def _indexed(self, read: Read) -> Iterator[tuple[dict[Any, list[int]], Any, list[int]]]:
+        """The leaves, lists and dates of a result by what they are looked up by, each with the index."""
+        yield from ((self.tokens, token, leaves) for token, leaves in read.tokens.items())
+        yield from ((self.words, word, leaves) for word, leaves in read.words.items())
+        yield from _grouped(self.lists, (listing.name for listing in read.listings))
+        moments = [moment for moment, _ in read.moments]
+        yield from _grouped(self.days, ((moment.month, moment.day) for moment in moments))
+        yield from _grouped(self.months, (moment.month for moment in moments))
+        yield from _grouped(self.clocks, ((moment.hour, moment.minute) for moment in moments))
+        yield from _grouped(self.years, (moment.year for moment in moments))
+
+    def _counted(self, read: Read) -> Iterator[tuple[Counter[Any], list[Any]]]:
+        yield self.key_words, list(read.key_words)
+        yield self.lengths, [listing.length for listing in read.listings]
+        yield self.units, [number.unit.dimension for number in read.numbers if number.unit is not None]
+
+    # What is asked of them
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether all was read.
+
+        False beyond ``MAX_LEAVES`` leaves, ``LIMITS.values`` values or ``MAX_CHARACTERS`` of text.
+        """
+        return not self._partly
+
+    @property
+    def reads(self) -> Iterator[tuple[int, Read]]:
+        """The results as they were read, in order, each behind its place."""
+        return ((place, self._reads[place]) for place in self._order)
+
+    def leaf(self, leaf: int) -> Leaf:
+        """A leaf; its record has the number that it has in its result."""
+        return self._reads[leaf // SPAN].leaves[leaf % SPAN]
+
+    def number(self, number: int) -> Number:
+        """A number, with its leaf."""
+        found = self._reads[number // SPAN].numbers[number % SPAN]
+        return Number(found.value, found.unit, number // SPAN * SPAN + found.leaf, found.whole)
+
+    def moment(self, moment: int) -> tuple[Moment, int]:
+        """A date or time, with its leaf."""
+        found, leaf = self._reads[moment // SPAN].moments[moment % SPAN]
+        return found, moment // SPAN * SPAN + leaf
+
+    def listing(self, listing: int) -> Listing:
+        """A list."""
+        return self._reads[listing // SPAN].listings[listing % SPAN]
+
+    def source(self, leaf: int) -> int:
+        """The position of a leaf's result; -1 for what was asked, and other negative ones for what else is known."""
+        place = leaf // SPAN
+        return self._given[place] if place > GIVEN else place - self._order[0]
+
+    def is_given(self, leaf: int) -> bool:
+        """Tell whether a leaf is of what was known beside the results."""
+        return leaf // SPAN > GIVEN
+
+    def token(self, token: str) -> int | None:
+        """The first leaf that says a token; None where none does."""
+        leaves = self.tokens.get(token)
+        return leaves[0] if leaves else None
+
+    def is_repeated(self, token: str) -> bool:
+        """Tell whether more than one record says a token."""
+        leaves = self.tokens.get(token, [])
+        return any(self.record(leaf) != self.record(leaves[0]) for leaf in leaves)
+
+    def in_order(self) -> Iterator[tuple[str, int]]:
+        """All tokens, each with its first leaf, in the order of these."""
+        for place, read in self.reads:
+            for token, leaves in read.tokens.items():
+                if self.tokens[token][0] == place * SPAN + leaves[0]:
+                    yield token, place * SPAN + leaves[0]
+
+    @cached_property
+    def bare(self) -> dict[str, int]:
+        """The first leaf of each token without its punctuation."""
+        bare: dict[str, int] = {}
+        for token, leaf in self.in_order():
+            bare.setdefault(re.sub(r"[\W_]", "", token), leaf)
+        return bare
+
+    def moments(self) -> Iterator[tuple[Moment, int]]:
+        """All dates and times in their order, each with its leaf."""
+        for place, read in self.reads:
+            for moment, leaf in read.moments:
+                yield moment, place * SPAN + leaf
 
     def common(self, words: set[str], leaf: int) -> int:
         """How many stems stand with a leaf: in its path, in its record, or in the records that this one is part of."""
-        own = self.leaves[leaf]
-        found = self._context.get(own.record)
-        if found is None:
-            found, at = set(), own.record
-            while at >= 0 and len(found) < MAX_CONTEXT:
-                found |= self._records[at].words
-                at = self._records[at].parent
-            self._context[own.record] = found
-        path = set(stems_of_key(own.path))
-        return len(words & found) + len((words & path) - found)
+        return self._reads[leaf // SPAN].common(words, leaf % SPAN)
 
     def said(self, leaf: int) -> list[str]:
         """The stems of what a leaf says, in their order."""
-        found = self._said.get(leaf)
-        if found is None:
-            found = self._said[leaf] = stems(self.leaves[leaf].text)
-        return found
+        return self._reads[leaf // SPAN].said(leaf % SPAN)
+
+    def record(self, leaf: int) -> int:
+        """The record of a leaf."""
+        return leaf // SPAN * SPAN + self.leaf(leaf).record
 
     def own_words(self, record: int) -> set[str]:
         """Stems of the words of one record alone."""
-        return self._records[record].words
+        return self._reads[record // SPAN].records[record % SPAN].words
 
-    def line(self, record: int) -> list[int]:
-        """A record and those that it is part of, innermost first."""
-        records: list[int] = []
-        while record >= 0 and len(records) <= MAX_DEPTH:
-            records.append(record)
-            record = self._records[record].parent
-        return records
+    def line(self, leaf: int) -> list[int]:
+        """The record of a leaf and those that it is part of, innermost first."""
+        base = leaf // SPAN * SPAN
+        return [base + record for record in self._reads[leaf // SPAN].line(self.leaf(leaf).record)]
 
-    def _record(self, parent: int) -> int:
-        self._records.append(_Record(parent, set()))
-        return len(self._records) - 1
-
-    def _result(self, source: int, result: Any) -> None:
-        record = self._record(-1)
-        if isinstance(result, str):
-            parsed = _parsed(result)
-            if parsed is None:
-                self._text(result, source, record)
-                return
-            result = parsed
-        self._walk(result, source, record)
-
-    def _walk(self, root: Any, source: int, record: int) -> None:
-        stack: list[tuple[Any, str, str, int, int]] = [(root, "", "", record, 0)]
-        while stack:
-            value, path, group, record, depth = stack.pop()
-            self._left -= 1
-            if self._left < 0 or len(self.leaves) >= MAX_LEAVES or len(self._records) >= 2 * MAX_LEAVES:
-                self.complete = False
-                return
-            if depth > MAX_DEPTH:
-                self.complete = False
-                continue
-            try:
-                stack.extend(self._visited(value, path, group, source, record, depth))
-            except BaseException as error:
-                if not raised_by(value, error):
-                    raise
-                self.complete = False
-
-    def _visited(
-        self, value: Any, path: str, group: str, source: int, record: int, depth: int
-    ) -> list[tuple[Any, str, str, int, int]]:
-        """Take in one value; what is in it, the last first."""
-        inside: list[tuple[Any, str, str, int, int]] = []
-        if isinstance(value, Mapping):
-            own = self._record(record)
-            items = list(islice(value.items(), MAX_LEAVES))
-            self.complete = self.complete and len(items) == len(value)
-            for key, inner in reversed(items):
-                name = written(key)
-                self._key(name, source, path, own)
-                inside.append((inner, field_path(path, name), field_path(group, name), own, depth + 1))
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            self.listings.append(Listing(source, path, len(value), record))
-            items = list(islice(value, MAX_LEAVES))
-            self.complete = self.complete and len(items) == len(value)
-            for index, inner in reversed(list(enumerate(items))):
-                inside.append((inner, f"{path}[{index}]", f"{group}[]", record, depth + 1))
-        elif isinstance(value, str):
-            inner = _parsed(value) if depth < MAX_DEPTH else None
-            if inner is not None:
-                inside.append((inner, path, group, record, depth + 1))
-            else:
-                self._string(value, source, path, group, record)
-        elif value is not None and not isinstance(value, bool):
-            self._scalar(value, source, path, group, record)
-        return inside
-
-    def _key(self, name: str, source: int, path: str, record: int) -> None:
-        """A key that is data itself (a date, a name, an id) is a leaf; any key's words describe its record."""
-        self._name(name, record)
-        if not name.isidentifier() or not name.islower() or any(map(str.isdigit, name)):
-            self._add(name[:500], Leaf(source, path, "", record, -1, -1, name[:500]), "")
-
-    def _name(self, key: str, record: int) -> None:
-        words = stems_of_key(key)
-        self._records[record].words.update(words)
-        self.key_words.update(words)
-
-    def _scalar(self, value: Any, source: int, path: str, group: str, record: int) -> None:
-        leaf = Leaf(
-            source, path, group, record, -1, -1, _digits(value) if isinstance(value, int) else written(value)[:64]
-        )
-        key = path.rpartition(".")[2]
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            self._add(leaf.text, leaf, key)
-            return
-        index = self._leaf(leaf)
-        if math.isfinite(number):
-            self.numbers.append(Number(number, unit_of_key(key.partition("[")[0]), index, True))
-            self._token(plain(leaf.text), index)
-            moment = of_epoch(number) if _TIME_KEY.search(key) else None
-            if moment is not None:
-                self.moments.append((moment, index))
-
-    def _taken(self, text: str) -> str:
-        """As much of a text as there is room for."""
-        if len(text) > self._room:
-            text, self.complete = text[: self._room], False
-        self._room -= len(text)
-        return text
-
-    def _string(self, text: str, source: int, path: str, group: str, record: int) -> None:
-        text = self._taken(text)
-        if len(text) <= LONG_TEXT:
-            self._add(text, Leaf(source, path, group, record, -1, -1, text), path.rpartition(".")[2])
-            return
-        for match in _PIECES.finditer(text):
-            if match[0].strip():
-                self._add(match[0], Leaf(source, path, "", self._record(record), -1, -1, match[0]), "")
-
-    def _text(self, text: str, source: int, outer: int) -> None:
-        record, item, item_indent, last_key, path = outer, -1, 1 << 30, "", ""
-        start = 0
-        nested: Counter[tuple[int, str]] = Counter()
-        text = self._taken(text)
-        self._mark = decimal_mark(text)
-        for line in text.split("\n"):
-            match = _LINE.match(line)
-            if match is not None and line.strip():
-                indent, key = len(match["indent"]), match["key"] or ""
-                if match["item"] and indent <= item_indent:
-                    item, item_indent, record = item + 1, indent, self._record(outer)
-                elif match["item"]:
-                    nested[record, path] += 1
-                elif indent < item_indent and item >= 0 and indent == 0:
-                    record, item_indent = outer, 1 << 30
-                last_key = key or last_key
-                prefix = f"[{item}]" if item >= 0 else ""
-                path = f"{prefix}.{last_key}" if prefix and last_key else prefix or last_key
-                if key:
-                    self._name(key, record)
-                if key or match["item"]:
-                    rest = match["rest"].strip()
-                    rest = rest[1:-1] if len(rest) > 1 and rest[0] == rest[-1] and rest[0] in "'\"" else rest
-                    leaf = Leaf(
-                        source, path, f"[].{last_key}", record, start + match.start("rest"), start + len(line), rest
-                    )
-                    self._add(rest, leaf, last_key)
-                else:
-                    self._prose(line, start, source, path if item >= 0 else "", record)
-            start += len(line) + 1
-            if len(self.leaves) >= MAX_LEAVES:
-                self.complete = False
-                break
-        self._mark = None
-        self.listings.extend(Listing(source, where, length, own) for (own, where), length in nested.items())
-        if item >= 0:
-            self.listings.append(Listing(source, "", item + 1, outer))
-
-    def _prose(self, line: str, start: int, source: int, path: str, record: int) -> None:
-        for match in _PIECES.finditer(line):
-            if match[0].strip():
-                leaf = Leaf(
-                    source, path, "", self._record(record), start + match.start(), start + match.end(), match[0]
-                )
-                self._add(match[0], leaf, "")
-
-    def _leaf(self, leaf: Leaf) -> int:
-        self.leaves.append(leaf)
-        index = len(self.leaves) - 1
-        self.members.setdefault(leaf.record, []).append(index)
-        return index
-
-    def _add(self, text: str, leaf: Leaf, key: str) -> None:
-        index = self._leaf(leaf)
-        stated = (_stated if len(text) <= LONGEST_KEPT else _stated.__wrapped__)(text, self._mark)
-        for token in stated.tokens:
-            self._token(token, index)
-        unit = unit_of_key(key.partition("[")[0])
-        for value, own, whole, noun in stated.numbers:
-            own = own or (unit if whole else COUNTED if noun else None)
-            self.numbers.append(Number(value, own, index, whole))
-        self.moments.extend((moment, index) for moment in stated.moments)
-        for word in stated.words:
-            self.words.setdefault(word, set()).add(index)
-        self._records[leaf.record].words.update(stated.words)
-
-    def _token(self, token: str, index: int) -> None:
-        first = self.tokens.setdefault(token, index)
-        if self.leaves[first].record != self.leaves[index].record:
-            self.repeated.add(token)
+    def clocks_beside(self, leaf: int) -> set[tuple[int | None, int | None]]:
+        """The times of day of a leaf's record."""
+        return self._reads[leaf // SPAN].clocks.get(self.leaf(leaf).record, set())
 
 
-class _Stated(NamedTuple):
-    """The statements of a leaf's text, as they are looked up.
-
-    Attributes:
-        tokens: short text, quantities and identifiers, in their ``plain`` form.
-        numbers: of each reading of a number its value, its unit, whether it is the whole text, and whether a noun
-            follows that it counts.
-        moments: the dates and times.
-        words: the stems, each once.
-    """
-
-    tokens: tuple[str, ...]
-    numbers: tuple[tuple[float, Unit | None, bool, bool], ...]
-    moments: tuple[Moment, ...]
-    words: tuple[str, ...]
-
-
-@lru_cache(maxsize=KEPT)  # an agent's next answer stands beside the same results, and some more
-def _stated(text: str, mark: str | None) -> _Stated:
-    values, stripped = read(text, mark), text.strip()
-    tokens = [stripped] if 0 < len(stripped) <= 200 else []
-    tokens += [quantity.text for quantity in values.quantities]
-    tokens += [identifier.text for identifier in values.identifiers]
-    numbers = tuple(
-        (reading.value, reading.unit, len(quantity.text) >= len(stripped) - 2, bool(quantity.noun))
-        for quantity in values.quantities
-        for reading in quantity.readings[:4]
-    )
-    moments = tuple(moment for stated in values.moments for moment in stated.readings)
-    words = tuple(dict.fromkeys(map(intern, stems(text))))
-    return _Stated(tuple(map(plain, tokens)), numbers, moments, words)
-
-
-def field_path(path: str, name: str) -> str:
-    """The path of a field; of a long one its end."""
-    return (f"{path}.{name}" if path else name)[-MAX_PATH:]
-
-
-def _digits(value: int) -> str:
-    return str(value) if value.bit_length() < 256 else "a very long integer"
-
-
-def _parsed(text: str) -> Any:
-    """The JSON or Python literal that a text is; None for prose, and for a bare scalar."""
-    stripped = text.strip()
-    if len(stripped) < 2 or stripped[0] not in "[{" or stripped[-1] not in "]}":
-        return None
-    try:
-        return orjson.loads(stripped)
-    except ValueError:
-        pass
-    if len(stripped) > MAX_LITERAL or "'" not in stripped:
-        return None
-    try:
-        return ast.literal_eval(stripped)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-        return None
+def _grouped(
+    index: dict[Key, list[int]], keys: Iterable[Key]
+) -> Iterator[tuple[dict[Key, list[int]], Key, list[int]]]:  # fmt: skip
+    """The numbers of some things by their keys, each behind the index."""
+    numbers: dict[Key, list[int]] = {}
+    for number, key in enumerate(keys):
+        numbers.setdefault(key, []).append(number)
+    return ((index, key, those) for key, those in numbers.items())

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentguard._limits import LIMITS
 from agentguard.verification._canonical import args_key
+from agentguard.verification.types import ToolCall
 
 MAX_WAITING: Final = 10_000
 """Calls that wait for their results, a judgement: an agent has some dozens under way, a busy exporter some hundreds."""
@@ -82,6 +83,7 @@ class Call(NamedTuple):
         fields: named as in the common trace format.
         begun: seconds since the epoch at which it began; None where that is not known.
         parent: the session for which the call's own works, that of the agent which set a subagent to work.
+        parsed: the call as it is judged, and its label, where ``fields`` were parsed already.
     """
 
     source: str
@@ -89,6 +91,7 @@ class Call(NamedTuple):
     fields: Mapping[str, Any]
     begun: float | None = None
     parent: str | None = None
+    parsed: tuple[ToolCall, str | None] | None = None
 
 
 class Skipped(NamedTuple):
