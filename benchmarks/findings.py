@@ -99,7 +99,8 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "Charts of each number, what is odd by name, relations, sessions and a model of the tool's text came since. "
         "What can be is worked out once for each form of result, from one walk, by column; the walk, numbers, formats, "
         "ranks and digests are a native core where it was built, with the wide instructions of the processor "
-        "where it has them. Counted by instructions, what is left of a compiled call of 1 KB is spread: a sixth reads the result and its arguments, a third are a dozen learned checks, a "
+        "where it has them. Counted by instructions, what is left of a compiled call of 1 KB is spread: a sixth reads "
+        "the result and its arguments, a third are a dozen learned checks, a "
         "fifth is learning, the rest sessions, the sum and the records; no function stands out, and lookups in "
         "dictionaries are a tenth over all. Fewer objects took a tenth, compiling the way through the tiers another "
         "twentieth. Keeping read arguments by their key would flatter the benchmark and keep content; the search for "
@@ -128,8 +129,8 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "a quarter on other tools; signs weighed in log-odds keep what they promise. Trees, forests and products of "
         "signs on the same labels rank worse than the sum; splitting the outright signs by cause, too. Half of all "
         "gains came from honest claims that were read wrongly, for they set the limit. What decides outright (another "
-        "object than was asked for, fewer than said, an identifier that no call has) brought a quarter more on turns that "
-        "nobody had read, at about the same accusations; there a quarter less is found than on the turns that it was "
+        "object than was asked for, fewer than said, an identifier that no call has) brought a quarter more on turns "
+        "that nobody had read, at about the same accusations; there a quarter less is found than on the turns that it was "
         "made with, and several times as many are accused.",
     ),
     (
