@@ -241,3 +241,8 @@ def test_claims_of_a_long_answer_are_bounded() -> None:
 def test_any_answer_is_read(answer: str) -> None:
     for claim in claims(answer):
         assert 0 <= claim.start < claim.end <= len(answer)
+
+
+def test_the_head_of_a_table_names_its_columns() -> None:
+    table = "| Note | Done |\n|---|:--:|\n| n-7 | archived |\n| Refund | Done |"
+    assert said(table) == ["archived", "Done"]

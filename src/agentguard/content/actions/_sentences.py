@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -28,6 +29,8 @@ _TOKEN = re.compile(
     r"|[$€£¥]\s?\d[\d.,]*\d|[$€£¥]\s?\d"
     r"|[" + _MARKS + r"❌⚠⏳🚧]|->|[–—]|\[[ xX]\]|\S"
 )
+#: The line below the head of a table: "|---|:--:|".
+_RULE = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
 _NUMBER_POINT = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*+•·‣▪])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _ABBREVIATED: Final = frozenset("e.g i.e etc vs mr mrs dr st no approx incl a.m p.m u.s inc ltd".split())
@@ -79,8 +82,10 @@ def sentences(answer: str) -> Iterator[Sentence]:
     """
     text = _masked(answer[:MOST_CHARACTERS])
     start = 0
-    for line in text.splitlines(keepends=True):
-        yield from _line(text, start, start + len(line.rstrip()))
+    lines = text.splitlines(keepends=True)
+    for line, following in itertools.zip_longest(lines, lines[1:], fillvalue=""):
+        if not _RULE.fullmatch(following.strip()):  # above it stand the names of columns
+            yield from _line(text, start, start + len(line.rstrip()))
         start += len(line)
 
 
