@@ -150,3 +150,11 @@ def test_what_was_done_before_all_else_is_not_the_last(answer: str, first: bool,
 def test_as_many_as_there_are_is_all(written: str, outright: bool) -> None:
     tests = Call("bash", {"command": "pytest smoke"}, "17 run, 14 passed, 3 failed")
     assert are_outright(f"Smoke tests passed: {written}.", [tests])[0] is outright
+
+
+@pytest.mark.parametrize(
+    ("name", "tentative"),
+    [("placeHold", True), ("saveDraft", True), ("cancelHold", False), ("assignOnboardingPlan", False)],
+)
+def test_a_tool_that_acts_on_what_was_prepared_does_not_only_prepare(name: str, tentative: bool) -> None:
+    assert ability_of(Tool(name)).tentative is tentative
