@@ -90,7 +90,9 @@ def _all_of(claim: Compared) -> bool:
 
 def _prepares(claim: Compared, deed: Deed) -> bool:
     """Tell whether a claim says no more than what a tool that only prepares does: "reserved", "moved to staging"."""
-    return bool(claim.stated.meaning.acts & deed.ability.acts - GENERIC or claim.about & deed.ability.verbs)
+    meaning, ability = claim.stated.meaning, deed.ability
+    keeps = meaning.bases & ability.described.verbs & bases("keeping")  # "Saves a mail as a draft."
+    return bool(meaning.acts & ability.acts - GENERIC or claim.about & ability.verbs or keeps)
 
 
 def says_end(claim: Compared) -> bool:

@@ -465,8 +465,12 @@ class Ledger:
         return undone
 
     def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
-        """How a call came out otherwise than a claim says; what is pending may have come through by a later look."""
+        """How a call came out otherwise than a claim says; a later call may have brought it through, or seen it so."""
         bad = falls_short(claim, deed, self._results[deed.number], shares)
+        if bad == "only prepared" and any(
+            later.ending.outcome == "done" and not looks(later) for later in self._later(deed)
+        ):
+            return ""  # a draft that was then published
         if bad == "pending" and any(
             looks(later) and later.ending.outcome == "done" and not is_under_way(later.ending, later.result)
             for later in self._later(deed)
