@@ -246,3 +246,9 @@ def test_any_answer_is_read(answer: str) -> None:
 def test_the_head_of_a_table_names_its_columns() -> None:
     table = "| Note | Done |\n|---|:--:|\n| n-7 | archived |\n| Refund | Done |"
     assert said(table) == ["archived", "Done"]
+
+
+def test_what_went_to_somebody_was_sent_whatever_it_is() -> None:
+    (note,), (button,) = (list(claims(answer)) for answer in ("A note went to Ada.", "The page was taken away."))
+    assert {"save", "send"} <= note.meaning.acts
+    assert button.meaning.acts == {"delete"}

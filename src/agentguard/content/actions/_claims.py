@@ -732,7 +732,8 @@ class _Reader:
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
         if low in ("went", "gone", "left") and spot.form != "active":
-            return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
+            sent = frozenset({"send"}) if self._low(spot.verb + 1) == "to" else frozenset[str]()  # "a note went to Ada"
+            return Meaning.of(named(subject) | sent or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
 
 
