@@ -164,6 +164,8 @@ class _Reader:
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
         before = self._low(spot.begins - 1)
+        if before in words("feeling") and self._low(spot.begins) in ("it", "that", "this", "everything"):
+            return True  # "glad it got sorted", as the reader said
         if before in words("cause") or (before == "where" and spot.form in ("state", "stands")):
             return True
         return self._is_taken_back(spot.verb)

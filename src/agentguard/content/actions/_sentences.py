@@ -18,7 +18,7 @@ _QUOTE_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _LINK_END = re.compile(r"\]\([^()\s]{1,500}\)")
 _BOLD = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|~~|</?[a-z]{1,8}>")
 #: What has its verb joined to it: "it's" is two words.
-_PRONOUN: Final = "[Ii]|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey|[Tt]here|[Tt]hat|[Ww]ho"
+_PRONOUN: Final = "[Ii]|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey|[Tt]here|[Tt]hat|[Ww]ho|[Ee]verything|[Nn]othing"
 _TOKEN = re.compile(
     r"`[^`\n]{1,400}`"
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|(?<!\w)'[^'\n]{2,200}'(?!\w)|(?<!\w)‘[^’\n]{2,200}’(?!\w)"  # noqa: RUF001
