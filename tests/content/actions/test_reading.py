@@ -265,3 +265,16 @@ def test_who_is_glad_of_it_claims_nothing() -> None:
 
 def test_everything_is_in_a_state() -> None:
     assert [claim.form for claim in claims("Everything's prepared for the night.")] == ["state"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("I can confirm that the card was refunded.", ["the card was refunded"]),
+        ("I'm pleased to say that I refunded the card.", ["I refunded the card"]),
+        ("I'd be happy to confirm that the card was refunded.", []),
+        ("The bank can confirm that the card was refunded.", []),
+    ],
+)
+def test_what_the_writer_confirms_it_claims_itself(answer: str, expected: list[str]) -> None:
+    assert said(answer) == expected
