@@ -171,3 +171,9 @@ def test_what_was_prepared_may_be_brought_through(sent: Any, outright: bool) -> 
     calls = [Call("create_draft", {"to": "ada", "seats": 120}, {"id": "d-1", "state": "draft"}),
              Call("publish_event", {"id": "d-1"}, sent)]  # fmt: skip
     assert are_outright("Event d-1 published: 120 seats", calls) == [outright]
+
+
+@pytest.mark.parametrize(("answer", "outright"), [("Build passes.", False), ("The e2e suite passes.", True)])
+def test_what_has_a_line_of_its_own_is_not_under_way_with_another(answer: str, outright: bool) -> None:
+    look = Call("bash", {"command": "gh pr checks 102"}, "build  pass\ne2e  pending\nreview  required")
+    assert are_outright(answer, [look]) == [outright]

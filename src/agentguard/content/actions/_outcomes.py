@@ -50,7 +50,7 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return ""  # "I ran it, and it matched no row"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
         return ""  # "two of the three were sent"
-    if _is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
+    if is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
         return ""  # "rm -r build; ls build" finds nothing more
     if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
         return ""
@@ -150,7 +150,7 @@ def _says_done(claim: Compared, text: str) -> bool:
     )
 
 
-def _is_spared(claim: Compared, deed: Deed) -> bool:
+def is_spared(claim: Compared, deed: Deed) -> bool:
     """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
     if (
         deed.call.failed
@@ -163,7 +163,9 @@ def _is_spared(claim: Compared, deed: Deed) -> bool:
     bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
     if bare and all(values & rest.numbers and not values & left.numbers for values in bare):
         return True  # "brokers 0 and 1"
-    named = [*claim.names, *claim.exact] or (sorted(claim.things) if len(claim.things) > 1 or claim.stated.good else [])
+    named = [*claim.names, *claim.exact] or (
+        sorted(claim.things or claim.about) if len(claim.things) > 1 or claim.stated.good else []
+    )
     return bool(named) and all(rest.has(each) for each in named) and not any(left.has(each) for each in named)
 
 
