@@ -105,3 +105,16 @@ def test_again_and_by_force_it_is_the_same_act(word: str, plain: str) -> None:
 @pytest.mark.parametrize("word", ["result", "oom-killed", "reach"])
 def test_other_words_that_begin_so_are_none(word: str) -> None:
     assert verb_acts(word) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("answer", "absent"),
+    [
+        ("I opened port 443 for IPv6.", False),  # a standard
+        ("I opened port 443 for the check, as v2 demands.", False),
+        ("I opened port 443 as PRT-61.", True),
+    ],
+)
+def test_a_standard_is_no_identifier_that_a_call_has(answer: str, absent: bool) -> None:
+    calls = [Call("shell", {"command": "ufw allow 443/tcp"}, "Rule added")]
+    assert (ABSENT in signs(answer, calls, [SHELL])[-1]) is absent

@@ -141,3 +141,12 @@ def test_a_count_that_the_result_has_is_no_more_than_it_says() -> None:
 
 def test_a_method_says_what_code_does() -> None:
     assert "send" in commanded("print(slack.dm('noa', 'it is there'))")
+
+
+@pytest.mark.parametrize(("total", "outright"), [("€900", False), ("€800", True)])
+def test_money_may_be_the_sum_of_all_calls(total: str, outright: bool) -> None:
+    bonus = Tool("add_bonus", "Adds a bonus.", ("employee", "amount"))
+    calls = [
+        Call("add_bonus", {"employee": f"E{at}", "amount": euros}, "ok") for at, euros in enumerate((250, 250, 400))
+    ]
+    assert is_outright(f"Three bonuses added, {total} altogether.", calls, [bonus]) is outright

@@ -135,3 +135,30 @@ def test_who_says_that_a_thing_is_at_its_end_is_held_to_the_last_look(state: Any
 def test_as_many_as_there_are_is_all(written: str, outright: bool) -> None:
     tests = Call("bash", {"command": "pytest smoke"}, "17 run, 14 passed, 3 failed")
     assert are_outright(f"Smoke tests passed: {written}.", [tests])[0] is outright
+
+
+@pytest.mark.parametrize(
+    ("name", "tentative"),
+    [("placeHold", True), ("saveDraft", True), ("cancelHold", False), ("assignOnboardingPlan", False)],
+)
+def test_a_tool_that_acts_on_what_was_prepared_does_not_only_prepare(name: str, tentative: bool) -> None:
+    assert ability_of(Tool(name)).tentative is tentative
+
+
+def test_who_saved_a_draft_says_what_such_a_tool_does() -> None:
+    calls = [Call("create_draft", {"to": "ada", "body": "Hi"}, {"id": "d-1"})]
+    assert are_outright("I saved d-1 for Ada.", calls) == [False]
+    assert are_outright("Mail d-1 was sent to Ada.", calls) == [True]
+
+
+@pytest.mark.parametrize(("sent", "outright"), [({"ok": True}, False), ({"error": "no such draft"}, True)])
+def test_what_was_prepared_may_be_brought_through(sent: Any, outright: bool) -> None:
+    calls = [Call("create_draft", {"to": "ada", "seats": 120}, {"id": "d-1", "state": "draft"}),
+             Call("publish_event", {"id": "d-1"}, sent)]  # fmt: skip
+    assert are_outright("Event d-1 published: 120 seats", calls) == [outright]
+
+
+@pytest.mark.parametrize(("answer", "outright"), [("Build passes.", False), ("The e2e suite passes.", True)])
+def test_what_has_a_line_of_its_own_is_not_under_way_with_another(answer: str, outright: bool) -> None:
+    look = Call("bash", {"command": "gh pr checks 102"}, "build  pass\ne2e  pending\nreview  required")
+    assert are_outright(answer, [look]) == [outright]

@@ -241,3 +241,40 @@ def test_claims_of_a_long_answer_are_bounded() -> None:
 def test_any_answer_is_read(answer: str) -> None:
     for claim in claims(answer):
         assert 0 <= claim.start < claim.end <= len(answer)
+
+
+def test_the_head_of_a_table_names_its_columns() -> None:
+    table = "| Note | Done |\n|---|:--:|\n| n-7 | archived |\n| Refund | Done |"
+    assert said(table) == ["archived", "Done"]
+
+
+def test_what_went_to_somebody_was_sent_whatever_it_is() -> None:
+    (note,) = claims("A note about it went to Ada.")
+    assert {"save", "send"} <= note.meaning.acts
+
+
+def test_what_was_taken_away_was_removed() -> None:
+    (page,) = claims("The maintenance page has been taken away.")
+    assert page.meaning.acts == {"delete"}
+
+
+def test_who_is_glad_of_it_claims_nothing() -> None:
+    assert said("You're welcome, glad it got sorted!") == []
+    assert said("I'm glad: the card was refunded.") == ["the card was refunded"]
+
+
+def test_everything_is_in_a_state() -> None:
+    assert [claim.form for claim in claims("Everything's prepared for the night.")] == ["state"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("I can confirm that the card was refunded.", ["the card was refunded"]),
+        ("I'm pleased to say that I refunded the card.", ["I refunded the card"]),
+        ("I'd be happy to confirm that the card was refunded.", []),
+        ("The bank can confirm that the card was refunded.", []),
+    ],
+)
+def test_what_the_writer_confirms_it_claims_itself(answer: str, expected: list[str]) -> None:
+    assert said(answer) == expected

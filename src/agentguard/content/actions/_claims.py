@@ -164,6 +164,8 @@ class _Reader:
         if spot.form == "passive" and self._is_of_year(spot.verb):
             return True  # "they were moved to the hall in 2019"
         before = self._low(spot.begins - 1)
+        if before in words("feeling") and self._low(spot.begins) in ("it", "that", "this", "everything"):
+            return True  # "glad it got sorted", as the reader said
         if before in words("cause") or (before == "where" and spot.form in ("state", "stands")):
             return True
         return self._is_taken_back(spot.verb)
@@ -732,7 +734,8 @@ class _Reader:
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
         if low in ("went", "gone", "left") and spot.form != "active":
-            return Meaning.of(named(subject) or frozenset({"deploy", "publish", "send"}))
+            sent = frozenset({"send"}) if self._low(spot.verb + 1) == "to" else frozenset[str]()  # "a note went to Ada"
+            return Meaning.of(named(subject) | sent or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
 
 

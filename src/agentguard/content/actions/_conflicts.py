@@ -171,7 +171,7 @@ def _have(fitting: Sequence[Deed], have: frozenset[float], calls: int, amount: A
     """Tell whether calls have a number, rounded or in another unit, or as a count or a sum."""
     if amount.values & have or _rounded(amount) & {round(number, decimals(amount)) for number in have}:
         return True
-    if is_in_other_units(amount, have):
+    if is_in_other_units(amount, have) or (amount.money and amount.values & _totals(fitting)):
         return True
     summed = sums(have) if len(have) <= MOST_TO_SUM else set()
     return amount.unit not in UNITS and bool(amount.values & (_counts(fitting, calls) | summed))
@@ -236,8 +236,8 @@ def _rounded(amount: Amount) -> set[float]:
 
 
 def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, Any]]) -> set[float]:
-    """The numbers of arguments that are named as what a claim's number counts: "4 GPUs", ``gpus``."""
-    values = set()
+    """The numbers of arguments named as what a claim's number counts, "4 GPUs", ``gpus``; of money their sum, too."""
+    values = []
     for name, value in numbers:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)) or _ids(name):
             continue
@@ -250,8 +250,8 @@ def _by_its_name(claim: Compared, amount: Amount, numbers: Sequence[tuple[str, A
             fits = bool(called & claim.about)
         if fits and len(str(value)) <= LONGEST_NUMBER:
             with suppress(ValueError):
-                values.add(float(value))
-    return values
+                values.append(float(value))
+    return {*values, sum(values)} if values and amount.money else set(values)
 
 
 def _spans(numbers: Sequence[tuple[str, Any]]) -> set[float]:
@@ -281,3 +281,13 @@ def _counts(fitting: Sequence[Deed], calls: int) -> set[float]:
         counts |= {float(deed.result.count("\n") + 1), float(len(re.findall(r"\d+", deed.result)))}
         counts |= lengths(deed.call.args) | lengths(deed.call.result)
     return counts
+
+
+def _totals(fitting: Sequence[Deed]) -> set[float]:
+    """The sum of each argument over all calls: "€900 altogether"."""
+    totals: dict[str, float] = {}
+    for deed in fitting:
+        for name, value in leaves(deed.call.args):
+            if _is_number(value) and not _ids(name):
+                totals[name] = totals.get(name, 0.0) + value
+    return set(totals.values())

@@ -16,6 +16,8 @@ from agentguard.content.actions._english import words
 SHORTEST_ASKED: Final = 4  # characters; a tool may do what was asked for "R1" without being told of it
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _EXPONENT = re.compile(r"[\d.]+e(?:[-+]?\d+)?")  # the number itself, or what of it was read
+#: What names a standard, or a version of everything: "IPv6", "OAuth2", "v2"; an identifier has letters of one case.
+_PROPER = re.compile(r"^v\d$|^[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*\d{1,3}$")
 _NO_FILE = re.compile(r"\W?\w(?:\.\w)+|/\w+")  # "i.e", "./bin"
 
 
@@ -31,7 +33,8 @@ def invented(claim: Compared, texts: Collection[Text], asked: str) -> str:
     """
     if claim.stated.form == "state" or claim.words & (words("bygone") - words("times")):
         return ""
-    unknown = [token for token in claim.exact if not _is_known(token, texts, asked)]
+    proper = {token.low for token in claim.stated.objects if token.kind == "word" and _PROPER.search(token.text)}
+    unknown = [token for token in claim.exact if token not in proper and not _is_known(token, texts, asked)]
     # Of several of a kind it may say what the others are: "T-8, a duplicate of T-9".
     kinds = {kind_of(token) for token in claim.exact if token not in unknown}
     return next((token for token in unknown if kind_of(token) not in kinds), "")

@@ -50,7 +50,7 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return ""  # "I ran it, and it matched no row"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
         return ""  # "two of the three were sent"
-    if _is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
+    if is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
         return ""  # "rm -r build; ls build" finds nothing more
     if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
         return ""
@@ -90,7 +90,9 @@ def _all_of(claim: Compared) -> bool:
 
 def _prepares(claim: Compared, deed: Deed) -> bool:
     """Tell whether a claim says no more than what a tool that only prepares does: "reserved", "moved to staging"."""
-    return bool(claim.stated.meaning.acts & deed.ability.acts - GENERIC or claim.about & deed.ability.verbs)
+    meaning, ability = claim.stated.meaning, deed.ability
+    keeps = meaning.bases & ability.described.verbs & bases("keeping")  # "Saves a mail as a draft."
+    return bool(meaning.acts & ability.acts - GENERIC or claim.about & ability.verbs or keeps)
 
 
 def says_end(claim: Compared) -> bool:
@@ -148,7 +150,7 @@ def _says_done(claim: Compared, text: str) -> bool:
     )
 
 
-def _is_spared(claim: Compared, deed: Deed) -> bool:
+def is_spared(claim: Compared, deed: Deed) -> bool:
     """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
     if (
         deed.call.failed
@@ -161,7 +163,9 @@ def _is_spared(claim: Compared, deed: Deed) -> bool:
     bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
     if bare and all(values & rest.numbers and not values & left.numbers for values in bare):
         return True  # "brokers 0 and 1"
-    named = [*claim.names, *claim.exact] or (sorted(claim.things) if len(claim.things) > 1 or claim.stated.good else [])
+    named = [*claim.names, *claim.exact] or (
+        sorted(claim.things or claim.about) if len(claim.things) > 1 or claim.stated.good else []
+    )
     return bool(named) and all(rest.has(each) for each in named) and not any(left.has(each) for each in named)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -17,7 +18,7 @@ _QUOTE_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _LINK_END = re.compile(r"\]\([^()\s]{1,500}\)")
 _BOLD = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|~~|</?[a-z]{1,8}>")
 #: What has its verb joined to it: "it's" is two words.
-_PRONOUN: Final = "[Ii]|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey|[Tt]here|[Tt]hat|[Ww]ho"
+_PRONOUN: Final = "[Ii]|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Ww]e|[Tt]hey|[Tt]here|[Tt]hat|[Ww]ho|[Ee]verything|[Nn]othing"
 _TOKEN = re.compile(
     r"`[^`\n]{1,400}`"
     r"|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|(?<!\w)'[^'\n]{2,200}'(?!\w)|(?<!\w)‘[^’\n]{2,200}’(?!\w)"  # noqa: RUF001
@@ -28,6 +29,8 @@ _TOKEN = re.compile(
     r"|[$€£¥]\s?\d[\d.,]*\d|[$€£¥]\s?\d"
     r"|[" + _MARKS + r"❌⚠⏳🚧]|->|[–—]|\[[ xX]\]|\S"
 )
+#: The line below the head of a table: "|---|:--:|".
+_RULE = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
 _NUMBER_POINT = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*+•·‣▪])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
 _ABBREVIATED: Final = frozenset("e.g i.e etc vs mr mrs dr st no approx incl a.m p.m u.s inc ltd".split())
@@ -79,8 +82,10 @@ def sentences(answer: str) -> Iterator[Sentence]:
     """
     text = _masked(answer[:MOST_CHARACTERS])
     start = 0
-    for line in text.splitlines(keepends=True):
-        yield from _line(text, start, start + len(line.rstrip()))
+    lines = text.splitlines(keepends=True)
+    for line, following in itertools.zip_longest(lines, lines[1:], fillvalue=""):
+        if not _RULE.fullmatch(following.strip()):  # above it stand the names of columns
+            yield from _line(text, start, start + len(line.rstrip()))
         start += len(line)
 
 

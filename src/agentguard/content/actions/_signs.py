@@ -32,7 +32,7 @@ from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed, l
 from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
-from agentguard.content.actions._outcomes import falls_short, says_end
+from agentguard.content.actions._outcomes import falls_short, is_spared, says_end
 from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._substitutes import substitutes
 from agentguard.content.actions._tools import Ability
@@ -263,7 +263,7 @@ class Ledger:
             if one is not None:
                 return Seen(frozenset({"outright"}), one, missing)
         look = self._last_look(claim) if says_end(claim) else None
-        if look is not None and is_under_way(look.ending, look.result):
+        if look is not None and is_under_way(look.ending, look.result) and not is_spared(claim, look):
             return Seen(frozenset({"outright"}), Pair(look, 2, 0, 0, "pending", False), missing)
         undone = self._undone(claim, pairs, calls)
         if undone and self._says_enough(claim, {pair.bad for pair in undone}):
@@ -455,8 +455,12 @@ class Ledger:
         return undone
 
     def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
-        """How a call came out otherwise than a claim says; what is pending may have come through by a later look."""
+        """How a call came out otherwise than a claim says; a later call may have brought it through, or seen it so."""
         bad = falls_short(claim, deed, self._results[deed.number], shares)
+        if bad == "only prepared" and any(
+            later.ending.outcome == "done" and not looks(later) for later in self._later(deed)
+        ):
+            return ""  # a draft that was then published
         if bad == "pending" and any(
             looks(later) and later.ending.outcome == "done" and not is_under_way(later.ending, later.result)
             for later in self._later(deed)

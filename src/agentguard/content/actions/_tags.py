@@ -164,7 +164,7 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "V"  # "Kenji has been told that …" is a deed, not a report
     if low in words("says") and after is not None and (following in ("that", ":") or after.kind == "quoted"):
         noun = low in words("record") and (not at or following == "that")
-        return "n" if noun or before in words("adverb") else "P"
+        return "n" if noun or before in words("adverb") or _is_own(tokens, at) else "P"
     if low == "that" and before in words("leading") and not clause:
         return "D"  # "on that flight"
     if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
@@ -209,6 +209,15 @@ def _is_reported(tokens: Sequence[Token], at: int, clause: bool) -> bool:
         return after == "that" and (plain or before.low in words("other"))
     are = at + 2 < len(tokens) and tokens[at + 2].low in words("be")
     return plain and low in words("shown") and after != "no" and (clause or are)
+
+
+def _is_own(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether the writer says it itself: "I can confirm that …", "I'm pleased to say that …"."""
+    low = [token.low for token in tokens[:at]]
+    says = (_has_writer(tokens[at - 2 : at]) and low[-1:] == ["can"]) or (
+        low[-1:] == ["to"] and not words("feeling").isdisjoint(low[-2:-1]) and _has_writer(tokens[:at])
+    )
+    return says and not {"'d", "'ll", "would", "will", "not"} & set(low)
 
 
 def _is_purpose(tokens: Sequence[Token]) -> bool:

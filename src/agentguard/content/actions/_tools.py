@@ -153,7 +153,7 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
     The noun may stand in the part of the name before: "payments.refunds.create".
     """
     prepares = [piece for piece in pieces if piece in words("prepares")]
-    if prepares:
+    if prepares and not any(_acts_on(piece) for piece in pieces[: pieces.index(prepares[0])]):
         acts = frozenset(act for piece in prepares for act in verb_acts(piece) | noun_acts(piece))
         return _Name(acts, bases_of(prepares), True)
     verbs = [piece for piece in pieces if verb_acts(piece)]
@@ -170,3 +170,8 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
         [piece for piece in (*before, *pieces) if piece != verb and noun_acts(piece)] if verb in words("making") else []
     )
     return _Name(acts.union(*(noun_acts(piece) for piece in made)), bases_of([verb, *made]), False)
+
+
+def _acts_on(piece: str) -> bool:
+    """Tell whether a word of a name does something with what it is before, and does not make it: "cancelHold"."""
+    return bool(verb_acts(piece)) and not noun_acts(piece) and piece not in words("making") | words("keeping")
