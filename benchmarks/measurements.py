@@ -12,6 +12,7 @@ import platform
 from pathlib import Path
 from typing import Annotated
 
+import clone
 import content
 import detection
 import fuzzing
@@ -75,6 +76,7 @@ def main(
         over_http.section(),
         proxy.section(),
         fuzzing.section(console, FUZZED),
+        clone.section(),
     ]
     commands = {plan.name: command(plan, script, data) for plan in RUNS}
     output.parent.mkdir(parents=True, exist_ok=True)
