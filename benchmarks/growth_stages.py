@@ -17,8 +17,7 @@ from growth_shapes import records
 from race import WARM
 from workload import PROFILE, SIZES, TOOL, Call
 
-from agentguard.verification import VerificationEngine
-from agentguard.verification import _engine as engine_module
+from agentguard.verification import VerificationEngine, _judging
 
 __all__ = ["Stage", "measure"]
 
@@ -77,7 +76,7 @@ def measure(advance: Callable[[int], object] = lambda calls: None) -> list[Stage
     ]
     decide, learn = watch.around("combine, decide", method.decide), watch.around("learn", method.learn)
     watched._method = _Timed(method, tiers=tiers, decide=decide, learn=learn)
-    names = vars(engine_module)
+    names = vars(_judging)
     read = names["read"]
     timed_read = watch.around("read the result", read)
     whole: list[float] = []

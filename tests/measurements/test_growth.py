@@ -4,6 +4,7 @@ import math
 
 import growth_attacks
 import growth_hostile
+import growth_stages
 import pytest
 from growth_cost import Point, SizePoint
 from growth_hostile import Ordeal
@@ -125,3 +126,10 @@ def test_a_log_of_many_tools_is_held_against_one_of_fewer():
     found = figures(Growth(many={"report": read}))
     assert found["time a call, report of 40,000 tools, a call each, against 10,000 (60 s)"] == pytest.approx(1.875)
     assert found["peak memory, report of 40,000 tools, a call each, against 10,000 (130 MiB)"] == pytest.approx(1.3)
+
+
+def test_the_stages_of_a_call_are_those_of_the_engine(monkeypatch):
+    monkeypatch.setattr(growth_stages, "WARM", 25)
+    monkeypatch.setattr(growth_stages, "TIMED", 25)
+    names = [stage.name for stage in growth_stages.measure()]
+    assert names == ["read the result", "combine, decide", "learn", "everything else", "a whole call"]
