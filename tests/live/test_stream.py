@@ -242,9 +242,12 @@ def test_a_server_that_stops_lets_everybody_go(
 
 def test_the_threads_end_with_the_application(shop: Any, make_app: Callable[..., Any]) -> None:
     with TestClient(make_app(shop.store)):
-        assert any(thread.name == "agentguard-live" for thread in threading.enumerate())
+        started = [thread for thread in threading.enumerate() if thread.name == "agentguard-live"]
 
-    assert not any(thread.name == "agentguard-live" for thread in threading.enumerate())
+    assert started
+    for thread in started:
+        thread.join(timeout=30)  # each is told to end, and ends when it has looked
+        assert not thread.is_alive()
 
 
 # --- Without a server: a listener that does not take what it is sent ---
