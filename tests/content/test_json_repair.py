@@ -202,6 +202,13 @@ SMALL = st.recursive(
 )
 
 
+def test_a_value_without_a_name_is_told_where_it_is_left_out():
+    text = '{"alpha": [true], 1]}'
+    repaired = repair(text)
+    assert repaired.value == {"alpha": [True]}
+    assert ("mend a value", text.index("1")) in [(each.kind, each.start) for each in repaired.edits]
+
+
 @given(st.dictionaries(WORDS, SMALL, min_size=1, max_size=4), st.data())
 def test_each_scalar_is_kept_or_told(value, data):
     """Separators, quotes and brackets are left out or doubled; what was in the text is in the value or in the edits."""

@@ -64,7 +64,10 @@ def json_faults(text: str) -> Iterator[Finding]:
         elif kind == "comma":
             comma = start
         else:
-            yield from _value_faults(text, kind, match, in_object=stack[-1] == "}")
+            in_object = stack[-1] == "}"
+            yield from _value_faults(text, kind, match, in_object=in_object)
+            if in_object and before == "comma" and LITERAL.match(match.group()) and not COLON.match(text, end):
+                yield Finding("mend a value", "no name stands before it", start, end)
         before = "outside" if kind == "close" and not stack else kind
     if stack:
         yield Finding("close a bracket", f"{len(stack)} left open at the end", len(text), len(text))
