@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -53,7 +53,7 @@ from agentguard.report import (
 )
 from agentguard.report._builder import add_read
 from agentguard.report._stored import kept_of
-from agentguard.stores import Event, MemoryStore
+from agentguard.stores import MemoryStore
 from agentguard.traces import BrokenLine, Reading, ReplaySummary, Tally, TraceRow
 from agentguard.traces._audit import VERDICTS, Audit
 from agentguard.traces._formats import Call, Found
@@ -131,7 +131,8 @@ def report(
             )
         data = _of_store(address, worst, page)
     else:
-        learned = _Learned(max_events=1, max_names=2_000)
+        # What is learned is written here in the end, and looked at; of records of verdicts nobody has any use.
+        learned = MemoryStore(max_events=1, max_names=2_000)
         engine, builder = build_engine(profiles, mode, learned, calibration), ReportBuilder(worst, content=content)
         tally, audit = Tally(worst=0, broken=1), Audit(declared(profiles))
         shown_as = lru_cache(maxsize=64)(printable)  # of a file's name, which is the same line after line
@@ -167,13 +168,6 @@ def report(
         print_reading(console(stderr=output == STDIO), reading)
         print_line(console(stderr=output == STDIO), f"{verdicts_of(counts)}; written to {printable(output)}")
     raise typer.Exit(Exit.INTERRUPTED if interrupted else Exit.ACCEPT)
-
-
-class _Learned(MemoryStore):
-    """Keeps what is learned, which is written in the end and looked at; of records of verdicts nobody has any use."""
-
-    def extend(self, kind: str, events: Sequence[Event], /) -> int:
-        return 0
 
 
 def _rows(found: Iterable[Found | BrokenLine], audit: Audit) -> Iterator[TraceRow | BrokenLine]:

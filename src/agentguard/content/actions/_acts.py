@@ -17,8 +17,6 @@ LOOKING: Final = frozenset({"read", "browse"})
 GENERIC: Final = frozenset({"create", "update", "read", "run"})
 #: Acts that are done whatever comes out of them.
 TRYING: Final = frozenset({"test", "run", "check code", "build", "read", "verify", "plan"})
-#: Acts that are commands of their own wherever a shell does them.
-COMMANDED: Final = frozenset({"test", "check code", "build", "install", "commit", "push", "merge", "tag"})
 MANY: Final = 4  # acts, beyond which a verb says little by itself
 _SAME: Final = frozenset({"re", "force", "cross"})  # before a verb: again, by force, in several places
 REACH: Final = 6  # words between a verb and its particle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -47,24 +47,23 @@ OUTRIGHT: Final = frozenset({
 })  # fmt: skip
 
 
-class Texts(NamedTuple):
-    """The texts of a session's calls, by their numbers, and what was asked."""
+class AllTexts(NamedTuple):
+    """The texts of all calls of a session, what was asked, and what links the calls."""
 
-    all: Mapping[int, Text]
-    args: Mapping[int, Text]
+    all: Sequence[Text]
     given: str
     links: Links
 
     def anywhere(self, token: str) -> bool:
         """Tell whether any call has what is said exactly."""
-        return any(text.has(token) for text in self.all.values())
+        return any(text.has(token) for text in self.all)
 
     def was_asked(self, token: str) -> bool:
         """Tell whether the user's words have it."""
         return token in self.given or bare(token) in self.given
 
 
-def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: bool) -> Iterator[tuple[str, str]]:
+def conflicts(claim: Compared, fitting: Sequence[Deed], texts: AllTexts, reading: bool) -> Iterator[tuple[str, str]]:
     """Signs of what the claim says and its calls do not have, each with the words.
 
     Args:
@@ -73,18 +72,18 @@ def conflicts(claim: Compared, fitting: Sequence[Deed], texts: Texts, reading: b
         texts: of all calls.
         reading: the claim only says that something was looked at.
     """
-    own, args = [texts.all[deed.number] for deed in fitting], [texts.args[deed.number] for deed in fitting]
+    own, args = [deed.texts.all for deed in fitting], [deed.texts.args for deed in fitting]
     yield from _other_exact(claim, fitting, own, texts)
     yield from _other_names(claim, own, texts)
     yield from _other_numbers(claim, fitting, own, texts)
     yield from _other_records(claim, fitting, own, texts.links)
     if not reading and other_moment(claim, "\n".join(text.text for text in args)):
-        everything = "\n".join(text.text for text in texts.all.values())
+        everything = "\n".join(text.text for text in texts.all)
         yield f"another date, {'nowhere' if other_moment(claim, everything) else 'elsewhere'}", "that date"
 
 
 def _other_exact(
-    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: Texts
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: AllTexts
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
     """Identifiers, addresses and files that its calls do not have."""
     values = [leaf for deed in fitting for leaf in leaves(deed.call.args)]
@@ -99,16 +98,16 @@ def _other_exact(
         if any(kind_of(other) == kind and text.has(other) for other in claim.exact for text in own):
             continue
         numbered = each[1:].isdigit() and any(_is_digits(value) and _ids(name) for name, value in values)
-        if numbered or any(kind in texts.args[deed.number].kinds for deed in fitting):
+        if numbered or any(kind in deed.texts.args.kinds for deed in fitting):
             yield "other of its kind in the arguments", each
 
 
-def _other_names(claim: Compared, own: Sequence[Text], texts: Texts) -> Iterator[tuple[str, str]]:
+def _other_names(claim: Compared, own: Sequence[Text], texts: AllTexts) -> Iterator[tuple[str, str]]:
     """Names that its calls do not have."""
     for name in claim.names:
         if any(name in text.text for text in own):
             continue
-        if not any(name in text.text for text in texts.all.values()):
+        if not any(name in text.text for text in texts.all):
             yield f"name: {'asked for alone' if name in texts.given else 'nowhere'}", name.capitalize()
 
 
@@ -132,7 +131,7 @@ def _written(claim: Compared, thing: str) -> str:
 
 
 def _other_numbers(
-    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: Texts
+    claim: Compared, fitting: Sequence[Deed], own: Sequence[Text], texts: AllTexts
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
     """Numbers that its calls do not have, or have otherwise."""
     if not claim.amounts:
@@ -157,13 +156,13 @@ def _other_numbers(
             continue  # "two of the three"
         if not amount.values or _have(fitting, have, len(texts.all), amount):
             continue
-        there = any(amount.values & text.numbers for text in texts.all.values())
+        there = any(amount.values & text.numbers for text in texts.all)
         yield f"number: {'elsewhere' if there else 'nowhere'}", text
         if not there and measured - {0.0, 1.0} and amount.values & numbers_in(texts.given):
             yield "number: asked for alone", text
         if amount.unit and not there and not some and any(_counts_others(deed) for deed in fitting):
             yield "number: its result counts others", text
-        if any(texts.args[deed.number].numbers - {0.0, 1.0} for deed in fitting):
+        if any(deed.texts.args.numbers - {0.0, 1.0} for deed in fitting):
             yield "number: others in the arguments", amount.text
 
 
@@ -177,7 +176,7 @@ def _have(fitting: Sequence[Deed], have: frozenset[float], calls: int, amount: A
     return amount.unit not in UNITS and bool(amount.values & (_counts(fitting, calls) | summed))
 
 
-def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: Texts) -> Iterator[Amount]:
+def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: AllTexts) -> Iterator[Amount]:
     """Find numbers with a unit that no call has, nor anything of which they may have been made.
 
     Args:
@@ -193,7 +192,7 @@ def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: Texts) -> Ite
         if min(amount.values, default=0) >= LEAST_MEASURED
         and (amount.money or amount.text.endswith("%") or (amount.unit and amount.unit not in words("be")))
     ]
-    have = frozenset[float]().union(*(text.numbers for text in texts.all.values())) if measured else frozenset()
+    have = frozenset[float]().union(*(text.numbers for text in texts.all)) if measured else frozenset()
     spans = _spans([leaf for deed in done for leaf in leaves(deed.call.args)]) if measured else set()
     for amount in measured:
         timed = amount.unit in TIMES and bool(_seconds(amount) & spans)

@@ -23,7 +23,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class Conversation:
-    """What the user and the agent said to each other.
+    """The words of a user and of the agent that answers.
 
     Args:
         question: what was asked, and is known.

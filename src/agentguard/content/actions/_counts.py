@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from agentguard.content.actions._acts import GENERIC, Meaning, verb_acts
-from agentguard.content.actions._compared import UNITS, Amount, Compared, Text
+from agentguard.content.actions._compared import UNITS, Amount, Compared
 from agentguard.content.actions._conflicts import TIMES
 from agentguard.content.actions._endings import SHORT, counts_done
 from agentguard.content.actions._english import base, is_past, words
@@ -29,7 +29,7 @@ _TOLD: Final = re.compile(
 )
 
 
-def fewer(claim: Compared, fitting: Sequence[Deed], texts: Mapping[int, Text]) -> str:
+def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
     """Find a count of a claim of which its calls say that they did fewer; "" where there is none.
 
     A result counts what was done by the name of the act. Where a claim says "all", any count of a result counts that
@@ -38,7 +38,6 @@ def fewer(claim: Compared, fitting: Sequence[Deed], texts: Mapping[int, Text]) -
     Args:
         claim: what was said.
         fitting: the calls that go with it.
-        texts: of all calls, by their numbers.
     """
     counted = [amount for amount in claim.amounts if _counts(amount)]
     if claim.in_part or not counted:
@@ -49,7 +48,7 @@ def fewer(claim: Compared, fitting: Sequence[Deed], texts: Mapping[int, Text]) -
         return next((_text(amount) for amount in counted if max(done) < min(amount.values)), "")
     if not claim.words & words("every"):
         return ""
-    have = {float(len(fitting))}.union(*(texts[deed.number].numbers | _lengths(deed) for deed in fitting))
+    have = {float(len(fitting))}.union(*(deed.texts.all.numbers | _lengths(deed) for deed in fitting))
     for amount in counted:
         every = [count for deed in fitting for name, count in _done(deed) if is_past(name) or counts_done(name)]
         if every and not amount.values & {*have, sum(every)} and max(every) < min(amount.values):

@@ -68,7 +68,7 @@ def _lists(tokens: Sequence[Token], names: Collection[str]) -> Iterator[list[str
 
 
 def _item(token: Token) -> str:
-    """What a word says exactly, in small letters; "" where it says nothing so."""
+    """The exact token in a word, in small letters; "" where there is none."""
     text = token.text.strip(_QUOTES)
     if token.kind == "code" and " " not in text:
         return text.casefold()

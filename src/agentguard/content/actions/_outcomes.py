@@ -23,13 +23,12 @@ _PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
-def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Short:
+def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     """Tell how a call came out otherwise than a claim says.
 
     Args:
         claim: what was said.
         deed: the call.
-        result: its result, as it is compared.
         shares: the call has something that the claim names.
     """
     meaning, outcome = claim.stated.meaning, deed.ending.outcome
@@ -63,7 +62,7 @@ def falls_short(claim: Compared, deed: Deed, result: Text, shares: bool) -> Shor
         return "" if held_back else _pending(claim, deed)
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
     parts = _all_of(claim)
-    counted = not parts and any(amount.values & result.numbers for amount in claim.amounts)
+    counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
     if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
         return ""
     if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):

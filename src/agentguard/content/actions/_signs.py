@@ -13,16 +13,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import (
-    GENERIC,
-    LOOKING,
-    READING,
-    is_vague,
-    reads,
-)
+from agentguard.content.actions._acts import GENERIC, LOOKING, READING, is_vague, reads
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
-from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, Texts, conflicts, measured_nowhere
+from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, AllTexts, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._counts import fewer
 from agentguard.content.actions._endings import is_under_way
@@ -55,10 +49,10 @@ class Pair(NamedTuple):
 
     deed: Deed
     level: int
-    things: int
-    exact: int
-    bad: str
-    said: bool
+    things: int = 0
+    exact: int = 0
+    bad: str = ""
+    said: bool = False
 
     @property
     def weight(self) -> tuple[int, int, bool, bool, bool, int]:
@@ -102,12 +96,8 @@ class Ledger:
         self._asked = frozenset(base(word) for word in re.findall(r"[a-z]+", given.casefold()))
         self._called = {deed.call.tool for deed in done}
         self._rivals = Rivals(abilities, self._called)
-        self._any_general = any(ability.general for ability in abilities.values())
-        self._all = {deed.number: deed.texts.all for deed in done}
-        self._results = {deed.number: deed.texts.result for deed in done}
-        args = {deed.number: deed.texts.args for deed in done}
         self._whole = all(max(len(deed.args), len(deed.result)) < MOST_CHARACTERS for deed in done)
-        self._texts = Texts(self._all, args, given.casefold(), Links(done))
+        self._texts = AllTexts([deed.texts.all for deed in done], given.casefold(), Links(done))
 
     def see(self, claims: Sequence[Compared], answer: str) -> list[Seen]:
         """Hold the claims of an answer against the deeds.
@@ -134,7 +124,7 @@ class Ledger:
 
     def _beside(self, claim: Compared) -> list[Beside]:
         """All calls, each with how it goes together with a claim."""
-        return [Beside(deed, self._all[deed.number], self._level(claim, deed)) for deed in self._done]
+        return [Beside(deed, deed.texts.all, self._level(claim, deed)) for deed in self._done]
 
     def _pairs(self, claim: Compared, calls: Sequence[Beside]) -> list[Pair]:
         """The calls that go together with a claim, the best last."""
@@ -160,7 +150,7 @@ class Ledger:
             return 3
         if vague and claim.about & ability.verbs:  # "a ban was issued", by mod_ban
             return 3
-        text = self._all[deed.number].text
+        text = deed.texts.all.text
         if meaning.bases & (deed.told | deed.said) or any(len(each) > 3 and each in text for each in meaning.bases):
             return 2
         if (vague or not ability.acts) and claim.about & ability.names and not looks(deed):
@@ -169,28 +159,25 @@ class Ledger:
             return 1
         if claim.stated.form in ("outcome", "label"):
             return 2 if self._tells(claim, deed) else 1
-        if any(self._texts.args[deed.number].has(each) for each in claim.exact) and not looks(deed):
+        if any(deed.texts.args.has(each) for each in claim.exact) and not looks(deed):
             return 1
-        return (
-            1
-            if reads(meaning) or vague or (ability.general and (deed.acts & UNKNOWN or not deed.acts - {"run"}))
-            else 0
-        )
+        open_to_any = ability.general and (deed.acts & UNKNOWN or not deed.acts - {"run"})
+        return 1 if reads(meaning) or vague or open_to_any else 0
 
     def _exact(self, claim: Compared, deed: Deed) -> int:
-        text = self._all[deed.number]
+        text = deed.texts.all
         numbers = sum(bool(amount.values & text.numbers) for amount in claim.amounts)
         return numbers + sum(text.has(each) for each in claim.exact)
 
     def _things(self, claim: Compared, deed: Deed) -> int:
-        text = self._all[deed.number]
+        text = deed.texts.all
         unsaid = [thing for thing in claim.things if not text.names(thing)]
         linked = self._texts.links.of(deed).own if unsaid else frozenset()
         return len(claim.things) - len(unsaid) + sum(thing in linked for thing in unsaid)
 
     def _tells(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether a result says much of what the claim names, and all that it says exactly."""
-        result = self._results[deed.number]
+        result = deed.texts.result
         things = sum(result.names(thing) for thing in claim.things)
         if not all(result.has(each) for each in claim.exact):
             return False
@@ -208,9 +195,9 @@ class Ledger:
             return None
         acting = [call for call in calls if reads(meaning) or not looks(call.deed)]
         for deed, said, given in substitutes(claim, acting, conversation):
-            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, "", False), said, f"has {given!r}, not {said!r}")
+            return Seen(frozenset({"outright"}), Pair(deed, 3), said, f"has {given!r}, not {said!r}")
         for deed, item in left_out(claim, acting, conversation.names):
-            return Seen(frozenset({"outright"}), Pair(deed, 3, 0, 0, "", False), item, f"does not have {item!r}")
+            return Seen(frozenset({"outright"}), Pair(deed, 3), item, f"does not have {item!r}")
         return None
 
     def _too_late(
@@ -252,7 +239,7 @@ class Ledger:
             good = [pair for pair in pairs if not pair.bad and pair.level >= min(best.level, 2)] or [best]
             fitting = [pair.deed for pair in good[-TOGETHER:]]
             against = dict(conflicts(claim, fitting, self._texts, reads(meaning)))
-            less = fewer(claim, fitting, self._all)
+            less = fewer(claim, fitting)
             if less and best.level > 1:
                 return Seen(frozenset({"outright"}), best._replace(bad="in part"), less)
             missing = next((said for sign, said in against.items() if sign in OUTRIGHT), "")
@@ -264,7 +251,7 @@ class Ledger:
                 return Seen(frozenset({"outright"}), one, missing)
         look = self._last_look(claim) if says_end(claim) else None
         if look is not None and is_under_way(look.ending, look.result) and not is_spared(claim, look):
-            return Seen(frozenset({"outright"}), Pair(look, 2, 0, 0, "pending", False), missing)
+            return Seen(frozenset({"outright"}), Pair(look, 2, bad="pending"), missing)
         undone = self._undone(claim, pairs, calls)
         if undone and self._says_enough(claim, {pair.bad for pair in undone}):
             return Seen(frozenset({"outright"}), undone[-1], missing)
@@ -297,7 +284,7 @@ class Ledger:
         for amount in measured_nowhere(claim, self._done, self._texts):
             missing = f"{amount.text} {amount.unit}".strip()
             return Seen(sign, None, missing, f"does not have {missing!r}")
-        token = invented(claim, self._all.values(), self._texts.given)
+        token = invented(claim, self._texts.all, self._texts.given)
         return Seen(sign, None, token) if token else None
 
     def _best(self, claim: Compared, pairs: Sequence[Pair]) -> Pair | None:
@@ -315,7 +302,7 @@ class Ledger:
 
     def _named(self, claim: Compared, pair: Pair) -> int:
         """How many names of a claim a call has."""
-        return sum(name in self._all[pair.deed.number].text for name in claim.names)
+        return sum(name in pair.deed.texts.all.text for name in claim.names)
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
         """Signs of the claim itself."""
@@ -332,7 +319,7 @@ class Ledger:
             yield "said to be good"
         if not claim.things and not claim.exact:
             yield "names nothing"
-        if claim.things and not any(text.names(thing) for text in self._all.values() for thing in claim.things):
+        if claim.things and not any(text.names(thing) for text in self._texts.all for thing in claim.things):
             yield "names nothing known"
         if meaning.bases & self._asked:
             yield "was asked for"
@@ -365,7 +352,7 @@ class Ledger:
 
         It is about several where it says "all", or a count that none of its calls has.
         """
-        have = frozenset[float]().union(*(self._all[pair.deed.number].numbers for pair in good))
+        have = frozenset[float]().union(*(pair.deed.texts.all.numbers for pair in good))
         counts = [
             amount.values for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES
         ]
@@ -451,12 +438,12 @@ class Ledger:
             if not way:
                 return []
             if way != "only prepared" or not self._later(deed):
-                undone.append(Pair(deed, 2, 0, 0, way, False))
+                undone.append(Pair(deed, 2, bad=way))
         return undone
 
     def _falls_short(self, claim: Compared, deed: Deed, shares: bool) -> str:
         """How a call came out otherwise than a claim says; a later call may have brought it through, or seen it so."""
-        bad = falls_short(claim, deed, self._results[deed.number], shares)
+        bad = falls_short(claim, deed, shares)
         if bad == "only prepared" and any(
             later.ending.outcome == "done" and not looks(later) for later in self._later(deed)
         ):
@@ -473,7 +460,7 @@ class Ledger:
         made = {str(value).casefold() for _, value in leaves(deed.call.result) if isinstance(value, str)}
         ids = {value for value in made if any(map(str.isdigit, value)) and len(value) <= LONGEST_ID}
         later = self._done[deed.number + 1 - self._done[0].number :] if ids else []
-        return [other for other in later if any(value in self._texts.args[other.number].text for value in ids)]
+        return [other for other in later if any(value in other.texts.args.text for value in ids)]
 
     def _says_enough(self, claim: Compared, undone: Collection[str]) -> bool:
         """Tell whether nothing is left to weigh where all calls came out otherwise.
@@ -512,7 +499,7 @@ class Ledger:
 
     def _is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
-        args = self._texts.args[deed.number]
+        args = deed.texts.args
         return any(args.names(thing) for thing in claim.things) or any(args.has(each) for each in claim.exact)
 
     def _of_results(self, claim: Compared, best: Pair | None) -> Iterator[str]:
@@ -521,8 +508,8 @@ class Ledger:
         told = any(
             meaning.bases & deed.told
             and (
-                any(self._results[deed.number].names(thing) for thing in claim.about)
-                or any(self._all[deed.number].has(each) for each in claim.exact)
+                any(deed.texts.result.names(thing) for thing in claim.about)
+                or any(deed.texts.all.has(each) for each in claim.exact)
             )
             for deed in self._done
         )

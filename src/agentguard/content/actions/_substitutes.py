@@ -48,7 +48,7 @@ _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
 class Substitute(NamedTuple):
-    """What a call was given in the place of what a claim says.
+    """A thing that a call was given in the place of the one that a claim says.
 
     Attributes:
         deed: the call.
@@ -136,7 +136,7 @@ def _are_of_a_kind(one: str, other: str) -> bool:
 
 
 def _tokens_of(deed: Deed, said: str) -> Iterator[str]:
-    """What the arguments of a call say exactly; where a number is meant, their numbers of as many digits."""
+    """Yield the identifiers, addresses and files in the arguments of a call, and numbers as long as one that is meant."""
     digits = bare(said) if bare(said).isdigit() else ""
     for _, value in leaves(deed.call.args):
         text = str(value)

@@ -89,7 +89,7 @@ class Listing(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What belongs together: the record that this one is part of (-1: none), and the stems of its words."""
+    """A record of a result: the one that it is part of (-1: none), and the stems of its words."""
 
     parent: int
     words: set[str]
@@ -110,7 +110,7 @@ class Budget(NamedTuple):
     records: int = 2 * MAX_LEAVES
 
     def less(self, used: Budget) -> Budget:
-        """What is left of it."""
+        """The part of it that is left."""
         return Budget(*(max(0, own - other) for own, other in zip(self, used, strict=True)))
 
 
