@@ -64,10 +64,7 @@ def json_faults(text: str) -> Iterator[Finding]:
         elif kind == "comma":
             comma = start
         else:
-            in_object = stack[-1] == "}"
-            yield from _value_faults(text, kind, match, in_object=in_object)
-            if in_object and before == "comma" and LITERAL.match(match.group()) and not COLON.match(text, end):
-                yield Finding("mend a value", "no name stands before it", start, end)
+            yield from _value_faults(text, kind, match, in_object=stack[-1] == "}")
         before = "outside" if kind == "close" and not stack else kind
     if stack:
         yield Finding("close a bracket", f"{len(stack)} left open at the end", len(text), len(text))
@@ -256,6 +253,11 @@ SEARCHED = 20_000_000  # characters of the value in which strings are looked for
 LOST = "lose a value"
 
 
+def _told_apart(scalar: Any) -> Any:
+    """A scalar by which 1 and 1.0 are found to be the same, and 1 and true are not."""
+    return (bool, scalar) if isinstance(scalar, bool) else scalar
+
+
 def _lost(text: str, value: Any) -> Iterator[Finding]:
     """List the scalars of a broken text that its repaired value does not hold, not even as part of a string."""
     kept: set[Any] = set()
@@ -272,7 +274,7 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
             strings.append(item)
         else:
             kept.add(repr(item).lower())
-            kept.add(item)
+            kept.add(_told_apart(item))
     kept.update(strings)
     together = "\0".join(strings)
     left = SEARCHED // (len(together) + 1) + 1
@@ -285,7 +287,9 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
         if kind not in ("string", "single", "word") or not within or 0 <= last < match.start():
             continue
         words = _plain(token) if kind != "word" else token
-        if words in kept or (kind == "word" and (_literal(token) in kept or not any(map(str.isalnum, token)))):
+        if words in kept or (
+            kind == "word" and (_told_apart(_literal(token)) in kept or not any(map(str.isalnum, token)))
+        ):
             continue
         left -= 1
         if left < 0 or words.strip() not in together:

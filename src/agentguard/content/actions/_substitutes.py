@@ -136,7 +136,7 @@ def _are_of_a_kind(one: str, other: str) -> bool:
 
 
 def _tokens_of(deed: Deed, said: str) -> Iterator[str]:
-    """Yield the identifiers, addresses and files in the arguments of a call, and numbers as long as one that is meant."""
+    """Yield the identifiers, addresses and files in the arguments of a call, and numbers as long as the one meant."""
     digits = bare(said) if bare(said).isdigit() else ""
     for _, value in leaves(deed.call.args):
         text = str(value)
