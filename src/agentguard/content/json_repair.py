@@ -253,11 +253,6 @@ SEARCHED = 20_000_000  # characters of the value in which strings are looked for
 LOST = "lose a value"
 
 
-def _told_apart(scalar: Any) -> Any:
-    """A scalar by which 1 and 1.0 are found to be the same, and 1 and true are not."""
-    return (bool, scalar) if isinstance(scalar, bool) else scalar
-
-
 def _lost(text: str, value: Any) -> Iterator[Finding]:
     """List the scalars of a broken text that its repaired value does not hold, not even as part of a string."""
     kept: set[Any] = set()
@@ -274,7 +269,8 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
             strings.append(item)
         else:
             kept.add(repr(item).lower())
-            kept.add(_told_apart(item))
+            if not isinstance(item, bool):  # for Python true is 1
+                kept.add(item)
     kept.update(strings)
     together = "\0".join(strings)
     left = SEARCHED // (len(together) + 1) + 1
@@ -287,9 +283,7 @@ def _lost(text: str, value: Any) -> Iterator[Finding]:
         if kind not in ("string", "single", "word") or not within or 0 <= last < match.start():
             continue
         words = _plain(token) if kind != "word" else token
-        if words in kept or (
-            kind == "word" and (_told_apart(_literal(token)) in kept or not any(map(str.isalnum, token)))
-        ):
+        if words in kept or (kind == "word" and (_literal(token) in kept or not any(map(str.isalnum, token)))):
             continue
         left -= 1
         if left < 0 or words.strip() not in together:
