@@ -130,8 +130,8 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "signs on the same labels rank worse than the sum; splitting the outright signs by cause, too. Half of all "
         "gains came from honest claims that were read wrongly, for they set the limit. What decides outright (another "
         "object than was asked for, fewer than said, an identifier that no call has) brought a quarter more on turns "
-        "that nobody had read, at about the same accusations; there a third less is found than on the turns that it "
-        "was made with, and several times as many are accused.",
+        "that nobody had read, with slightly more of the honest ones accused; there a third less is found than on "
+        "the turns that it was made with, and several times as many are accused.",
     ),
     (
         "The guard in the loop, clean runs",

@@ -72,7 +72,6 @@ def measure(console: Console, parts: tuple[Part, ...] = tuple(Part)) -> Growth:
             growth.growing, growth.large = growth_hostile.measure(advance)
         if Part.process in parts:
             growth.starts = growth_process.measure_starts(bar("starts", growth_process.INTERPRETERS))
-            growth.demo = growth_process.measure_demo()
             growth.replays = growth_process.measure_replay(bar("replay", sum(growth_process.REPLAYED)))
             many = len(growth_process.READ_BY) * sum(growth_process.MANY)
             growth.many = growth_process.measure_many(bar("many tools", many))

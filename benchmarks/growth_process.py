@@ -1,4 +1,4 @@
-"""What a whole process takes: to start, to replay a log, and `make demo` on a fresh clone."""
+"""What a whole process takes: to start, and to replay a log."""
 
 from __future__ import annotations
 
@@ -24,16 +24,13 @@ __all__ = [
     "READ_BY",
     "REPLAYED",
     "STARTED",
-    "Demo",
     "Replay",
     "Starts",
-    "measure_demo",
     "measure_many",
     "measure_replay",
     "measure_starts",
 ]
 
-ROOT = Path(__file__).resolve().parents[1]
 INTERPRETERS = 15
 HEAVY = (
     "numpy", "scipy", "pandas", "torch", "langchain", "langchain_core", "langgraph", "mcp", "agents", "pydantic_ai",
@@ -78,27 +75,6 @@ class Replay(NamedTuple):
     rows: int
     seconds: float
     peak: int | None
-
-
-class Demo(NamedTuple):
-    """``make demo`` on a fresh clone: wall seconds, and bytes of the environment that it makes."""
-
-    seconds: float
-    size: int
-
-
-def measure_demo() -> Demo | None:
-    """Clone what is committed, and time ``make demo`` there; None where git or a package index is not there."""
-    with tempfile.TemporaryDirectory() as folder:
-        clone = ["git", "clone", "--quiet", str(ROOT), folder]
-        if subprocess.run(clone, check=False, capture_output=True).returncode:
-            return None
-        start = perf_counter()
-        if subprocess.run(["make", "demo"], cwd=folder, check=False, capture_output=True).returncode:  # noqa: S607
-            return None
-        seconds = perf_counter() - start
-        files = (path.lstat() for path in Path(folder, ".venv-demo").rglob("*"))
-        return Demo(seconds, sum(file.st_blocks * 512 for file in files))
 
 
 def measure_starts(advance: Advance = lambda times: None) -> Starts:

@@ -10,7 +10,7 @@ from goals import Goal, as_ratio
 from growth_cost import AXES, Point, SizePoint
 from growth_hostile import LONGEST, Ordeal
 from growth_memory import Held
-from growth_process import ENGINE, HEAVY, Demo, Replay, Starts
+from growth_process import ENGINE, HEAVY, Replay, Starts
 from growth_stages import Stage
 from tables import Line, judged, markdown
 
@@ -20,7 +20,6 @@ KIB, MIB = 1_024, 1_048_576
 LINEAR_FROM = 50_000  # bytes; in a smaller result the cost of a call as such drowns that of its bytes
 WORTH_COMPARING = 0.01  # seconds of json.dumps
 FLAT, LINEAR, ATTACKED, SLOWER, STEADY = 1.5, 1.5, 2.0, 3.0, 1.1
-DEMO_SECONDS, DEMO_MIB = 45, 80
 STARTS_MS = {"import agentguard": 120, "agentguard --version": 150, "agentguard --help": 350}
 TOOL_KIB, SHARED_MIB, PEAK_MIB, RATE, RATED = 128, 16, 256, 20_000, 20_000
 
@@ -65,10 +64,6 @@ def as_ms(figure: float | None) -> str:
     return _show(figure, "{:,.0f} ms")
 
 
-def as_seconds(figure: float | None) -> str:
-    return _show(figure, "{:,.0f} s")
-
-
 def as_rate(figure: float | None) -> str:
     return _show(figure, "{:,.0f} calls/s")
 
@@ -88,7 +83,6 @@ class Growth:
     growing: list[Ordeal] = field(default_factory=list)
     large: list[Ordeal] = field(default_factory=list)
     starts: Starts | None = None
-    demo: Demo | None = None
     replays: list[Replay] = field(default_factory=list)
     many: dict[str, list[Replay]] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
@@ -288,11 +282,6 @@ def _process(growth: Growth) -> list[Line]:
                 Bound("at most", 0, as_count),
             )
         )
-    if growth.demo is not None:
-        cells = ("`make demo` on a fresh clone",)
-        lines.append(Line(cells, growth.demo.seconds, Bound("at most", DEMO_SECONDS, as_seconds)))
-        cells = ("its environment, on the disk",)
-        lines.append(Line(cells, _mib(growth.demo.size), Bound("at most", DEMO_MIB, as_mib)))
     goal = Bound("at least", RATE, as_rate)
     lines += [
         Line((f"replay of {replay.rows:,} calls",), replay.rows / replay.seconds, goal)
