@@ -144,6 +144,25 @@ def test_every_claim_has_a_verdict(answer: str, args: Any, result: Any, failed: 
         assert claim.call in (None, 0)
 
 
+WORDS = (
+    "0042 00 0 0/7 3/4 1,000 1.000,50 $0 €7.50 50% ½ 12.5 1e9 2nd v2 0x1F 10:30 2024-02-30 31/12 #7 two dozen none all "
+    "of out files rows is are minutes kB users by to before not and then , . : - ` ( I we updated archived sent "
+    "deleted deployed tests passed the branch Ada checked every"
+).split()
+COUNTED = st.dictionaries(st.sampled_from(["updated", "archived", "failed", "0042", "count"]), JSON, max_size=3)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join), min_size=1, max_size=4),
+    st.lists(COUNTED | st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=3),
+)
+def test_numbers_are_read_however_they_are_written(sentences: list[str], values: list[Any]) -> None:
+    answer = ". ".join(f"I updated {sentence}" for sentence in sentences)
+    calls = [Call("Bash", {"command": f"update {value}"}, value) for value in values]
+    for claim in check(answer, calls, [SHELL, MAIL], question=sentences[-1]).claims:
+        assert claim.text == answer[claim.start : claim.end]
+
+
 @given(st.data())
 def test_a_probability_does_not_hang_on_the_order_of_its_signs(data: st.DataObject) -> None:
     signs = sorted(_weights().keys() - {"too little", "mental verb", "a result tells of it, of the past"})

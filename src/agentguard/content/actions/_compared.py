@@ -112,7 +112,8 @@ def compared(stated: Stated) -> Compared:
         ):
             unit = _unit(objects, number)
             if _NUMBER.fullmatch(text):
-                amounts.extend(Amount(each, unit) for each in text.split("/"))
+                written = [Amount(each, unit) for each in text.split("/")]
+                amounts.extend(amount for amount in written if amount.values)  # "0042" is a name
             elif NUMBER_WORDS.get(low, 0) > 1 and before not in ("at", "to", "from", "until", "till", "by", "past"):
                 amounts.append(Amount(low, unit))
         for piece in _LETTERS.findall(text):
