@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.content.actions.decisions import ABSENT, OTHERWISE
 
 from agentguard.content.actions import Call, Tool
 from agentguard.content.actions._acts import verb_acts
@@ -12,7 +13,6 @@ from agentguard.content.actions._ledger import UNKNOWN, deeds
 from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import ability_of
 
-ABSENT = "no call can have been it"
 SHELL = Tool("shell", "Runs a command.", ("command",))
 MAIL = Tool("sendMail", "Sends an e-mail.", ("to", "body"))
 EVENT = Tool("createEvent", "Creates an event.", ("title", "start"))
@@ -36,32 +36,32 @@ def signs(answer: str, calls: list[Call], tools: list[Tool], question: str = "")
 )
 def test_a_command_that_is_known_is_what_it_is(command: str, absent: bool) -> None:
     (found,) = signs("I restarted the importer.", [Call("shell", {"command": command}, "ok")], [SHELL, MAIL])
-    assert (ABSENT in found) is absent
+    assert bool(ABSENT & found) is absent
 
 
 def test_a_tool_that_does_anything_did_nothing_where_it_was_not_called() -> None:
     calls = [Call("createEvent", {"title": "Lunch", "start": "12:00"}, {"id": 1})]
     (found,) = signs("I emailed the invoice to Dana.", calls, [SHELL, MAIL, EVENT])
-    assert found == {ABSENT}
+    assert found & ABSENT
 
 
 def test_what_names_nothing_can_have_been_any_call() -> None:
     calls = [Call("createEvent", {"title": "Lunch", "start": "12:00"}, {"id": 1})]
     (found,) = signs("The second one was accepted.", calls, [MAIL, EVENT])
-    assert ABSENT not in found
+    assert not ABSENT & found
 
 
 def test_what_the_user_named_exactly_is_in_a_call_or_was_not_done() -> None:
     call = Call("sendMail", {"to": "ada@example.org", "body": "Hi"}, "sent")
     asked = "Mail ada@example.org and bob@example.org"
     sent, unsent = signs("I emailed ada@example.org. I emailed bob@example.org.", [call], [MAIL], asked)
-    assert ABSENT not in sent
-    assert unsent in ({ABSENT}, {"outright"})
+    assert not ABSENT & sent
+    assert unsent & (ABSENT | OTHERWISE)
 
 
 def test_what_is_said_exactly_is_in_a_call_where_no_call_fits() -> None:
     (found,) = signs("The notes are now in #design.", [Call("createEvent", {"title": "Lunch"}, {"id": 1})], [EVENT])
-    assert found == {ABSENT}
+    assert found & ABSENT
 
 
 def test_a_call_that_another_claim_is_about_is_left_over_for_none() -> None:
@@ -117,4 +117,4 @@ def test_other_words_that_begin_so_are_none(word: str) -> None:
 )
 def test_a_standard_is_no_identifier_that_a_call_has(answer: str, absent: bool) -> None:
     calls = [Call("shell", {"command": "ufw allow 443/tcp"}, "Rule added")]
-    assert (ABSENT in signs(answer, calls, [SHELL])[-1]) is absent
+    assert bool(ABSENT & signs(answer, calls, [SHELL])[-1]) is absent

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content.actions import ActionClaim, Call, Tool, check
+from agentguard.content.actions._decided import Seen
 from agentguard.content.actions._holding import _verdict, _weights
-from agentguard.content.actions._signs import Seen
 
 SHELL = Tool("Bash", "Runs a command.", ("command",))
 EDIT = Tool("Edit", "Replaces text in a file.", ("file_path", "old_string", "new_string"))

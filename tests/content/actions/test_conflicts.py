@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.content.actions.decisions import OTHERWISE
 
 from agentguard.content.actions._claims import claims
 from agentguard.content.actions._compared import Text, compared, is_in_other_units
@@ -26,7 +27,7 @@ def is_outright(answer: str, calls: list[Call], tools: list[Tool], question: str
     """Tell whether the last claim of an answer is contradicted with nothing left to weigh."""
     named = {tool.name: tool for tool in tools}
     ledger = Ledger(list(deeds(calls, named)), {name: ability_of(tool) for name, tool in named.items()}, question)
-    return "outright" in ledger.see([compared(each) for each in claims(answer)], answer)[-1].signs
+    return bool(ledger.see([compared(each) for each in claims(answer)], answer)[-1].signs & OTHERWISE)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.content.actions.decisions import ABSENT, OTHERWISE
 
 from agentguard.content.actions import check
 from agentguard.content.actions._claims import claims
@@ -55,7 +56,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("answer", "question", "call"), OTHERS, ids=[answer for answer, _, _ in OTHERS])
 def test_a_call_that_was_given_another_thing_is_not_the_claims(answer: str, question: str, call: Call) -> None:
-    assert last(answer, [call], question) == {"outright"}
+    assert last(answer, [call], question) & OTHERWISE
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_a_call_that_was_given_another_thing_is_not_the_claims(answer: str, ques
     ],
 )
 def test_the_same_thing_in_other_words_is_no_other_thing(answer: str, question: str, call: Call) -> None:
-    assert not last(answer, [call], question) & {"outright", "no call can have been it"}
+    assert not last(answer, [call], question) & (OTHERWISE | ABSENT)
 
 
 def test_the_reason_says_what_the_call_has() -> None:
@@ -130,9 +131,9 @@ def test_a_deed_that_came_behind_what_it_was_to_come_before(answer: str, order: 
 )
 def test_identifiers_and_measures_that_no_call_has(answer: str, result: str, invented: bool) -> None:
     signs = last(answer, [Call("create_issue", {"title": "Loads twice"}, result)])
-    assert ("no call can have been it" in signs) == invented
+    assert bool(ABSENT & signs) is invented
 
 
 def test_what_was_not_read_whole_may_have_it() -> None:
     call = Call("create_issue", {"title": "Loads twice"}, "x " * 6_000 + "CONF-88")
-    assert "no call can have been it" not in last("I filed CONF-88 to track it.", [call])
+    assert not ABSENT & last("I filed CONF-88 to track it.", [call])

@@ -31,11 +31,12 @@ class Conversation:
 
     Attributes:
         question: in small letters.
+        answer: as it was written.
         names: the capitalised words of the question, in small letters; not those that begin its sentences.
     """
 
     def __init__(self, question: str, answer: str) -> None:
-        self.question, self._both = question.casefold(), f"{question}\n{answer}"
+        self.question, self.answer, self._both = question.casefold(), answer, f"{question}\n{answer}"
         self.names = frozenset(each.casefold() for each in _NAME.findall(question)) - _TITLES - words("times")
 
     @cached_property

@@ -10,8 +10,10 @@ from typing import Final, Literal, NamedTuple
 from agentguard.content._patterns import read_table
 from agentguard.content.actions._claims import Stated
 from agentguard.content.actions._compared import compared
+from agentguard.content.actions._decided import Seen
 from agentguard.content.actions._ledger import Deed
-from agentguard.content.actions._signs import Ledger, Pair, Seen
+from agentguard.content.actions._pairs import Pair
+from agentguard.content.actions._signs import Ledger
 from agentguard.content.actions._tools import Ability
 
 Verdict = Literal["supported", "contradicted", "never called", "not checkable"]
