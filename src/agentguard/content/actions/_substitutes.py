@@ -273,7 +273,7 @@ def _other_moments(claim: Compared, calls: Sequence[Beside], talk: Conversation)
         return
     texts = [_dated(call.deed) for call in calls]
     given = [(call, moment) for call in calls for moment in single(_given(call.deed))]
-    unsaid = [said for said in own if not any(agree(said, other) for text in texts for other in text)]
+    unsaid = [said for said in own if not any(agree(said, list(single(text))) for text in texts)]
     for said in unsaid:
         asked = any(agree(said, other) or agree(other, said) for other in talk.asked_moments)
         for call, moment in given:
