@@ -115,7 +115,7 @@ def is_under_way(ending: Ending, text: str) -> bool:
     True
     """
     if ending.outcome == "failed":
-        return True
+        return ending.sure
     under_way = ending.outcome == "pending" or _pattern("running").search(text[:SHORT]) is not None
     return under_way and _pattern("through").search(text[:SHORT]) is None
 

@@ -26,6 +26,8 @@ MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, tha
 UNKNOWN: Final = frozenset({"anything"})
 _STEP: Final = re.compile(r"&&|\|\||[;|\n]")
 _SCRIPTS: Final = frozenset("command cmd c commands script code src".split())  # arguments that have steps
+#: Arguments that are a program only where the tool does what its arguments say: a mail has a body, too.
+_PROSE: Final = frozenset("body prompt path url ref".split())
 _PLAIN: Final = re.compile(r"[a-z][a-z-]+")
 MOST_SUBCOMMANDS: Final = 3  # words behind a program that may say what it is to do
 _CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
@@ -89,7 +91,7 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     said, told = _bases(args), _bases(result)
     names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
     acts = ability.acts
-    if ability.general or not acts or PROGRAMS & names:
+    if ability.general or not acts or PROGRAMS & names - _PROSE:
         acts |= commanded(_values(call.args))
         # A tool that has its program's name: git(args="log -1").
         programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
