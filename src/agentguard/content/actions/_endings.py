@@ -130,6 +130,12 @@ def is_trial(text: str) -> bool:
     return _pattern("trial").search(text) is not None
 
 
+def tells_well(line: str) -> bool:
+    """Tell whether a line tells of nothing that failed, is pending or was not done."""
+    line = _pattern("fine").sub(" ", line)
+    return not denied(line) and not any(_pattern(name).search(line) for name in ("failed", "pending", "nothing", "trial"))
+
+
 def _left(text: str, outcome: str) -> str:
     """The lines of a text that tell of a failure, or what is pending, where others do not.
 

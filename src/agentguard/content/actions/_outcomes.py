@@ -10,15 +10,17 @@ from typing import Final, Literal
 from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._counts import is_what_was_done
-from agentguard.content.actions._endings import SHORT, denied, is_trial
+from agentguard.content.actions._endings import SHORT, denied, is_trial, tells_well
 from agentguard.content.actions._english import base, bases, is_past, words
-from agentguard.content.actions._ledger import Deed, looks
+from agentguard.content.actions._ledger import Deed, leaves, looks
 from agentguard.content.actions._sentences import Token
+from agentguard.content.actions._tools import bases_of
 
 Short = Literal["", "only prepared", "a trial", "failed", "failed by its words", "pending", "nothing", "in part"]
 """How a call came out otherwise than a claim says; "" where it did not."""
 
 MOST_FIELDS: Final = 100
+MOST_TOLD: Final = 4_000  # characters of a text whose lines tell what was done
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
@@ -45,6 +47,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
         return "failed"
     if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
         return "failed"
+    if outcome != "done" and _tells_done(claim, deed):
+        return ""
     if outcome == "nothing" and claim.words & {"no", "nothing", "none", "zero", "0"}:
         return ""  # "I ran it, and it matched no row"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
@@ -147,6 +151,26 @@ def _says_done(claim: Compared, text: str) -> bool:
         is_past(low) and low not in undone and before not in ("be", "being") and base(low) in meaning.bases
         for before, low in pairwise(["", *(word.casefold() for word in _WORD.findall(text))])
     )
+
+
+def _tells_done(claim: Compared, deed: Deed) -> bool:
+    """Tell whether lines of a result that tell of no failure say that the act of a claim was done to what it names."""
+    if claim.stated.good or claim.words & words("every") or not (claim.exact or claim.things):
+        return False
+    meaning = claim.stated.meaning
+    texts = [value for _, value in leaves(deed.call.result) if isinstance(value, str)]
+    told = [line.casefold() for text in texts for line in text[:MOST_TOLD].splitlines() if tells_well(line)]
+    done = [
+        line
+        for line in told
+        if any(
+            is_past(word) and (base(word) in meaning.bases or verb_acts(word) & meaning.acts - GENERIC)
+            for word in _WORD.findall(line)
+        )
+    ]
+    if claim.exact:
+        return all(any(each in line for line in done) for each in claim.exact)
+    return any(claim.things & bases_of(_WORD.findall(line)) for line in done) and not deed.call.failed
 
 
 def is_spared(claim: Compared, deed: Deed) -> bool:
