@@ -44,7 +44,7 @@ def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
         return ""
     meaning = claim.stated.meaning
     done = [count for deed in fitting for name, count in _done(deed) if _names(name, meaning)]
-    if done and not any(amount.values & {*done, sum(done)} for amount in claim.amounts):
+    if done and not any(amount.values & {*done, float(sum(done))} for amount in claim.amounts):
         return next((_text(amount) for amount in counted if max(done) < min(amount.values)), "")
     if not claim.words & words("every"):
         return ""

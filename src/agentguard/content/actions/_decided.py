@@ -189,7 +189,7 @@ def _fewer_than_said(case: Case) -> Seen | None:
 
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
-    if _is_the_very(case.best) and OUTRIGHT & set(case.against):
+    if _is_the_very(case.best) and OUTRIGHT & set(case.against) and not reads(case.claim.stated.meaning):
         return _seen("its call has another", case.best, case.missing)
     return None
 

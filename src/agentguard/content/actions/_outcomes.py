@@ -22,6 +22,7 @@ Short = Literal["", "only prepared", "a trial", "failed", "failed by its words",
 MOST_FIELDS: Final = 100
 MOST_TOLD: Final = 4_000  # characters of a text whose lines tell what was done
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
+_SENTENCE: Final = re.compile(r"\n|(?<=[.!?;])\s")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -159,7 +160,7 @@ def _tells_done(claim: Compared, deed: Deed) -> bool:
         return False
     meaning = claim.stated.meaning
     texts = [value for _, value in leaves(deed.call.result) if isinstance(value, str)]
-    told = [line.casefold() for text in texts for line in text[:MOST_TOLD].splitlines() if tells_well(line)]
+    told = [line.casefold() for text in texts for line in _SENTENCE.split(text[:MOST_TOLD]) if tells_well(line)]
     done = [
         line
         for line in told
