@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import GENERIC, READING, is_vague, reads
+from agentguard.content.actions._acts import GENERIC, READING, is_vague, noun_acts, reads, verb_acts
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, conflicts, measured_nowhere
@@ -20,13 +20,14 @@ from agentguard.content.actions._counts import fewer
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, words
 from agentguard.content.actions._invented import invented
-from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
+from agentguard.content.actions._ledger import UNKNOWN, Deed, leaves, looks
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
 from agentguard.content.actions._outcomes import is_spared, says_end
 from agentguard.content.actions._pairs import Pair, Pairing
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._substitutes import substitutes
+from agentguard.content.actions._tools import pieces_of
 
 TOGETHER: Final = 50  # calls that are held together against a claim
 
@@ -295,12 +296,21 @@ def _no_call_is_such_an_act(case: Case) -> Seen | None:
     absent = all(
         deed.acts - {"run"}
         and not deed.acts & UNKNOWN
-        and not meaning.acts & (deed.acts | deed.ability.also)
+        and not meaning.acts & (deed.acts | deed.ability.also | _may_have_done(deed))
         and not {*meaning.bases, base(claim.stated.verb)} & (deed.ability.verbs | deed.said | deed.told)
         and (looks(deed) or not (pairing.things(claim, deed) or pairing.exact(claim, deed)))
         for deed in pairing.done
     )
     return _seen("no call is such an act", case.best) if absent else None
+
+
+def _may_have_done(deed: Deed) -> frozenset[str]:
+    """The acts that the fields of a result name: ``refund_credits``."""
+    result = deed.call.result
+    if looks(deed) or not isinstance(result, Mapping):
+        return frozenset()
+    pieces = {piece for name, value in leaves(result) if value for piece in pieces_of(name)}
+    return frozenset(act for piece in pieces for act in verb_acts(piece) | noun_acts(piece))
 
 
 def _no_call_has_its_number(case: Case) -> Seen | None:
