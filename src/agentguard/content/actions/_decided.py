@@ -23,7 +23,7 @@ from agentguard.content.actions._invented import invented
 from agentguard.content.actions._ledger import UNKNOWN, Deed, leaves, looks
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
-from agentguard.content.actions._outcomes import is_spared, says_end
+from agentguard.content.actions._outcomes import is_spared, of_its_records, says_end
 from agentguard.content.actions._pairs import Pair, Pairing
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._substitutes import substitutes
@@ -117,6 +117,9 @@ class Case:
             return []
         if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in self.pairs):
             return []
+        told = claim.stated.form in ("outcome", "state", "stands", "label")
+        if told and any(looks(deed) and self.pairing.tells(claim, deed) for deed in self.pairing.done):
+            return []
         tried = [deed for deed in self.pairing.done if not _only_reads(deed)]
         named = [deed for deed in tried if self.pairing.is_for(claim, deed)]
         if claim.stated.form in ("state", "stands") and not named:
@@ -184,8 +187,16 @@ def _fewer_than_said(case: Case) -> Seen | None:
     """The calls of the claim say that they did fewer."""
     if case.best is None or case.best.level < 2:
         return None
-    less = fewer(case.claim, case.fitting)
+    own = {deed.number for deed in case.fitting}
+    rest = [deed for deed in case.pairing.done if deed.number not in own and not looks(deed)]
+    less = "" if any(_has_count(case.claim, deed) for deed in rest) else fewer(case.claim, case.fitting)
     return _seen("fewer than said", case.best._replace(bad="in part"), less) if less else None
+
+
+def _has_count(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a result has a number of a claim with its unit: "wrote 31 pages"."""
+    result = deed.texts.result
+    return any(amount.values & result.numbers and base(amount.unit) in deed.told for amount in claim.amounts if amount.unit)
 
 
 def _its_call_has_another(case: Case) -> Seen | None:
@@ -201,7 +212,7 @@ def _its_call_has_another(case: Case) -> Seen | None:
 def _its_call_came_out_badly(case: Case) -> Seen | None:
     """The very call of the claim failed, was a trial, or was done in part. What is so may have been so before."""
     best = case.best
-    if best is None or not _is_the_very(best):
+    if best is None or not _is_the_very(best) or not (best.said or case.claim.stated.meaning.known):
         return None
     sure = best.deed.ending.sure or case.claim.stated.form not in ("state", "stands")
     return (
@@ -229,6 +240,7 @@ def _one_of_several_came_out_badly(case: Case) -> Seen | None:
 def _is_still_under_way(case: Case) -> Seen | None:
     """The last look at what the claim says is over shows it under way."""
     look = case.pairing.last_look(case.claim) if says_end(case.claim) else None
+    look = look and of_its_records(case.claim, look)
     if look is not None and is_under_way(look.ending, look.result) and not is_spared(case.claim, look):
         return _seen("still under way", Pair(look, 2, bad="pending"), case.missing)
     return None

@@ -14,7 +14,7 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
-from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
+from agentguard.content.actions._acts import GENERIC, LOOKING, Meaning, noun_acts, verb_acts
 from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._english import base, bases, is_past, words
@@ -85,6 +85,13 @@ def looks(deed: Deed) -> bool:
     """Tell whether a call only looked at something."""
     acts = deed.acts - {"run"}
     return bool(acts) and acts <= LOOKING
+
+
+def has_effect(deed: Deed, meaning: Meaning) -> bool:
+    """Tell whether a verb is such an act as a call's result says that was done with it."""
+    if meaning.bases & deed.effects:
+        return True
+    return any(verb_acts(word) & meaning.acts - GENERIC for word in deed.effects)
 
 
 def deed_of(number: int, call: Call, ability: Ability) -> Deed:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agentguard.content.actions._acts import GENERIC, LOOKING, Meaning, is_vague, reads, verb_acts
+from agentguard.content.actions._acts import LOOKING, is_vague, reads
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import AllTexts
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import bases, words
-from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed, leaves, looks
+from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed, has_effect, leaves, looks
 from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._outcomes import falls_short
 from agentguard.content.actions._rivals import Beside
@@ -158,7 +158,7 @@ class Pairing:
         looked = looks(deed) and not meaning.acts & LOOKING
         if (meaning.acts & deed.acts or meaning.bases & ability.verbs) and not looked:
             return 3
-        if deed.effects and (meaning.bases & deed.effects or _is_effect(meaning, deed)):
+        if has_effect(deed, meaning):
             return 3  # "they were told", where the result has "notified": 3
         if claim.things and claim.things <= bases("attempt") and self._is_retry(deed):
             return 3
@@ -206,8 +206,3 @@ class Pairing:
             earlier.number < deed.number and earlier.call.tool == deed.call.tool and earlier.ending.outcome == "failed"
             for earlier in self.done
         )
-
-
-def _is_effect(meaning: Meaning, deed: Deed) -> bool:
-    """Tell whether a verb is such an act as a result says that was done with its call."""
-    return any(verb_acts(word) & meaning.acts - GENERIC for word in deed.effects)
