@@ -138,6 +138,7 @@ def _other_numbers(
         return
     numbers = [(name, value) for deed in fitting for name, value in leaves(deed.call.args)]
     have = frozenset[float]().union(*(text.numbers for text in own))
+    results = frozenset[float]().union(*(deed.texts.result.numbers for deed in fitting))
     spans = _spans(numbers)
     measured = {float(value) for name, value in numbers if _is_number(value) and not _ids(name)}
     named = [(amount, _by_its_name(claim, amount, numbers)) for amount in claim.amounts]
@@ -149,10 +150,11 @@ def _other_numbers(
             if not _seconds(amount) & spans:
                 yield "time: another in the arguments", text
             continue
-        if values and not agrees:
+        told = amount.values & results and not amount.money
+        if values and not agrees and not told and not claim.in_part:
             yield "number: another by its name", text
             continue
-        if claim.in_part and amount.unit:
+        if claim.in_part and (amount.unit or amount.money):
             continue  # "two of the three"
         if not amount.values or _have(fitting, have, len(texts.all), amount):
             continue

@@ -305,12 +305,13 @@ def _no_call_is_such_an_act(case: Case) -> Seen | None:
         return None
     if not claim.things and not claim.exact:
         return None
+    told = claim.stated.form == "outcome"  # what came out is told by a look
     absent = all(
         deed.acts - {"run"}
         and not deed.acts & UNKNOWN
         and not meaning.acts & (deed.acts | deed.ability.also | _may_have_done(deed))
         and not {*meaning.bases, base(claim.stated.verb)} & (deed.ability.verbs | deed.said | deed.told)
-        and (looks(deed) or not (pairing.things(claim, deed) or pairing.exact(claim, deed)))
+        and ((looks(deed) and not told) or not (pairing.things(claim, deed) or pairing.exact(claim, deed)))
         for deed in pairing.done
     )
     return _seen("no call is such an act", case.best) if absent else None

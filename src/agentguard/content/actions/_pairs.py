@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agentguard.content.actions._acts import LOOKING, is_vague, reads
+from agentguard.content.actions._acts import CHECKING, LOOKING, is_vague, reads
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import AllTexts
 from agentguard.content.actions._endings import is_under_way
@@ -129,10 +129,12 @@ class Pairing:
         return [other for other in later if any(value in other.texts.args.text for value in ids)]
 
     def again(self, deed: Deed) -> bool:
-        """Tell whether a call was made again later, and came out well."""
+        """Tell whether a call was made again later, and came out well; a check is made again with any arguments."""
+        checks = deed.acts <= CHECKING | {"run"}
         return any(
             later.number > deed.number
-            and (later.call.tool, later.args) == (deed.call.tool, deed.args)
+            and later.call.tool == deed.call.tool
+            and (later.args == deed.args or (checks and later.acts == deed.acts))
             and later.ending.outcome == "done"
             for later in self.done
         )
