@@ -24,6 +24,7 @@ from agentguard.content.actions._ledger import UNKNOWN, Deed, leaves, looks
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
 from agentguard.content.actions._outcomes import is_spared, of_its_records, says_end
+from agentguard.content.actions._owning import owns_up
 from agentguard.content.actions._pairs import Pair, Pairing
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._substitutes import substitutes
@@ -214,6 +215,8 @@ def _its_call_came_out_badly(case: Case) -> Seen | None:
     best = case.best
     if best is None or not _is_the_very(best) or not (best.said or case.claim.stated.meaning.known):
         return None
+    if owns_up(case.claim, case.conversation.answer, best.deed.ending):
+        return None
     sure = best.deed.ending.sure or case.claim.stated.form not in ("state", "stands")
     return (
         _seen("its call came out badly", best, case.missing) if sure and best.bad not in ("", "only prepared") else None
@@ -249,7 +252,8 @@ def _is_still_under_way(case: Case) -> Seen | None:
 def _nothing_came_of_it(case: Case) -> Seen | None:
     """All calls that may have been it came out otherwise."""
     undone = case.undone
-    if undone and _says_enough(case, {pair.bad for pair in undone}):
+    owned = any(owns_up(case.claim, case.conversation.answer, pair.deed.ending) for pair in undone)
+    if undone and not owned and _says_enough(case, {pair.bad for pair in undone}):
         return _seen("nothing came of it", undone[-1], case.missing)
     return None
 

@@ -125,6 +125,11 @@ def counts_done(name: str) -> bool:
     return name in _fields("count")
 
 
+def names_left() -> frozenset[str]:
+    """The names of fields that say what was left undone."""
+    return _fields("left")
+
+
 def is_trial(text: str) -> bool:
     """Tell whether a command names itself a trial: "npm publish --dry-run"."""
     return _pattern("trial").search(text) is not None
