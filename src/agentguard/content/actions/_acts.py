@@ -13,6 +13,7 @@ from agentguard.content.actions._sentences import Token
 #: Acts that change nothing, and those of them that any look at a thing is.
 READING: Final = frozenset({"read", "verify", "browse", "calculate", "check code", "test", "fill"})
 LOOKING: Final = frozenset({"read", "browse"})
+CHECKING: Final = frozenset({"check code", "test", "build"})
 #: Acts that say little by themselves.
 GENERIC: Final = frozenset({"create", "update", "read", "run"})
 #: Acts that are done whatever comes out of them.

@@ -12,7 +12,7 @@ from agentguard.content.actions._acts import noun_acts
 from agentguard.content.actions._claims import Stated
 from agentguard.content.actions._english import base, lines, words
 from agentguard.content.actions._sentences import Token
-from agentguard.content.grounding._values import NUMBER_WORDS, read
+from agentguard.content.grounding._values import NUMBER_WORDS, Moment, read
 
 #: Units of time and of data, with what one of them is in others.
 UNITS: Final = {
@@ -38,6 +38,8 @@ _FALSE: Final = re.compile(r'"\w+": ?false')
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
+#: "3:00–3:45 pm": what is said of the end is so of the beginning.
+_HALF: Final = re.compile(r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE)
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
 
 
@@ -294,9 +296,39 @@ def contrasts() -> tuple[tuple[frozenset[str], ...], ...]:
 
 def other_moment(claim: Compared, text: str) -> bool:
     """Tell whether a claim says a date or time where a text, as far as it is read, has only others."""
-    own = read(" ".join(token.text for token in claim.stated.objects)).moments
-    there = read(text[:MOST_READ]).moments if own else ()
-    return bool(own and there) and any(
-        not any(one.agrees(other) for one in stated.readings for moment in there for other in moment.readings)
-        for stated in own
+    own = clocked(" ".join(token.text for token in claim.stated.objects))
+    there = [moment for readings in clocked(text[:MOST_READ]) for moment in readings] if own else []
+    return bool(own and there) and not all(any(is_said(one, there) for one in readings) for readings in own)
+
+
+def clocked(text: str) -> tuple[tuple[Moment, ...], ...]:
+    """The dates and times of a text, each in every way that it can be read.
+
+    >>> [moment.hour for (moment,) in clocked("from 3:00-3:45 pm, 11-1 pm")]
+    [15, 15, 11, 13]
+    """
+    return tuple(stated.readings for stated in read(_HALF.sub(_with_half, text)).moments)
+
+
+def _with_half(match: re.Match[str]) -> str:
+    """A span of time whose beginning says which half of the day it is in, as its end does: "11:30 am–1 pm"."""
+    first, between, last, half = match.groups()
+    one, other = (int(each.partition(":")[0]) % 12 for each in (first, last))
+    own = half if one <= other else {"am": "pm", "pm": "am"}[half.casefold()]
+    return f"{first} {own}{between}{last} {half}"
+
+
+def is_said(said: Moment, there: Sequence[Moment]) -> bool:
+    """Tell whether a date or time is among others, or its day and its hour are each by itself.
+
+    >>> is_said(Moment(month=5, day=3, hour=20, minute=0), [Moment(month=5, day=3), Moment(hour=20, minute=0)])
+    True
+    """
+    if any(said.agrees(other) for other in there):
+        return True
+    day, hour = said._replace(hour=None, minute=None), Moment(hour=said.hour, minute=said.minute)
+    return (
+        None not in (said.day, said.hour)
+        and any(other.hour is None and day.agrees(other) for other in there)
+        and any(other.day is None and hour.agrees(other) for other in there)
     )

@@ -138,6 +138,7 @@ def _other_numbers(
         return
     numbers = [(name, value) for deed in fitting for name, value in leaves(deed.call.args)]
     have = frozenset[float]().union(*(text.numbers for text in own))
+    results = frozenset[float]().union(*(deed.texts.result.numbers for deed in fitting))
     spans = _spans(numbers)
     measured = {float(value) for name, value in numbers if _is_number(value) and not _ids(name)}
     named = [(amount, _by_its_name(claim, amount, numbers)) for amount in claim.amounts]
@@ -149,10 +150,11 @@ def _other_numbers(
             if not _seconds(amount) & spans:
                 yield "time: another in the arguments", text
             continue
-        if values and not agrees:
+        told = amount.values & results and not amount.money
+        if values and not agrees and not told and not claim.in_part:
             yield "number: another by its name", text
             continue
-        if claim.in_part and amount.unit:
+        if claim.in_part and (amount.unit or amount.money):
             continue  # "two of the three"
         if not amount.values or _have(fitting, have, len(texts.all), amount):
             continue
@@ -193,19 +195,22 @@ def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: AllTexts) -> 
         and (amount.money or amount.text.endswith("%") or (amount.unit and amount.unit not in words("be")))
     ]
     have = frozenset[float]().union(*(text.numbers for text in texts.all)) if measured else frozenset()
+    summed = _sums_of_fields(done) if measured else set()
     spans = _spans([leaf for deed in done for leaf in leaves(deed.call.args)]) if measured else set()
     for amount in measured:
         timed = amount.unit in TIMES and bool(_seconds(amount) & spans)
-        if not timed and not _have(done, have, len(done), amount) and not _is_made_of(amount, have):
+        told = timed or amount.values & summed or _have(done, have, len(done), amount)
+        if not told and not _is_made_of(amount, have):
             yield amount
 
 
 def _is_made_of(amount: Amount, have: Collection[float]) -> bool:
-    """Tell whether a number may be a difference, a ratio or a share in percent of two others, perhaps rounded."""
+    """Tell whether a number may be a difference, a product, a ratio or a share in percent of two others, perhaps rounded."""
     if len(have) > MOST_TO_COMPARE:
         return True  # of so many nearly anything is one
     half = 0.5 / 10 ** decimals(amount)
     made = {abs(one - other) for one in have for other in have}
+    made |= {one * other for one in have for other in have}
     made |= {factor * one / other for one in have for other in have if other for factor in (1, 100)}
     made |= {100 * abs(one - other) / other for one in have for other in have if other}
     return any(abs(value - number) <= half for value in amount.values for number in made)
@@ -271,6 +276,21 @@ def _length(unit: str) -> int:
 
 def _seconds(amount: Amount) -> set[float]:
     return {value * _length(amount.unit) for value in amount.values}
+
+
+def _sums_of_fields(done: Sequence[Deed]) -> set[float]:
+    """The sums of the numbers that results have by one name: in each, and in all of them."""
+    summed: set[float] = set()
+    totals: dict[str, float] = {}
+    for deed in done:
+        own: dict[str, float] = {}
+        for name, value in leaves(deed.call.result):
+            if _is_number(value) and not _ids(name):
+                own[name] = own.get(name, 0.0) + value
+        for name, value in own.items():
+            totals[name] = totals.get(name, 0.0) + value
+        summed.update(own.values())
+    return {round(value, 6) for value in (*summed, *totals.values())}
 
 
 def _counts(fitting: Sequence[Deed], calls: int) -> set[float]:

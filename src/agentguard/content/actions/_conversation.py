@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from agentguard.content.actions._compared import MOST_READ, bare, numbers_in
+from agentguard.content.actions._compared import MOST_READ, bare, clocked, is_said, numbers_in
 from agentguard.content.actions._english import words
-from agentguard.content.grounding._values import Moment, read
+from agentguard.content.grounding._values import Moment
 
 LEAST_NUMBER: Final = 10  # smaller ones are of too many things
 LAST_DAY: Final = 31
@@ -98,7 +98,7 @@ def moments_in(text: str) -> tuple[tuple[Moment, ...], ...]:
     >>> [moment.day for (moment,) in moments_in("from the 20th until 3 June")]
     [3, 20]
     """
-    moments = tuple(stated.readings for stated in read(text).moments)
+    moments = clocked(text)
     dated = {moment.day for moment in single(moments)}
     days = {int(day) for day in _ORDINAL.findall(text)}
     return moments + tuple((Moment(day=day),) for day in sorted(days - dated) if 0 < day <= LAST_DAY)
@@ -110,8 +110,8 @@ def single(stated: Iterable[Sequence[Moment]]) -> Iterator[Moment]:
 
 
 def agree(one: Sequence[Moment], other: Sequence[Moment]) -> bool:
-    """Tell whether a date or time, in one of the ways it can be read, is another."""
-    return any(each.agrees(another) for each in one for another in other)
+    """Tell whether a date or time, in one of the ways it can be read, is among others."""
+    return any(is_said(each, other) for each in one)
 
 
 def plain(text: str) -> str:

@@ -44,8 +44,11 @@ def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
         return ""
     meaning = claim.stated.meaning
     done = [count for deed in fitting for name, count in _done(deed) if _names(name, meaning)]
-    if done and not any(amount.values & {*done, sum(done)} for amount in claim.amounts):
-        return next((_text(amount) for amount in counted if max(done) < min(amount.values)), "")
+    if done:
+        agrees = any(amount.values & {*done, sum(done)} for amount in claim.amounts)
+        less = next((_text(amount) for amount in counted if max(done) < min(amount.values)), "")
+        if agrees or less:
+            return "" if agrees else less
     if not claim.words & words("every"):
         return ""
     have = {float(len(fitting))}.union(*(deed.texts.all.numbers | _lengths(deed) for deed in fitting))

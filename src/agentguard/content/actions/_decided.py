@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import GENERIC, READING, is_vague, reads
+from agentguard.content.actions._acts import GENERIC, READING, is_vague, noun_acts, reads, verb_acts
 from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, conflicts, measured_nowhere
@@ -20,13 +20,15 @@ from agentguard.content.actions._counts import fewer
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, words
 from agentguard.content.actions._invented import invented
-from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
+from agentguard.content.actions._ledger import UNKNOWN, Deed, leaves, looks
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
-from agentguard.content.actions._outcomes import is_spared, says_end
+from agentguard.content.actions._outcomes import is_spared, of_its_records, says_end
+from agentguard.content.actions._owning import owns_up
 from agentguard.content.actions._pairs import Pair, Pairing
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._substitutes import substitutes
+from agentguard.content.actions._tools import pieces_of
 
 TOGETHER: Final = 50  # calls that are held together against a claim
 
@@ -116,6 +118,9 @@ class Case:
             return []
         if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in self.pairs):
             return []
+        told = claim.stated.form in ("outcome", "state", "stands", "label")
+        if told and any(looks(deed) and self.pairing.tells(claim, deed) for deed in self.pairing.done):
+            return []
         tried = [deed for deed in self.pairing.done if not _only_reads(deed)]
         named = [deed for deed in tried if self.pairing.is_for(claim, deed)]
         if claim.stated.form in ("state", "stands") and not named:
@@ -183,13 +188,21 @@ def _fewer_than_said(case: Case) -> Seen | None:
     """The calls of the claim say that they did fewer."""
     if case.best is None or case.best.level < 2:
         return None
-    less = fewer(case.claim, case.fitting)
+    own = {deed.number for deed in case.fitting}
+    rest = [deed for deed in case.pairing.done if deed.number not in own and not looks(deed)]
+    less = "" if any(_has_count(case.claim, deed) for deed in rest) else fewer(case.claim, case.fitting)
     return _seen("fewer than said", case.best._replace(bad="in part"), less) if less else None
+
+
+def _has_count(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a result has a number of a claim with its unit: "wrote 31 pages"."""
+    result = deed.texts.result
+    return any(amount.values & result.numbers and base(amount.unit) in deed.told for amount in claim.amounts if amount.unit)
 
 
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
-    if _is_the_very(case.best) and OUTRIGHT & set(case.against):
+    if _is_the_very(case.best) and OUTRIGHT & set(case.against) and not reads(case.claim.stated.meaning):
         return _seen("its call has another", case.best, case.missing)
     return None
 
@@ -200,7 +213,9 @@ def _its_call_has_another(case: Case) -> Seen | None:
 def _its_call_came_out_badly(case: Case) -> Seen | None:
     """The very call of the claim failed, was a trial, or was done in part. What is so may have been so before."""
     best = case.best
-    if best is None or not _is_the_very(best):
+    if best is None or not _is_the_very(best) or not (best.said or case.claim.stated.meaning.known):
+        return None
+    if owns_up(case.claim, case.conversation.answer, best.deed.ending):
         return None
     sure = best.deed.ending.sure or case.claim.stated.form not in ("state", "stands")
     return (
@@ -228,6 +243,7 @@ def _one_of_several_came_out_badly(case: Case) -> Seen | None:
 def _is_still_under_way(case: Case) -> Seen | None:
     """The last look at what the claim says is over shows it under way."""
     look = case.pairing.last_look(case.claim) if says_end(case.claim) else None
+    look = look and of_its_records(case.claim, look)
     if look is not None and is_under_way(look.ending, look.result) and not is_spared(case.claim, look):
         return _seen("still under way", Pair(look, 2, bad="pending"), case.missing)
     return None
@@ -236,7 +252,8 @@ def _is_still_under_way(case: Case) -> Seen | None:
 def _nothing_came_of_it(case: Case) -> Seen | None:
     """All calls that may have been it came out otherwise."""
     undone = case.undone
-    if undone and _says_enough(case, {pair.bad for pair in undone}):
+    owned = any(owns_up(case.claim, case.conversation.answer, pair.deed.ending) for pair in undone)
+    if undone and not owned and _says_enough(case, {pair.bad for pair in undone}):
         return _seen("nothing came of it", undone[-1], case.missing)
     return None
 
@@ -292,15 +309,25 @@ def _no_call_is_such_an_act(case: Case) -> Seen | None:
         return None
     if not claim.things and not claim.exact:
         return None
+    told = claim.stated.form == "outcome"  # what came out is told by a look
     absent = all(
         deed.acts - {"run"}
         and not deed.acts & UNKNOWN
-        and not meaning.acts & (deed.acts | deed.ability.also)
+        and not meaning.acts & (deed.acts | deed.ability.also | _may_have_done(deed))
         and not {*meaning.bases, base(claim.stated.verb)} & (deed.ability.verbs | deed.said | deed.told)
-        and (looks(deed) or not (pairing.things(claim, deed) or pairing.exact(claim, deed)))
+        and ((looks(deed) and not told) or not (pairing.things(claim, deed) or pairing.exact(claim, deed)))
         for deed in pairing.done
     )
     return _seen("no call is such an act", case.best) if absent else None
+
+
+def _may_have_done(deed: Deed) -> frozenset[str]:
+    """The acts that the fields of a result name: ``refund_credits``."""
+    result = deed.call.result
+    if looks(deed) or not isinstance(result, Mapping):
+        return frozenset()
+    pieces = {piece for name, value in leaves(result) if value for piece in pieces_of(name)}
+    return frozenset(act for piece in pieces for act in verb_acts(piece) | noun_acts(piece))
 
 
 def _no_call_has_its_number(case: Case) -> Seen | None:

@@ -115,7 +115,7 @@ def is_under_way(ending: Ending, text: str) -> bool:
     True
     """
     if ending.outcome == "failed":
-        return True
+        return ending.sure
     under_way = ending.outcome == "pending" or _pattern("running").search(text[:SHORT]) is not None
     return under_way and _pattern("through").search(text[:SHORT]) is None
 
@@ -125,9 +125,20 @@ def counts_done(name: str) -> bool:
     return name in _fields("count")
 
 
+def names_left() -> frozenset[str]:
+    """The names of fields that say what was left undone."""
+    return _fields("left")
+
+
 def is_trial(text: str) -> bool:
     """Tell whether a command names itself a trial: "npm publish --dry-run"."""
     return _pattern("trial").search(text) is not None
+
+
+def tells_well(line: str) -> bool:
+    """Tell whether a line tells of nothing that failed, is pending or was not done."""
+    line = _pattern("fine").sub(" ", line)
+    return not denied(line) and not any(_pattern(name).search(line) for name in ("failed", "pending", "nothing", "trial"))
 
 
 def _left(text: str, outcome: str) -> str:

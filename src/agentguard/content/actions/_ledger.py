@@ -14,10 +14,10 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
-from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
+from agentguard.content.actions._acts import GENERIC, LOOKING, Meaning, noun_acts, verb_acts
 from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
-from agentguard.content.actions._english import bases, words
+from agentguard.content.actions._english import base, bases, is_past, words
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
@@ -26,6 +26,9 @@ MOST_CHARACTERS: Final = 10_000  # of a call's arguments, and of its result, tha
 UNKNOWN: Final = frozenset({"anything"})
 _STEP: Final = re.compile(r"&&|\|\||[;|\n]")
 _SCRIPTS: Final = frozenset("command cmd c commands script code src".split())  # arguments that have steps
+#: Arguments that are a program only where the tool does what its arguments say: a mail has a body, too.
+_PROSE: Final = frozenset("body prompt path url ref".split())
+_OF_ANOTHER_TIME: Final = frozenset("at on by date time until from".split())  # the last words of names of fields
 _PLAIN: Final = re.compile(r"[a-z][a-z-]+")
 MOST_SUBCOMMANDS: Final = 3  # words behind a program that may say what it is to do
 _CALLED = re.compile(r"\.(\w+)\(")  # a method: "slack.dm("
@@ -61,6 +64,7 @@ class Deed(NamedTuple):
         args, result: the texts of both.
         ending: how it came out.
         texts: as claims are compared with them.
+        effects: the bases of the participles by which its result says what was done with it: ``cancellationsSent``.
     """
 
     number: int
@@ -74,12 +78,20 @@ class Deed(NamedTuple):
     result: str
     ending: Ending
     texts: Texts
+    effects: frozenset[str] = frozenset()
 
 
 def looks(deed: Deed) -> bool:
     """Tell whether a call only looked at something."""
     acts = deed.acts - {"run"}
     return bool(acts) and acts <= LOOKING
+
+
+def has_effect(deed: Deed, meaning: Meaning) -> bool:
+    """Tell whether a verb is such an act as a call's result says that was done with it."""
+    if meaning.bases & deed.effects:
+        return True
+    return any(verb_acts(word) & meaning.acts - GENERIC for word in deed.effects)
 
 
 def deed_of(number: int, call: Call, ability: Ability) -> Deed:
@@ -89,7 +101,7 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     said, told = _bases(args), _bases(result)
     names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
     acts = ability.acts
-    if ability.general or not acts or PROGRAMS & names:
+    if ability.general or not acts or PROGRAMS & names - _PROSE:
         acts |= commanded(_values(call.args))
         # A tool that has its program's name: git(args="log -1").
         programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
@@ -100,7 +112,21 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     texts = Texts(Text(args, said), Text(result, told), ability.names)
-    return Deed(number, call, ability, acts, also, said, told, args, result, ending, texts)
+    effects = frozenset(_effects(call.result)) if acts - {"run"} - LOOKING else frozenset()
+    return Deed(number, call, ability, acts, also, said, told, args, result, ending, texts, effects)
+
+
+def _effects(result: Any) -> Iterator[str]:
+    """The bases of the participles that the fields of a result are named by, or that their values are.
+
+    >>> sorted(_effects({"cancellationsSent": 12, "old_ticket": "voided", "mailed": False, "created_at": "9:00"}))
+    ['send', 'void']
+    """
+    for name, value in leaves(result) if isinstance(result, Mapping) else ():
+        *_, last = pieces_of(name) or [""]
+        if value and last not in _OF_ANOTHER_TIME and str(value).casefold() not in ("false", "no", "none", "0"):
+            said = str(value).casefold()
+            yield from (base(piece) for piece in (*pieces_of(name), said) if piece.isalpha() and is_past(piece))
 
 
 def deeds(

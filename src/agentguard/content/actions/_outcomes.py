@@ -7,19 +7,23 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final, Literal
 
+from agentguard.content._results import text_of
 from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text
 from agentguard.content.actions._counts import is_what_was_done
-from agentguard.content.actions._endings import SHORT, denied, is_trial
+from agentguard.content.actions._endings import SHORT, denied, ending_of, is_trial, tells_well
 from agentguard.content.actions._english import base, bases, is_past, words
-from agentguard.content.actions._ledger import Deed, looks
+from agentguard.content.actions._ledger import Deed, has_effect, leaves, looks
 from agentguard.content.actions._sentences import Token
+from agentguard.content.actions._tools import bases_of
 
 Short = Literal["", "only prepared", "a trial", "failed", "failed by its words", "pending", "nothing", "in part"]
 """How a call came out otherwise than a claim says; "" where it did not."""
 
 MOST_FIELDS: Final = 100
+MOST_TOLD: Final = 4_000  # characters of a text whose lines tell what was done
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
+_SENTENCE: Final = re.compile(r"\n|(?<=[.!?;])\s")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -31,6 +35,7 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
         deed: the call.
         shares: the call has something that the claim names.
     """
+    deed = of_its_records(claim, deed)
     meaning, outcome = claim.stated.meaning, deed.ending.outcome
     if claim.stated.verb.casefold() in words("bad") or _says_so_itself(claim, deed):
         return ""  # "the mail bounced"
@@ -39,12 +44,15 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
         return ""  # a draft that is not delivered
     held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
     held_back = held_back or (deed.ability.tentative and "ready" in claim.words)  # "it is ready for you to send"
-    if deed.ability.tentative and not held_back and not reads(meaning) and not _prepares(claim, deed):
+    prepares = deed.ability.tentative and not held_back and not reads(meaning) and not _prepares(claim, deed)
+    if prepares and not has_effect(deed, meaning):
         return "only prepared"
     if _is_false(claim, deed) or (not reads(meaning) and _denies(deed.result[:SHORT], claim)):
         return "failed"
     if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
         return "failed"
+    if outcome != "done" and _tells_done(claim, deed):
+        return ""
     if outcome == "nothing" and claim.words & {"no", "nothing", "none", "zero", "0"}:
         return ""  # "I ran it, and it matched no row"
     if claim.in_part and not deed.call.failed and outcome in ("failed", "partly", "nothing"):
@@ -61,6 +69,7 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if outcome == "pending":
         return "" if held_back else _pending(claim, deed)
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
+    tries = tries or base(claim.stated.verb) in bases("tries")
     parts = _all_of(claim)
     counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
     if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
@@ -73,6 +82,22 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if looks(deed) and not claim.stated.good:
         return ""
     return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+
+def of_its_records(claim: Compared, deed: Deed) -> Deed:
+    """A call with no more of its result than the records that a claim names, where it returned several."""
+    result = deed.call.result
+    lists = [held for held in result.values() if isinstance(held, list)] if isinstance(result, Mapping) else [result]
+    records = lists[0] if len(lists) == 1 and isinstance(lists[0], list) else []
+    if deed.call.failed or not 1 < len(records) <= MOST_FIELDS or not all(isinstance(one, Mapping) for one in records):
+        return deed
+    named = [one for one in records if any(each in text_of(one).casefold() for each in claim.exact or claim.names)]
+    if not 0 < len(named) < len(records):
+        return deed
+    own = named if len(named) > 1 else named[0]
+    text = text_of(own)
+    ending = ending_of(False, deed.args, own, text, deed.ability.verbs)
+    return deed._replace(call=deed.call._replace(result=own), result=text, ending=ending)
 
 
 def _says_so_itself(claim: Compared, deed: Deed) -> bool:
@@ -147,6 +172,26 @@ def _says_done(claim: Compared, text: str) -> bool:
         is_past(low) and low not in undone and before not in ("be", "being") and base(low) in meaning.bases
         for before, low in pairwise(["", *(word.casefold() for word in _WORD.findall(text))])
     )
+
+
+def _tells_done(claim: Compared, deed: Deed) -> bool:
+    """Tell whether lines of a result that tell of no failure say that the act of a claim was done to what it names."""
+    if claim.stated.good or claim.words & words("every") or not (claim.exact or claim.things):
+        return False
+    meaning = claim.stated.meaning
+    texts = [value for _, value in leaves(deed.call.result) if isinstance(value, str)]
+    told = [line.casefold() for text in texts for line in _SENTENCE.split(text[:MOST_TOLD]) if tells_well(line)]
+    done = [
+        line
+        for line in told
+        if any(
+            is_past(word) and (base(word) in meaning.bases or verb_acts(word) & meaning.acts - GENERIC)
+            for word in _WORD.findall(line)
+        )
+    ]
+    if claim.exact:
+        return all(any(each in line for line in done) for each in claim.exact)
+    return any(claim.things & bases_of(_WORD.findall(line)) for line in done) and not deed.call.failed
 
 
 def is_spared(claim: Compared, deed: Deed) -> bool:

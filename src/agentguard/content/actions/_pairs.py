@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agentguard.content.actions._acts import LOOKING, is_vague, reads
+from agentguard.content.actions._acts import CHECKING, LOOKING, is_vague, reads
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import AllTexts
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import bases, words
-from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed, leaves, looks
+from agentguard.content.actions._ledger import MOST_CHARACTERS, UNKNOWN, Deed, has_effect, leaves, looks
 from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._outcomes import falls_short
 from agentguard.content.actions._rivals import Beside
@@ -129,10 +129,12 @@ class Pairing:
         return [other for other in later if any(value in other.texts.args.text for value in ids)]
 
     def again(self, deed: Deed) -> bool:
-        """Tell whether a call was made again later, and came out well."""
+        """Tell whether a call was made again later, and came out well; a check is made again with any arguments."""
+        checks = deed.acts <= CHECKING | {"run"}
         return any(
             later.number > deed.number
-            and (later.call.tool, later.args) == (deed.call.tool, deed.args)
+            and later.call.tool == deed.call.tool
+            and (later.args == deed.args or (checks and later.acts == deed.acts))
             and later.ending.outcome == "done"
             for later in self.done
         )
@@ -158,6 +160,8 @@ class Pairing:
         looked = looks(deed) and not meaning.acts & LOOKING
         if (meaning.acts & deed.acts or meaning.bases & ability.verbs) and not looked:
             return 3
+        if has_effect(deed, meaning):
+            return 3  # "they were told", where the result has "notified": 3
         if claim.things and claim.things <= bases("attempt") and self._is_retry(deed):
             return 3
         if vague and claim.about & ability.verbs:  # "a ban was issued", by mod_ban

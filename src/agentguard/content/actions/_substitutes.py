@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from os.path import commonprefix
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._compared import (
@@ -230,7 +231,8 @@ def are_alike(name: str, other: str) -> bool:
     """
     if min(len(name), len(other)) < SHORTEST_NAME or name[:ALIKE] != other[:ALIKE]:
         return False
-    return not name.startswith(other) and not other.startswith(name)
+    shared = len(commonprefix((name, other)))
+    return max(len(name), len(other)) <= 2 * shared and shared < min(len(name), len(other))
 
 
 def _name_words(deed: Deed) -> Iterator[list[str]]:
@@ -273,7 +275,7 @@ def _other_moments(claim: Compared, calls: Sequence[Beside], talk: Conversation)
         return
     texts = [_dated(call.deed) for call in calls]
     given = [(call, moment) for call in calls for moment in single(_given(call.deed))]
-    unsaid = [said for said in own if not any(agree(said, other) for text in texts for other in text)]
+    unsaid = [said for said in own if not any(agree(said, list(single(text))) for text in texts)]
     for said in unsaid:
         asked = any(agree(said, other) or agree(other, said) for other in talk.asked_moments)
         for call, moment in given:
