@@ -150,6 +150,7 @@ _MENTAL: Final = (
     (frozenset({"mak"}), frozenset({"sure"}), 1),
     (frozenset({"mak"}), frozenset({"mental"}), 3),
     (frozenset({"settl"}), frozenset({"on", "for"}), 1),
+    (frozenset({"leav"}), frozenset({"alone", "untouched", "unchanged", "as-is"}), 4),
 )
 
 

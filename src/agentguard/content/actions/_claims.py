@@ -14,11 +14,12 @@ from typing import Final, Literal, NamedTuple
 from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
 from agentguard.content.actions._english import base, bases, is_participle, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
-from agentguard.content.actions._tags import is_open, is_order, tags_of
+from agentguard.content.actions._tags import is_open, is_order, is_range, tags_of
 
 MOST_CLAIMS: Final = 300
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
 LONGEST_LABEL: Final = 4  # words before a colon that say what a claim is about
+LONGEST_TITLE: Final = 9  # words before a colon of which it is said how they came out
 REACH: Final = 7  # words between "with" and the participle that belongs to it
 
 Form = Literal["active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
@@ -153,10 +154,14 @@ class _Reader:
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
         new = self._low(spot.subject) in ("a", "an")  # "a snapshot was taken"
-        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"} and not new:
+        away = self._low(spot.verb + 1) in words("particle")  # "it was taken down"
+        hindered = low in words("hindrance") and between & {"was", "were"} and not new and not away
+        if hindered and spot.begins == spot.subject:
             return True  # "the ledger was locked, so …"
         if spot.form == "state" and self._low(spot.verb + 1) == "by" and self._tags[spot.verb + 2 :][:1] == "D":
             return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
+        if "being" in between and between & {"was", "were"}:
+            return True  # "it was still being prepared"
         if spot.form == "state" and between & {"get", "gets"}:
             return True  # "it gets paid with the next run"
         if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot)):
@@ -166,7 +171,8 @@ class _Reader:
         before = self._low(spot.begins - 1)
         if before in words("feeling") and self._low(spot.begins) in ("it", "that", "this", "everything"):
             return True  # "glad it got sorted", as the reader said
-        if before in words("cause") or (before == "where" and spot.form in ("state", "stands")):
+        subordinate = before == "as" and self._tags[spot.begins - 1] == "S"  # "as the job ended"
+        if before in words("cause") or subordinate or (before == "where" and spot.form in ("state", "stands")):
             return True
         return self._is_taken_back(spot.verb)
 
@@ -236,7 +242,7 @@ class _Reader:
     _PARTICIPIAL = re.compile(r"[Vv]r*[TwDn][^,:\-&]*,r*(?:[MYO]|D?[nQ]+r*[BHX])")
     _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
-    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
+    _CHAIN = re.compile(r"(?:[DnQ]{0,3}T?Y(?=[DnQTwr,&]))?[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
     _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
     #: The reader as one who does something
     _READER = re.compile(r"(?<![TVg])Y")
@@ -348,7 +354,8 @@ class _Reader:
             with_ = self._tags.rfind("w", 0, verb)
             far = with_ < 0 or verb - with_ > REACH
             # Capitalised words may be a name, whose deed it is: "Ada Byron confirmed it".
-            name = self._is_name(subject, verb) and self._sentence.form == "prose"
+            name = self._sentence.form == "prose" and self._is_name(subject, verb)
+            name = name and not self._is_titled(subject, verb)
             if (
                 verb - subject > LONGEST_SUBJECT
                 or not is_participle(self._low(verb))
@@ -369,6 +376,10 @@ class _Reader:
     def _is_name(self, start: int, end: int) -> bool:
         name = self._tokens[start:end]
         return len(name) <= 2 and all(token.text[:1].isupper() and not _DIGIT.search(token.text) for token in name)
+
+    def _is_titled(self, subject: int, verb: int) -> bool:
+        """Tell whether a word that begins a sentence is what was done, not somebody who did it: "Reply sent"."""
+        return subject == 0 and verb == 1 and bool(noun_acts(self._low(0)))
 
     def _does(self, subject: int, verb: int) -> bool:
         """Tell whether a verb behind a name says what it did, by what it was done to."""
@@ -426,6 +437,8 @@ class _Reader:
                 low == "went" and after in ("wrong", "well", "badly")
             ):
                 continue
+            if low in ("went", "gone") and after == "through" and self._tags[verb + 2 : verb + 3] in tuple("DnQ"):
+                continue  # "the value went through a filter"
             if given:
                 gift = self._tokens[verb + 1 : verb + 9]
                 if any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
@@ -508,8 +521,14 @@ class _Reader:
             at += 1
         low, after = self._low(at), self._low(at + 1)
         if low == "yours":
-            return not {token.low for token in self._tokens[:at]} & {"decision", "choice", "call", "turn", "rest"}
+            before = {token.low for token in self._tokens[:at]}
+            return after != "to" and not before & {"decision", "choice", "call", "turn", "rest"}
         return after == "for" and low in ("down", "in", "set", "ticketed")
+
+    def _is_gone(self, verb: int) -> bool:
+        """Tell whether a thing is said to be no longer where it was: "it is off the list now"."""
+        at = next((at for at in range(verb + 1, len(self._tags)) if self._low(at) in words("where")), verb)
+        return self._low(at) == "off" and self._tags[at + 1 : at + 2] == "D"
 
     def _is_new(self, verb: int, where: int) -> bool:
         """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
@@ -531,7 +550,8 @@ class _Reader:
             ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be]) or self._it_ended(verb)
             # "running builds", "the live prices"
             adjective = not match["be"] and self._tags[verb + 1 :][:1] == "n" and self._low(verb).endswith(("ing", "e"))
-            if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
+            passes = base(self._low(verb)) in bases("ended") and self._low(verb + 1) in words("course")
+            if ends and not adjective and not passes and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
 
     #: "Ada was told, and so was Bo"
@@ -722,6 +742,8 @@ class _Reader:
             return meaning_of(self._tokens, former)
         if spot.form == "stands" and self._is_arranged_for(spot.verb + 1):
             return Meaning.of(ARRANGING)
+        if spot.form == "stands" and self._is_gone(spot.verb):
+            return Meaning.of(REMOVING)
         if spot.form == "stands" and self._tags[spot.verb] != "B":
             return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
@@ -734,7 +756,8 @@ class _Reader:
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
         if low in ("went", "gone", "left") and spot.form != "active":
-            sent = frozenset({"send"}) if self._low(spot.verb + 1) == "to" else frozenset[str]()  # "a note went to Ada"
+            to = self._low(spot.verb + 1) == "to"  # "a note went to Ada", "the mails went to the trash"
+            sent = verb_acts(self._low(spot.verb + 3)) | {"send", "move"} if to else frozenset[str]()
             return Meaning.of(named(subject) | sent or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
 
@@ -766,6 +789,8 @@ ENDING: Final = frozenset(
 ) | {"check code"}
 #: Acts after which something is somebody's.
 ARRANGING: Final = frozenset({"book", "order", "schedule", "subscribe", "assign"})
+#: Acts after which something is not there any more.
+REMOVING: Final = frozenset({"delete", "cancel"})
 #: Acts that are done whatever comes out; that it was good is more than that they were done.
 TRIED: Final = frozenset({"test", "check code", "build"})
 
@@ -776,7 +801,8 @@ def _labelled(sentence: Sentence) -> Iterator[Stated]:
     label: Sequence[Token] = sentence.lead
     rest: Sequence[Token] = tokens
     marks = [number for number, token in enumerate(tokens) if token.text in (":", "–", "—", "->", "=")]
-    if not label and marks and 0 < marks[0] <= 6:
+    marks = [number for number in marks if not is_range(tokens, number)]
+    if not label and marks and 0 < marks[0] <= LONGEST_TITLE:
         label, rest = tokens[: marks[0]], tokens[marks[0] + 1 :]
     if any(token.low in words("not") or token.low in words("modal") for token in tokens):
         return

@@ -46,7 +46,9 @@ def _irregular() -> _Forms:
     for row in ";".join(lines("past")).split(";"):
         if row.strip():
             verb, one, other = row.split()
-            past[one], participle[other] = verb, verb
+            for again in ("", "re", "re-"):
+                past.setdefault(again + one, again + verb)
+                participle.setdefault(again + other, again + verb)
     return _Forms(past, participle)
 
 
