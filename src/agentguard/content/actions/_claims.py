@@ -11,23 +11,28 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
-from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
-from agentguard.content.actions._english import base, bases, is_participle, words
+from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, reads, verb_acts
+from agentguard.content.actions._english import base, bases, is_participle, is_past, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
 from agentguard.content.actions._tags import is_open, is_order, is_range, tags_of
 
 MOST_CLAIMS: Final = 300
+WHOLE: Final = words("every") | {"one", "of", "them"}  # "every one of them"
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
 LONGEST_LABEL: Final = 4  # words before a colon that say what a claim is about
+LONGEST_NAME: Final = 3  # words
 LONGEST_TITLE: Final = 9  # words before a colon of which it is said how they came out
 REACH: Final = 7  # words between "with" and the participle that belongs to it
 
-Form = Literal["active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
+Form = Literal[
+    "active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "found", "label"
+]
 """How a claim is said: "I pushed it" (active), "Pushed it" (bare), "it was pushed" (passive), "it is pushed" (state),
 "it is on main" (stands), "Ada got a message" (received), "branch pushed" (nominal), "after pushing it" (gerund), "the
-push succeeded" (outcome), "Push: done" (label). ``state`` and ``stands`` may describe what was so before.
+push succeeded" (outcome), "the test showed two errors" (found), "Push: done" (label). ``state`` and ``stands`` may
+describe what was so before.
 """
-_WITH_SUBJECT: Final = frozenset({"bare", "passive", "state", "stands", "received", "nominal", "outcome"})
+_WITH_SUBJECT: Final = frozenset({"bare", "passive", "state", "stands", "received", "nominal", "outcome", "found"})
 
 
 class Stated(NamedTuple):
@@ -71,7 +76,7 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
     former: tuple[Token, ...] = ()
     for claim in stated:
         first = claim.objects[0].low if claim.objects else ""
-        whole = claim.form == "outcome" and len(claim.objects) == 1 and first in words("every")
+        whole = claim.form == "outcome" and first in words("every") and {each.low for each in claim.objects} <= WHOLE
         if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
             acts = named(former, ENDING) if claim.form == "outcome" else frozenset[str]()
             meaning = _of_trial(acts) if acts else claim.meaning
@@ -115,7 +120,7 @@ class _Reader:
         """The claims in the order of their verbs."""
         for find in (
             self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
-            self._faultless, self._likewise, self._apart, self._nominals,
+            self._faultless, self._reports, self._likewise, self._apart, self._nominals,
         ):  # fmt: skip
             find()
         found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
@@ -368,10 +373,16 @@ class _Reader:
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
                 or self._low(verb - 1) in ("it", "this", "that")  # "it finished"
+                or (far and self._sentence.form == "prose" and self._does_itself(subject, verb))
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
+
+    def _does_itself(self, subject: int, verb: int) -> bool:
+        """Tell whether a past form in prose says what its subject did: "the export stalled", "Bo answered"."""
+        alone = self._tags[subject] == "D" and not self._found and self._low(subject) not in words("every")
+        return alone or self._low(verb) in words("itself") or self._tags[:subject].rstrip("r").endswith("S")
 
     def _is_name(self, start: int, end: int) -> bool:
         name = self._tokens[start:end]
@@ -441,7 +452,8 @@ class _Reader:
                 continue  # "the value went through a filter"
             if given:
                 gift = self._tokens[verb + 1 : verb + 9]
-                if any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
+                it = low == "received" and after in ("it", "them", "both") and self._is_person(subject, have)
+                if it or any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
                     self._add("received", subject, verb, subject)
             elif self._came_out(subject, verb):
                 self._add("outcome", subject, verb, subject)
@@ -451,10 +463,19 @@ class _Reader:
                 (low in ("went", "landed") or match["have"])
                 and self._low(have) != "had"
                 and not (low == "went" and after in words("amounting"))  # of numbers
-                and "o" not in self._tags[subject:verb]
+                and not self._is_person(subject, have)
                 and meaning_of(self._tokens, verb).known
             ):
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
+
+    def _is_person(self, subject: int, end: int) -> bool:
+        """Tell whether a subject is somebody: "the two drivers", "Ms Bell"."""
+        if "o" in self._tags[subject:end] or "Y" in self._tags[subject:end]:
+            return True
+        name = [token for token in self._tokens[subject:end] if token.kind == "word"]
+        plain = all(token.text[:1].isupper() and token.text[1:].islower() for token in name)
+        known = any(meaning_of(name, at).known or noun_acts(token.low) for at, token in enumerate(name))
+        return bool(name) and plain and len(name) <= LONGEST_NAME and not known
 
     def _came_out(self, subject: int, verb: int) -> bool:
         """Tell whether a verb without an object came out well: "ran through", "built without errors"."""
@@ -479,12 +500,12 @@ class _Reader:
 
     def _it_ended(self, verb: int) -> bool:
         """Tell whether "it" came out well: "it passed", not "it finished with two errors"."""
-        named_before = self._low(verb - 1) in {"it", "they"} | words("every")
+        named_before = self._low(verb - 1) in {"it", "they", "them"} | words("every")
         return named_before and self._low(verb) in words("ended") and self._low(verb + 1) != "with"
 
     #: "the line now reads 80", "the edges now carry new certificates"
     _HAS = re.compile(r"[nQ]r*(?P<verb>[nHP])[DPn]")
-    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
+    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVog]r*(?P<now>r)r*(?P<verb>[nHsG])")
 
     def _standing(self) -> None:
         for match in self._HAS.finditer(self._tags):
@@ -497,7 +518,8 @@ class _Reader:
             verb = match.start("verb")
             subject = self._subject(match.start("now"))
             if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
-                self._add("stands", subject, verb, subject)
+                ended = self._tags[verb] == "G" and self._ends(self._tokens[subject : verb - 1])
+                self._add("outcome" if ended else "stands", subject, verb, subject)
         for match in self._SECOND.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             former = self._former(verb)
@@ -583,6 +605,23 @@ class _Reader:
             verb = match.start("verb")
             if self._low(verb) in words("finding") and self._is_clean(match.start()) and self._ends(self._tokens):
                 self._add("outcome", match.start(), verb, 0)
+
+    #: "the run gave 74%", "a check of the logs confirmed the time"
+    _FOUND = re.compile(r"[nVvs]r*[DnQNs]")
+    _LOOK = re.compile(r"D[nQVsg]+(?:T[DnQ]+)?r*")
+
+    def _reports(self) -> None:
+        for match in self._FOUND.finditer(self._tags):
+            verb = match.start()
+            if self._low(verb) in words("finding"):
+                subject = self._subject(verb)
+                if self._LOOK.fullmatch(self._tags, subject, verb) and self._is_look(subject, verb):
+                    self._add("found", subject, verb, subject)
+
+    def _is_look(self, subject: int, verb: int) -> bool:
+        """Tell whether a subject is an act of looking or trying: "the search of the logs", not "the test report"."""
+        of = next((at for at in range(subject, verb) if self._tags[at] in "Tr"), verb)
+        return self._low(of - 1) in words("looking") | words("checking")
 
     def _is_clean(self, at: int) -> bool:
         """Tell whether words say that there was nothing amiss: "no errors", "0 new warnings", "nothing"."""
@@ -690,9 +729,7 @@ class _Reader:
         if tags[stop : stop + 1] == "P":  # "…, and her record shows that …": back to where that clause begins
             joint = _JOINT.match(tags, verb + 1, stop)
             stop = stop if joint is None else max(joint.end() - 1, verb + 1)
-        clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
-        if clause is not None:
-            stop = clause.start()
+        stop = self._next_clause(spot, stop)
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
         while stop > verb + 1 and (
@@ -706,6 +743,30 @@ class _Reader:
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _next_clause(self, spot: _Spot, stop: int) -> int:
+        """The place where the next clause begins behind a claim, or the claim has to stop."""
+        clause = _NEXT_CLAUSE.search(self._tags, spot.verb + 1, stop)
+        stop = stop if clause is None else clause.start()
+        for match in _NEXT_SUBJECT.finditer(self._tags, spot.verb + 1, stop):
+            if any(self._is_finite(at) for at in range(match.start("subject") + 1, match.end())):
+                return match.start()
+        found = _FINDING.search(self._tags, spot.verb + 1, stop)
+        if found is not None and reads(meaning_of(self._tokens, spot.verb)):
+            return found.start()  # "I looked at the check: types are fine"
+        return stop
+
+    def _is_finite(self, at: int) -> bool:
+        """Tell whether a word behind a subject is its verb: "and the build took 40 seconds", "and the sums agree"."""
+        low, tag, after = self._low(at), self._tags[at : at + 1], self._tags[at + 1 : at + 2]
+        if self._low(at + 1) == "by" or self._tags[at - 1] not in "nNQorD":
+            return False
+        if low in words("fact"):  # not "the test runs, …", "the price points of May"
+            more = after not in ("", ",", "&", "n", "g") and self._low(at + 1) != "of"
+            return more or self._low(at + 1)[:1].isdigit()
+        if tag not in ("V", "v", "G") or not is_past(low):
+            return False
+        return not is_participle(low) or after in ("D", "Q") or low in words("itself") | words("ended") | {"finished"}
 
     def _is_particle(self, at: int) -> bool:
         """Tell whether a word belongs to a verb before it: "switched off"."""
@@ -751,6 +812,8 @@ class _Reader:
             if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
             return _of_trial(acts)
+        if spot.form == "found":
+            return Meaning.of(frozenset(act for token in subject for act in verb_acts(token.low)))
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
@@ -764,6 +827,10 @@ class _Reader:
 
 #: Where the words of a claim end: "…, and one line is open", "… and should arrive today"
 _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQog]+r*[BHX]|X)")
+#: What may be the subject of another clause: "…, and the portal build …", "… and every one of them …"
+_NEXT_SUBJECT: Final = re.compile(r",?&r*(?P<subject>[DnQogNrT]{1,7}[nsGVv])")
+#: What was found out: "…: types are fine"
+_FINDING: Final = re.compile(r":r*[DnQog][DnQogT]*r*[BHX]")
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
