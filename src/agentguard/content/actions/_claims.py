@@ -89,13 +89,52 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
 def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
     """The sentences that may have claims, with their tags."""
     instructs = False  # one point of the list told its reader what to do, and the others do
+    report = _Report(answer)
     for sentence in sentences(answer):
         tags = tags_of(sentence.tokens)
+        if report.holds(sentence, tags):
+            continue
         order = bool(sentence.tokens) and not tags
         instructs = sentence.form == "point" and (instructs or order)
         order = order or (instructs and tags[:1] in ("n", "s", "G") and is_order(sentence.tokens))
         if not sentence.asks and sentence.ticked is not False and (not order or sentence.ticked):
             yield sentence, tags
+
+
+class _Report:
+    """Follows an answer through what it reports of a text that was read: "The gist: …", "In short: …".
+
+    Args:
+        answer: the whole answer.
+    """
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self._end = 0  # of the sentence before
+        self._on = self._opens = False  # a report goes on; it only begins behind this sentence
+        self._read = self._did = False  # the writer said that it read something; that it did something else
+
+    def holds(self, sentence: Sentence, tags: str) -> bool:
+        """Tell whether a sentence is no more than what a text says; the sentences in their order."""
+        tokens = sentence.tokens
+        if not tokens:
+            return self._on
+        apart = "\n\n" in self._answer[self._end : tokens[0].start]
+        self._end = tokens[-1].end
+        if "M" in tags or sentence.form == "heading" or (apart and not self._opens):
+            self._on = False
+        self._opens = False
+        colon = next((at for at, token in enumerate(tokens) if token.text == ":"), -1)
+        said = {token.low for token in tokens[: max(colon, 0)]}
+        told = bool(said & words("gist")) or (self._read and not self._did and bool(said & words("short")))
+        if told and "M" not in tags and (colon <= LONGEST_TITLE):
+            self._on = True
+            self._opens = colon == len(tokens) - 1
+            return True
+        for verb in re.finditer(r"Mr*H?r*([Vs])", tags):
+            looked = reads(meaning_of(tokens, verb.start(1)))
+            self._read, self._did = self._read or looked, self._did or not looked
+        return self._on
 
 
 def _claims(sentence: Sentence, tags: str) -> Iterator[Stated]:
@@ -167,6 +206,8 @@ class _Reader:
             return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
         if "being" in between and between & {"was", "were"}:
             return True  # "it was still being prepared"
+        if spot.form in ("passive", "state") and "automatically" in between | {self._low(spot.verb + 2)}:
+            return True  # "the preview was torn down automatically"
         if spot.form == "state" and between & {"get", "gets"}:
             return True  # "it gets paid with the next run"
         if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot)):
@@ -237,7 +278,7 @@ class _Reader:
     # --- The writer's own deeds ---
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
-    _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
+    _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*|VDnT(?=[gV]))?(?P<verb>[VsvGg])|M[rHB]*aT(?P<plain>[nVsgG])")
     #: "I had the card blocked"
     _ARRANGED = re.compile(r"Mr*(?P<had>[HV])(?P<object>[DnQ]+)(?P<verb>V)(?![DnQ])")
     _INVERTED = re.compile(r"X(?P<writer>M)r*(?P<plain>[nVsgG])")
@@ -257,6 +298,8 @@ class _Reader:
         for match in self._ACTIVE.finditer(self._tags):
             if self._tags[match.start() - 1 : match.start()] != "H":  # "nor have I pushed it"
                 verb = _place(match)
+                if self._tags[verb] == "g" and self._low(verb - 2) not in words("pains"):
+                    verb = match.start() + match[0].index("V")
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
 
@@ -372,6 +415,7 @@ class _Reader:
                 or (self._low(verb) == "run" and self._is_noun(subject, verb))
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
+                or self._low(subject) in ("it", "they", "there")  # "it stays unlocked"
                 or self._low(verb - 1) in ("it", "this", "that")  # "it finished"
                 or (far and self._sentence.form == "prose" and self._does_itself(subject, verb))
             ):
@@ -683,6 +727,9 @@ class _Reader:
             at -= 1
             if self._tags[at] == "&":
                 joined = at + 1
+                start = max(self._tags.rfind(mark, 0, at) for mark in ",:-kSuCP") + 1
+                if _FINITE_PART.search(self._tags, start, at):
+                    return joined  # "Bo had approved it and the checks …", "Bo closed the issue and the preview …"
         while at < end and self._tags[at] in "&rAwm":
             at += 1
         listed = _LISTED.search(self._tags, 0, at) if "&" in self._tags[at:end] else None
@@ -829,6 +876,8 @@ class _Reader:
 _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQog]+r*[BHX]|X)")
 #: What may be the subject of another clause: "…, and the portal build …", "… and every one of them …"
 _NEXT_SUBJECT: Final = re.compile(r",?&r*(?P<subject>[DnQogNrT]{1,7}[nsGVv])")
+#: A verb that is no participle, with its subject
+_FINITE_PART: Final = re.compile(r"[nQo]r*(?:[HBX]|[Vv](?=[DQ]))")
 #: What was found out: "…: types are fine"
 _FINDING: Final = re.compile(r":r*[DnQog][DnQogT]*r*[BHX]")
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")

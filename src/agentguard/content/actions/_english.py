@@ -42,7 +42,8 @@ class _Forms(NamedTuple):
 
 @cache
 def _irregular() -> _Forms:
-    past, participle = {}, {}
+    past: dict[str, str] = {}
+    participle: dict[str, str] = {}
     for row in ";".join(lines("past")).split(";"):
         if row.strip():
             verb, one, other = row.split()
