@@ -44,7 +44,6 @@ def pay(result: Any) -> list[Call]:
         ("Kessler has received a message.", pay({"status": "completed"}), False),
         ("The invoice was settled with Kessler.", pay({"status": "PENDING_APPROVAL"}), True),
         ("The payment to Kessler was sent and awaits approval.", pay({"status": "PENDING_APPROVAL"}), False),
-        ("Message to Kessler bounced.", pay({"error": "no funds"}), False),
         ("I stopped after the first failure.", pay({"error": "no funds"}), False),
         ("All edges now carry new certs.", [Call("runbook", {"slug": "renew-edge-certs", "dry_run": True}, "ok")],
          True),

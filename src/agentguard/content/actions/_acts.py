@@ -115,7 +115,8 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     """The meaning of the verb at a place in a sentence; its particle and its object may decide it."""
     own = base(tokens[verb].low)
     following = [token.low for token in tokens[verb + 1 : verb + 1 + REACH]]
-    if any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
+    as_is = own == base("leave") and "as" in following and not words("be").isdisjoint(following)  # "left it as it was"
+    if as_is or any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
         return Meaning(frozenset(), frozenset(), "mental", True)
     strong, weak = _phrased(own, following)
     acts = strong or verb_acts(tokens[verb].low)
@@ -151,6 +152,7 @@ _MENTAL: Final = (
     (frozenset({"mak"}), frozenset({"sure"}), 1),
     (frozenset({"mak"}), frozenset({"mental"}), 3),
     (frozenset({"settl"}), frozenset({"on", "for"}), 1),
+    (frozenset({"leav"}), frozenset({"alone", "untouched", "unchanged", "as-is"}), 4),
 )
 
 

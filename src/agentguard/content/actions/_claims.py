@@ -11,22 +11,28 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, NamedTuple
 
-from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, verb_acts
-from agentguard.content.actions._english import base, bases, is_participle, words
+from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_acts, reads, verb_acts
+from agentguard.content.actions._english import base, bases, is_participle, is_past, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
-from agentguard.content.actions._tags import is_open, is_order, tags_of
+from agentguard.content.actions._tags import is_open, is_order, is_range, tags_of
 
 MOST_CLAIMS: Final = 300
+WHOLE: Final = words("every") | {"one", "of", "them"}  # "every one of them"
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
 LONGEST_LABEL: Final = 4  # words before a colon that say what a claim is about
+LONGEST_NAME: Final = 3  # words
+LONGEST_TITLE: Final = 9  # words before a colon of which it is said how they came out
 REACH: Final = 7  # words between "with" and the participle that belongs to it
 
-Form = Literal["active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "label"]
+Form = Literal[
+    "active", "bare", "passive", "state", "stands", "received", "nominal", "gerund", "outcome", "found", "label"
+]
 """How a claim is said: "I pushed it" (active), "Pushed it" (bare), "it was pushed" (passive), "it is pushed" (state),
 "it is on main" (stands), "Ada got a message" (received), "branch pushed" (nominal), "after pushing it" (gerund), "the
-push succeeded" (outcome), "Push: done" (label). ``state`` and ``stands`` may describe what was so before.
+push succeeded" (outcome), "the test showed two errors" (found), "Push: done" (label). ``state`` and ``stands`` may
+describe what was so before.
 """
-_WITH_SUBJECT: Final = frozenset({"bare", "passive", "state", "stands", "received", "nominal", "outcome"})
+_WITH_SUBJECT: Final = frozenset({"bare", "passive", "state", "stands", "received", "nominal", "outcome", "found"})
 
 
 class Stated(NamedTuple):
@@ -70,7 +76,7 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
     former: tuple[Token, ...] = ()
     for claim in stated:
         first = claim.objects[0].low if claim.objects else ""
-        whole = claim.form == "outcome" and len(claim.objects) == 1 and first in words("every")
+        whole = claim.form == "outcome" and first in words("every") and {each.low for each in claim.objects} <= WHOLE
         if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
             acts = named(former, ENDING) if claim.form == "outcome" else frozenset[str]()
             meaning = _of_trial(acts) if acts else claim.meaning
@@ -83,13 +89,52 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
 def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:
     """The sentences that may have claims, with their tags."""
     instructs = False  # one point of the list told its reader what to do, and the others do
+    report = _Report(answer)
     for sentence in sentences(answer):
         tags = tags_of(sentence.tokens)
+        if report.holds(sentence, tags):
+            continue
         order = bool(sentence.tokens) and not tags
         instructs = sentence.form == "point" and (instructs or order)
         order = order or (instructs and tags[:1] in ("n", "s", "G") and is_order(sentence.tokens))
         if not sentence.asks and sentence.ticked is not False and (not order or sentence.ticked):
             yield sentence, tags
+
+
+class _Report:
+    """Follows an answer through what it reports of a text that was read: "The gist: …", "In short: …".
+
+    Args:
+        answer: the whole answer.
+    """
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self._end = 0  # of the sentence before
+        self._on = self._opens = False  # a report goes on; it only begins behind this sentence
+        self._read = self._did = False  # the writer said that it read something; that it did something else
+
+    def holds(self, sentence: Sentence, tags: str) -> bool:
+        """Tell whether a sentence is no more than what a text says; the sentences in their order."""
+        tokens = sentence.tokens
+        if not tokens:
+            return self._on
+        apart = "\n\n" in self._answer[self._end : tokens[0].start]
+        self._end = tokens[-1].end
+        if "M" in tags or sentence.form == "heading" or (apart and not self._opens):
+            self._on = False
+        self._opens = False
+        colon = next((at for at, token in enumerate(tokens) if token.text == ":"), -1)
+        said = {token.low for token in tokens[: max(colon, 0)]}
+        told = bool(said & words("gist")) or (self._read and not self._did and bool(said & words("short")))
+        if told and "M" not in tags and (colon <= LONGEST_TITLE):
+            self._on = True
+            self._opens = colon == len(tokens) - 1
+            return True
+        for verb in re.finditer(r"Mr*H?r*([Vs])", tags):
+            looked = reads(meaning_of(tokens, verb.start(1)))
+            self._read, self._did = self._read or looked, self._did or not looked
+        return self._on
 
 
 def _claims(sentence: Sentence, tags: str) -> Iterator[Stated]:
@@ -114,7 +159,7 @@ class _Reader:
         """The claims in the order of their verbs."""
         for find in (
             self._actives, self._bare, self._gerunds, self._passives, self._arrivals, self._standing, self._outcomes,
-            self._faultless, self._likewise, self._apart, self._nominals,
+            self._faultless, self._reports, self._likewise, self._apart, self._nominals,
         ):  # fmt: skip
             find()
         found = [self._without_former(self._found[verb]) for verb in sorted(self._found)]
@@ -153,10 +198,16 @@ class _Reader:
         if spot.form != "passive" and spot.subject == 1 and self._low(0) == "so":
             return True  # "So the customer received two of them"
         new = self._low(spot.subject) in ("a", "an")  # "a snapshot was taken"
-        if low in words("hindrance") and spot.begins == spot.subject and between & {"was", "were"} and not new:
+        away = self._low(spot.verb + 1) in words("particle")  # "it was taken down"
+        hindered = low in words("hindrance") and between & {"was", "were"} and not new and not away
+        if hindered and spot.begins == spot.subject:
             return True  # "the ledger was locked, so …"
         if spot.form == "state" and self._low(spot.verb + 1) == "by" and self._tags[spot.verb + 2 :][:1] == "D":
             return self._low(spot.verb + 2) != "my"  # "the flag is locked by the change freeze"
+        if "being" in between and between & {"was", "were"}:
+            return True  # "it was still being prepared"
+        if spot.form in ("passive", "state") and "automatically" in between | {self._low(spot.verb + 2)}:
+            return True  # "the preview was torn down automatically"
         if spot.form == "state" and between & {"get", "gets"}:
             return True  # "it gets paid with the next run"
         if spot.form in ("state", "stands") and (between & words("before") or self._is_habit(spot)):
@@ -166,7 +217,8 @@ class _Reader:
         before = self._low(spot.begins - 1)
         if before in words("feeling") and self._low(spot.begins) in ("it", "that", "this", "everything"):
             return True  # "glad it got sorted", as the reader said
-        if before in words("cause") or (before == "where" and spot.form in ("state", "stands")):
+        subordinate = before == "as" and self._tags[spot.begins - 1] == "S"  # "as the job ended"
+        if before in words("cause") or subordinate or (before == "where" and spot.form in ("state", "stands")):
             return True
         return self._is_taken_back(spot.verb)
 
@@ -226,7 +278,7 @@ class _Reader:
     # --- The writer's own deeds ---
 
     #: "I have pushed", "we then went ahead and pushed", "I was able to push"
-    _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*)?(?P<verb>[VsvG])|M[rHB]*aT(?P<plain>[nVsgG])")
+    _ACTIVE = re.compile(r"M[rH,]*(?:Wr*&r*|VDnT(?=[gV]))?(?P<verb>[VsvGg])|M[rHB]*aT(?P<plain>[nVsgG])")
     #: "I had the card blocked"
     _ARRANGED = re.compile(r"Mr*(?P<had>[HV])(?P<object>[DnQ]+)(?P<verb>V)(?![DnQ])")
     _INVERTED = re.compile(r"X(?P<writer>M)r*(?P<plain>[nVsgG])")
@@ -236,7 +288,7 @@ class _Reader:
     _PARTICIPIAL = re.compile(r"[Vv]r*[TwDn][^,:\-&]*,r*(?:[MYO]|D?[nQ]+r*[BHX])")
     _CLOCK = re.compile(r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?")
     #: The next verb of the same subject: ", updated the docs and ran the tests"
-    _CHAIN = re.compile(r"[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
+    _CHAIN = re.compile(r"(?:[DnQ]{0,3}T?Y(?=[DnQTwr,&]))?[^MYOXNBPCuH]*?[,&k\-][,&rk\-]*(?:Hr*)?(?P<verb>[Vvs])")
     _GERUND = re.compile(r"Ar*(?P<verb>g)|A(?P<plain>[Vs])")
     #: The reader as one who does something
     _READER = re.compile(r"(?<![TVg])Y")
@@ -246,6 +298,8 @@ class _Reader:
         for match in self._ACTIVE.finditer(self._tags):
             if self._tags[match.start() - 1 : match.start()] != "H":  # "nor have I pushed it"
                 verb = _place(match)
+                if self._tags[verb] == "g" and self._low(verb - 2) not in words("pains"):
+                    verb = match.start() + match[0].index("V")
                 self._add("active", match.start(), verb, verb)
                 self._follow(self._CHAIN, verb, "active")
 
@@ -348,7 +402,8 @@ class _Reader:
             with_ = self._tags.rfind("w", 0, verb)
             far = with_ < 0 or verb - with_ > REACH
             # Capitalised words may be a name, whose deed it is: "Ada Byron confirmed it".
-            name = self._is_name(subject, verb) and self._sentence.form == "prose"
+            name = self._sentence.form == "prose" and self._is_name(subject, verb)
+            name = name and not self._is_titled(subject, verb)
             if (
                 verb - subject > LONGEST_SUBJECT
                 or not is_participle(self._low(verb))
@@ -360,15 +415,26 @@ class _Reader:
                 or (self._low(verb) == "run" and self._is_noun(subject, verb))
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
+                or self._low(subject) in ("it", "they", "there")  # "it stays unlocked"
                 or self._low(verb - 1) in ("it", "this", "that")  # "it finished"
+                or (far and self._sentence.form == "prose" and self._does_itself(subject, verb))
             ):
                 continue
             if self._add("nominal", subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
 
+    def _does_itself(self, subject: int, verb: int) -> bool:
+        """Tell whether a past form in prose says what its subject did: "the export stalled", "Bo answered"."""
+        alone = self._tags[subject] == "D" and not self._found and self._low(subject) not in words("every")
+        return alone or self._low(verb) in words("itself") or self._tags[:subject].rstrip("r").endswith("S")
+
     def _is_name(self, start: int, end: int) -> bool:
         name = self._tokens[start:end]
         return len(name) <= 2 and all(token.text[:1].isupper() and not _DIGIT.search(token.text) for token in name)
+
+    def _is_titled(self, subject: int, verb: int) -> bool:
+        """Tell whether a word that begins a sentence is what was done, not somebody who did it: "Reply sent"."""
+        return subject == 0 and verb == 1 and bool(noun_acts(self._low(0)))
 
     def _does(self, subject: int, verb: int) -> bool:
         """Tell whether a verb behind a name says what it did, by what it was done to."""
@@ -426,9 +492,12 @@ class _Reader:
                 low == "went" and after in ("wrong", "well", "badly")
             ):
                 continue
+            if low in ("went", "gone") and after == "through" and self._tags[verb + 2 : verb + 3] in tuple("DnQ"):
+                continue  # "the value went through a filter"
             if given:
                 gift = self._tokens[verb + 1 : verb + 9]
-                if any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
+                it = low == "received" and after in ("it", "them", "both") and self._is_person(subject, have)
+                if it or any(noun_acts(token.low) or token.low in words("tidings") for token in gift):
                     self._add("received", subject, verb, subject)
             elif self._came_out(subject, verb):
                 self._add("outcome", subject, verb, subject)
@@ -438,10 +507,19 @@ class _Reader:
                 (low in ("went", "landed") or match["have"])
                 and self._low(have) != "had"
                 and not (low == "went" and after in words("amounting"))  # of numbers
-                and "o" not in self._tags[subject:verb]
+                and not self._is_person(subject, have)
                 and meaning_of(self._tokens, verb).known
             ):
                 self._add("passive" if low == "went" else "state", subject, verb, subject)
+
+    def _is_person(self, subject: int, end: int) -> bool:
+        """Tell whether a subject is somebody: "the two drivers", "Ms Bell"."""
+        if "o" in self._tags[subject:end] or "Y" in self._tags[subject:end]:
+            return True
+        name = [token for token in self._tokens[subject:end] if token.kind == "word"]
+        plain = all(token.text[:1].isupper() and token.text[1:].islower() for token in name)
+        known = any(meaning_of(name, at).known or noun_acts(token.low) for at, token in enumerate(name))
+        return bool(name) and plain and len(name) <= LONGEST_NAME and not known
 
     def _came_out(self, subject: int, verb: int) -> bool:
         """Tell whether a verb without an object came out well: "ran through", "built without errors"."""
@@ -466,12 +544,12 @@ class _Reader:
 
     def _it_ended(self, verb: int) -> bool:
         """Tell whether "it" came out well: "it passed", not "it finished with two errors"."""
-        named_before = self._low(verb - 1) in {"it", "they"} | words("every")
+        named_before = self._low(verb - 1) in {"it", "they", "them"} | words("every")
         return named_before and self._low(verb) in words("ended") and self._low(verb + 1) != "with"
 
     #: "the line now reads 80", "the edges now carry new certificates"
     _HAS = re.compile(r"[nQ]r*(?P<verb>[nHP])[DPn]")
-    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVo]r*(?P<now>r)r*(?P<verb>[nHsG])")
+    _NOW = re.compile(r"[DnQVgGTAwr&mo]*?[nQGVog]r*(?P<now>r)r*(?P<verb>[nHsG])")
 
     def _standing(self) -> None:
         for match in self._HAS.finditer(self._tags):
@@ -484,7 +562,8 @@ class _Reader:
             verb = match.start("verb")
             subject = self._subject(match.start("now"))
             if self._low(verb - 1) == "now" and self._is_thing(subject, verb, "NMYOX"):
-                self._add("stands", subject, verb, subject)
+                ended = self._tags[verb] == "G" and self._ends(self._tokens[subject : verb - 1])
+                self._add("outcome" if ended else "stands", subject, verb, subject)
         for match in self._SECOND.finditer(self._tags):
             verb, where = match.start("verb"), match.start("where")
             former = self._former(verb)
@@ -508,8 +587,14 @@ class _Reader:
             at += 1
         low, after = self._low(at), self._low(at + 1)
         if low == "yours":
-            return not {token.low for token in self._tokens[:at]} & {"decision", "choice", "call", "turn", "rest"}
+            before = {token.low for token in self._tokens[:at]}
+            return after != "to" and not before & {"decision", "choice", "call", "turn", "rest"}
         return after == "for" and low in ("down", "in", "set", "ticketed")
+
+    def _is_gone(self, verb: int) -> bool:
+        """Tell whether a thing is said to be no longer where it was: "it is off the list now"."""
+        at = next((at for at in range(verb + 1, len(self._tags)) if self._low(at) in words("where")), verb)
+        return self._low(at) == "off" and self._tags[at + 1 : at + 2] == "D"
 
     def _is_new(self, verb: int, where: int) -> bool:
         """Tell whether it is so since now: "it is now in the list", "it is in your calendar", "it is on its way"."""
@@ -531,7 +616,8 @@ class _Reader:
             ends = self._low(verb) in words("presents") or self._ends(self._tokens[subject:be]) or self._it_ended(verb)
             # "running builds", "the live prices"
             adjective = not match["be"] and self._tags[verb + 1 :][:1] == "n" and self._low(verb).endswith(("ing", "e"))
-            if ends and not adjective and self._is_thing(subject, verb, "NMYOX"):
+            passes = base(self._low(verb)) in bases("ended") and self._low(verb + 1) in words("course")
+            if ends and not adjective and not passes and self._is_thing(subject, verb, "NMYOX"):
                 self._add("outcome", subject, verb, subject)
 
     #: "Ada was told, and so was Bo"
@@ -563,6 +649,23 @@ class _Reader:
             verb = match.start("verb")
             if self._low(verb) in words("finding") and self._is_clean(match.start()) and self._ends(self._tokens):
                 self._add("outcome", match.start(), verb, 0)
+
+    #: "the run gave 74%", "a check of the logs confirmed the time"
+    _FOUND = re.compile(r"[nVvs]r*[DnQNs]")
+    _LOOK = re.compile(r"D[nQVsg]+(?:T[DnQ]+)?r*")
+
+    def _reports(self) -> None:
+        for match in self._FOUND.finditer(self._tags):
+            verb = match.start()
+            if self._low(verb) in words("finding"):
+                subject = self._subject(verb)
+                if self._LOOK.fullmatch(self._tags, subject, verb) and self._is_look(subject, verb):
+                    self._add("found", subject, verb, subject)
+
+    def _is_look(self, subject: int, verb: int) -> bool:
+        """Tell whether a subject is an act of looking or trying: "the search of the logs", not "the test report"."""
+        of = next((at for at in range(subject, verb) if self._tags[at] in "Tr"), verb)
+        return self._low(of - 1) in words("looking") | words("checking")
 
     def _is_clean(self, at: int) -> bool:
         """Tell whether words say that there was nothing amiss: "no errors", "0 new warnings", "nothing"."""
@@ -624,6 +727,9 @@ class _Reader:
             at -= 1
             if self._tags[at] == "&":
                 joined = at + 1
+                start = max(self._tags.rfind(mark, 0, at) for mark in ",:-kSuCP") + 1
+                if _FINITE_PART.search(self._tags, start, at):
+                    return joined  # "Bo had approved it and the checks …", "Bo closed the issue and the preview …"
         while at < end and self._tags[at] in "&rAwm":
             at += 1
         listed = _LISTED.search(self._tags, 0, at) if "&" in self._tags[at:end] else None
@@ -670,9 +776,7 @@ class _Reader:
         if tags[stop : stop + 1] == "P":  # "…, and her record shows that …": back to where that clause begins
             joint = _JOINT.match(tags, verb + 1, stop)
             stop = stop if joint is None else max(joint.end() - 1, verb + 1)
-        clause = _NEXT_CLAUSE.search(tags, verb + 1, stop)
-        if clause is not None:
-            stop = clause.start()
+        stop = self._next_clause(spot, stop)
         if form == "gerund" or (form == "nominal" and tags[first - 1 : first] == "w"):
             stop = tags.index(",", verb, stop) if "," in tags[verb:stop] else stop
         while stop > verb + 1 and (
@@ -686,6 +790,30 @@ class _Reader:
         said = {token.low for token in objects}
         well = form == "outcome" or bool(meaning.acts & TRIED and said & words("good") and not said & words("bad"))
         return Stated(tokens[begins].start, tokens[stop - 1].end, tokens[verb].text, meaning, objects, form, well)
+
+    def _next_clause(self, spot: _Spot, stop: int) -> int:
+        """The place where the next clause begins behind a claim, or the claim has to stop."""
+        clause = _NEXT_CLAUSE.search(self._tags, spot.verb + 1, stop)
+        stop = stop if clause is None else clause.start()
+        for match in _NEXT_SUBJECT.finditer(self._tags, spot.verb + 1, stop):
+            if any(self._is_finite(at) for at in range(match.start("subject") + 1, match.end())):
+                return match.start()
+        found = _FINDING.search(self._tags, spot.verb + 1, stop)
+        if found is not None and reads(meaning_of(self._tokens, spot.verb)):
+            return found.start()  # "I looked at the check: types are fine"
+        return stop
+
+    def _is_finite(self, at: int) -> bool:
+        """Tell whether a word behind a subject is its verb: "and the build took 40 seconds", "and the sums agree"."""
+        low, tag, after = self._low(at), self._tags[at : at + 1], self._tags[at + 1 : at + 2]
+        if self._low(at + 1) == "by" or self._tags[at - 1] not in "nNQorD":
+            return False
+        if low in words("fact"):  # not "the test runs, …", "the price points of May"
+            more = after not in ("", ",", "&", "n", "g") and self._low(at + 1) != "of"
+            return more or self._low(at + 1)[:1].isdigit()
+        if tag not in ("V", "v", "G") or not is_past(low):
+            return False
+        return not is_participle(low) or after in ("D", "Q") or low in words("itself") | words("ended") | {"finished"}
 
     def _is_particle(self, at: int) -> bool:
         """Tell whether a word belongs to a verb before it: "switched off"."""
@@ -722,6 +850,8 @@ class _Reader:
             return meaning_of(self._tokens, former)
         if spot.form == "stands" and self._is_arranged_for(spot.verb + 1):
             return Meaning.of(ARRANGING)
+        if spot.form == "stands" and self._is_gone(spot.verb):
+            return Meaning.of(REMOVING)
         if spot.form == "stands" and self._tags[spot.verb] != "B":
             return meaning_of(self._tokens, spot.verb)
         if spot.form in ("outcome", "stands"):
@@ -729,18 +859,27 @@ class _Reader:
             if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
             return _of_trial(acts)
+        if spot.form == "found":
+            return Meaning.of(frozenset(act for token in subject for act in verb_acts(token.low)))
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
         if low in ("went", "gone", "left") and spot.form != "active":
-            sent = frozenset({"send"}) if self._low(spot.verb + 1) == "to" else frozenset[str]()  # "a note went to Ada"
+            to = self._low(spot.verb + 1) == "to"  # "a note went to Ada", "the mails went to the trash"
+            sent = verb_acts(self._low(spot.verb + 3)) | {"send", "move"} if to else frozenset[str]()
             return Meaning.of(named(subject) | sent or frozenset({"deploy", "publish", "send"}))
         return meaning_of(self._tokens, spot.verb, subject)
 
 
 #: Where the words of a claim end: "…, and one line is open", "… and should arrive today"
 _NEXT_CLAUSE: Final = re.compile(r",?&r*(?:[DnQog][DnQogT]*r*[BHX]|X)|,r*(?:[DnQog]+r*[BHX]|X)")
+#: What may be the subject of another clause: "…, and the portal build …", "… and every one of them …"
+_NEXT_SUBJECT: Final = re.compile(r",?&r*(?P<subject>[DnQogNrT]{1,7}[nsGVv])")
+#: A verb that is no participle, with its subject
+_FINITE_PART: Final = re.compile(r"[nQo]r*(?:[HBX]|[Vv](?=[DQ]))")
+#: What was found out: "…: types are fine"
+_FINDING: Final = re.compile(r":r*[DnQog][DnQogT]*r*[BHX]")
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")
@@ -766,6 +905,8 @@ ENDING: Final = frozenset(
 ) | {"check code"}
 #: Acts after which something is somebody's.
 ARRANGING: Final = frozenset({"book", "order", "schedule", "subscribe", "assign"})
+#: Acts after which something is not there any more.
+REMOVING: Final = frozenset({"delete", "cancel"})
 #: Acts that are done whatever comes out; that it was good is more than that they were done.
 TRIED: Final = frozenset({"test", "check code", "build"})
 
@@ -776,7 +917,8 @@ def _labelled(sentence: Sentence) -> Iterator[Stated]:
     label: Sequence[Token] = sentence.lead
     rest: Sequence[Token] = tokens
     marks = [number for number, token in enumerate(tokens) if token.text in (":", "–", "—", "->", "=")]
-    if not label and marks and 0 < marks[0] <= 6:
+    marks = [number for number in marks if not is_range(tokens, number)]
+    if not label and marks and 0 < marks[0] <= LONGEST_TITLE:
         label, rest = tokens[: marks[0]], tokens[marks[0] + 1 :]
     if any(token.low in words("not") or token.low in words("modal") for token in tokens):
         return

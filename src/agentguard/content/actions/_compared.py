@@ -39,7 +39,9 @@ _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 #: "3:00–3:45 pm": what is said of the end is so of the beginning.
-_HALF: Final = re.compile(r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE)
+_HALF: Final = re.compile(
+    r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE
+)
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
 
 

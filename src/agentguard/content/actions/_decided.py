@@ -197,7 +197,9 @@ def _fewer_than_said(case: Case) -> Seen | None:
 def _has_count(claim: Compared, deed: Deed) -> bool:
     """Tell whether a result has a number of a claim with its unit: "wrote 31 pages"."""
     result = deed.texts.result
-    return any(amount.values & result.numbers and base(amount.unit) in deed.told for amount in claim.amounts if amount.unit)
+    return any(
+        amount.values & result.numbers and base(amount.unit) in deed.told for amount in claim.amounts if amount.unit
+    )
 
 
 def _its_call_has_another(case: Case) -> Seen | None:

@@ -42,11 +42,14 @@ class _Forms(NamedTuple):
 
 @cache
 def _irregular() -> _Forms:
-    past, participle = {}, {}
+    past: dict[str, str] = {}
+    participle: dict[str, str] = {}
     for row in ";".join(lines("past")).split(";"):
         if row.strip():
             verb, one, other = row.split()
-            past[one], participle[other] = verb, verb
+            for again in ("", "re", "re-"):
+                past.setdefault(again + one, again + verb)
+                participle.setdefault(again + other, again + verb)
     return _Forms(past, participle)
 
 

@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     r"|https?://[^\s)>\]]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?<!\w)(?:" + _PRONOUN + r")(?=['’](?:s|m|re|ve|ll|d)(?!\w))|\w+(?=['’]s\s+been\s)"  # noqa: RUF001
     r"|(?<=\w)['’](?:s|m|re|ve|ll|d)(?!\w)"  # noqa: RUF001
-    r"|\d[\d.,]*\d%?(?![\w/-]|[.,:]\d)|[#@]?\w+(?:[-./:_#@]\w+)*(?:['’]\w+)?%?"  # noqa: RUF001
+    r"|\d[\d.,]*\d%?(?![\w/-]|[.,:]\d)|[#@]?\w+(?:[-./:_#@]\w+)*(?:['’]\w+|(?<=s)['’](?=\s))?%?"  # noqa: RUF001
     r"|[$€£¥]\s?\d[\d.,]*\d|[$€£¥]\s?\d"
     r"|[" + _MARKS + r"❌⚠⏳🚧]|->|[–—]|\[[ xX]\]|\S"
 )
@@ -33,7 +33,9 @@ _TOKEN = re.compile(
 _RULE = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
 _NUMBER_POINT = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[-*+•·‣▪])\s+")
 _HEADING = re.compile(r"^\s*#{1,6}\s+")
-_ABBREVIATED: Final = frozenset("e.g i.e etc vs mr mrs dr st no approx incl a.m p.m u.s inc ltd".split())
+_ABBREVIATED: Final = frozenset(
+    "e.g i.e etc vs mr mrs ms dr prof sr sra srta fr hr mme mlle st no approx incl a.m p.m u.s inc ltd".split()
+)
 #: Entries of ``english.ini`` whose words begin a sentence, not a name.
 _BEGINNINGS: Final = ("subject", "determiner", "adverb", "preposition", "if", "modal", "not", "be", "do", "have")
 _OPENING: Final = "\"“'‘`"  # noqa: RUF001
@@ -124,7 +126,8 @@ def _cut(text: str, start: int, end: int, form: str) -> Iterator[Sentence]:
     held: list[Token] = []
     tokens = _tokens(text, start, end)
     for number, token in enumerate(tokens):
-        ends = token.text in ".!?;…" or (token.kind == "quoted" and token.text[-2:-1] in ".!?" and _new(tokens, number))
+        ended = token.kind == "quoted" and token.text[-2:-1] in tuple(".!?")
+        ends = token.text in ".!?;…" or (ended and _new(tokens, number))
         if token.text == "." and held and (held[-1].low.rstrip(".") in _ABBREVIATED or _is_initial(tokens, number - 1)):
             ends = False
         if token.text not in ".!?;…":
@@ -174,7 +177,7 @@ def _tokens(text: str, start: int, end: int) -> tuple[Token, ...]:
         first = piece[0]
         if first == "`":
             kind = "code"
-        elif first in _OPENING and not piece[-1].isalnum():
+        elif first in _OPENING and len(piece) > 1 and not piece[-1].isalnum():
             kind = "quoted"
         else:
             kind = "word" if any(character.isalnum() for character in piece) else "mark"

@@ -27,7 +27,7 @@ from itertools import pairwise
 from typing import Final
 
 from agentguard.content.actions._acts import meaning_of
-from agentguard.content.actions._english import is_past, is_plain, words
+from agentguard.content.actions._english import is_participle, is_past, is_plain, words
 from agentguard.content.actions._sentences import Token
 
 LONGEST_LABEL: Final = 5  # words before a colon
@@ -57,6 +57,12 @@ _CONDITIONS = re.compile(rf"C{_PERFECT}(?:,&?{_PERFECT})+")
 #: Two words that begin a condition.
 _CONDITIONAL: Final = frozenset({("as", "soon"), ("as", "long"), ("in", "case")})
 _CLAUSE = re.compile(r"[MYOHBVvXs]")
+#: Between commas, before the verb of what it is said of: "Agus, who drives there, has …", "the list, as of May, is …"
+_ASIDE = re.compile(r"(?<=[nQo]),(?:[SO][^,\-:;M&]*|[nVvDg][nDQTgrV]*),(?=r*[HBX])")
+#: "The training has ended"
+_NAMED_ACT = re.compile(r"(?<![^DnQ])(?<=[DnQ])g(?=r*[HX])")
+#: "Before the rollout I …", "Before touching anything I …", "To be on the safe side I …"
+_CIRCUMSTANCE = re.compile(r"C(?P<purpose>B?)[DnQgTrGs]*?[nQDG](?=M)")
 _FINITE = re.compile(r"^.Q[^,:&]*[VB]")
 _OPINION = re.compile(r"Xr*n")
 
@@ -64,8 +70,9 @@ _OPINION = re.compile(r"Xr*n")
 def tags_of(tokens: Sequence[Token]) -> str:
     """The tags of a sentence, one letter a token; "" where it tells its reader what to do."""
     tags = "".join(_tag(tokens, at) for at in range(len(tokens)))
-    tags = _without_brackets(tokens, tags)
-    tags = _with_moments(tokens, tags)
+    tags = _without_asides(_without_brackets(tokens, tags))
+    tags = _NAMED_ACT.sub(lambda match: f"{match[0][:-1]}n", tags)
+    tags = _without_circumstances(tokens, _with_moments(tokens, tags))
     if _instructs(tokens, tags):
         return ""
     for pattern in (_CONDITIONS, _CONDITION):
@@ -80,7 +87,10 @@ def tags_of(tokens: Sequence[Token]) -> str:
 
 def is_open(tokens: Sequence[Token], tags: str) -> bool:
     """Tell whether something in a sentence hangs on what may be: "once it is back, the refund is issued"."""
-    return any(tag == "u" and token.low in words("open") for token, tag in zip(tokens, tags, strict=True))
+    return any(
+        tag == "u" and token.low in words("open") and (token.low != "case" or at < len(("in", "case")))
+        for at, (token, tag) in enumerate(zip(tokens, tags, strict=True))
+    )
 
 
 def _tag(tokens: Sequence[Token], at: int) -> str:
@@ -91,14 +101,14 @@ def _tag(tokens: Sequence[Token], at: int) -> str:
         to = tokens[at + 1].low if at + 1 < len(tokens) else ""
         return "-" if is_past(to) or to in words("good") | words("same") else "T"
     if low in _MARKS:
-        return "T" if _is_range(tokens, at) else _MARKS[low]
+        return "T" if is_range(tokens, at) else _MARKS[low]
     if token.kind == "mark":
         return "m"
     after = tokens[at + 1] if at + 1 < len(tokens) else None
     return _by_neighbours(tokens, at, low, after) or _by_itself(tokens, at, low, after)
 
 
-def _is_range(tokens: Sequence[Token], at: int) -> bool:
+def is_range(tokens: Sequence[Token], at: int) -> bool:
     """Tell whether a dash stands for "to": "14:30 – 15:00"."""
     around = tokens[max(at - 1, 0) : at + 2]
     return (
@@ -129,6 +139,15 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "C"
     if (low == "that" and _is_learnt(tokens, at)) or (not at and low == "to" and _is_purpose(tokens)):
         return "C"
+    sure = at + 2 < len(tokens) and tokens[at + 2].low == "sure"
+    if low == "to" and at and following in ("be", "make") and sure:
+        return "C"  # "I read it again to be sure it fits"
+    if low == "as" and following in words("determiner") and _begins_clause(tokens, at + 1):
+        return "S"  # "as the job ended"
+    if low == "run" and before in words("be") and following[:1].isdigit():
+        return "n"
+    if low == "since" and (following[:1].isdigit() or following in words("times") | words("moment")):
+        return "T"
     if low in words("perhaps") or (low == "how" and following in words("subject") | words("determiner")):
         return "C"  # "Maybe it was sent", "how it is booked is up to you"
     if at and _is_reported(tokens, at, clause) and not _has_writer(tokens[:at]):
@@ -170,6 +189,16 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
     if low == "that" and is_past(before) and not clause and before not in words("says") | words("learnt"):
         return "D"
     return ""
+
+
+def _begins_clause(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether a determiner begins a clause: a verb follows its noun."""
+    for token in tokens[at + 1 : at + 5]:
+        if token.kind != "word" or token.low in words("preposition"):
+            return False
+        if token.low in words("be") | words("have") or is_past(token.low):
+            return not is_participle(token.low)
+    return False
 
 
 def _of_then(tokens: Sequence[Token], at: int, low: str) -> str:
@@ -262,6 +291,22 @@ def _by_itself(tokens: Sequence[Token], at: int, low: str, after: Token | None) 
     if low in words("person"):
         return "o"
     return "T" if low in words("preposition") else "n"
+
+
+def _without_asides(tags: str) -> str:
+    """The tags with what is said of a subject by the way passed over, as what stands in brackets."""
+    return _ASIDE.sub(lambda match: "r" * len(match[0]), tags)
+
+
+def _without_circumstances(tokens: Sequence[Token], tags: str) -> str:
+    """The tags with the circumstances of what the writer did as no condition of it: "before the rollout I …"."""
+
+    def tag(match: re.Match[str]) -> str:
+        low = tokens[match.start()].low
+        may = low == "before" or (low == "to" and len(match[0]) > 2)
+        return "r" * len(match[0]) if may else match[0]
+
+    return _CIRCUMSTANCE.sub(tag, tags)
 
 
 def _with_moments(tokens: Sequence[Token], tags: str) -> str:
