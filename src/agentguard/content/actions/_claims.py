@@ -821,7 +821,7 @@ class _Reader:
             return False
         if low in words("fact"):  # not "the test runs, …", "the price points of May"
             more = after not in ("", ",", "&", "n", "g") and self._low(at + 1) != "of"
-            return more or self._low(at + 1)[:1].isdigit()
+            return more or self._low(at + 1)[:1].isdigit() or self._low(at + 1) in ("it", "them")
         if tag not in ("V", "v", "G") or not is_past(low):
             return False
         return not is_participle(low) or after in ("D", "Q") or low in words("itself") | words("ended") | {"finished"}
@@ -829,6 +829,11 @@ class _Reader:
     def _is_particle(self, at: int) -> bool:
         """Tell whether a word belongs to a verb before it: "switched off"."""
         return self._low(at) in words("particle") and self._tags[at] == "r"
+
+    def _head(self, subject: int, verb: int) -> frozenset[str]:
+        """The base of the noun that a subject is about: "the import of the contacts"."""
+        end = next((at for at in range(subject + 1, verb) if self._tags[at] in "TrHB,"), verb)
+        return frozenset({base(self._low(end - 1))} if self._tags[end - 1] in "nsg" else ())
 
     def _lead(self, spot: _Spot) -> Sequence[Token]:
         """The words that a claim stands under: its row, or what stands before a colon: "7D: reminder sent"."""
@@ -869,13 +874,18 @@ class _Reader:
             acts = named(subject, ENDING) or (frozenset() if low == "went" else verb_acts(low))
             if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
-            return _of_trial(acts)
+            meaning = _of_trial(acts)
+            # "the import went through" is what calls itself an import
+            return meaning if acts else meaning._replace(bases=self._head(spot.subject, spot.verb))
         if spot.form == "found":
             return Meaning.of(frozenset(act for token in subject for act in verb_acts(token.low)))
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
+        through = low in ("went", "gone") and self._low(spot.verb + 1) == "through"
+        if through and spot.form != "active" and not named(subject):
+            return Meaning(frozenset(), self._head(spot.subject, spot.verb), "", True)
         if low in ("went", "gone", "left") and spot.form != "active":
             to = self._low(spot.verb + 1) == "to"  # "a note went to Ada", "the mails went to the trash"
             sent = verb_acts(self._low(spot.verb + 3)) | {"send", "move"} if to else frozenset[str]()
