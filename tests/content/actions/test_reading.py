@@ -278,3 +278,95 @@ def test_everything_is_in_a_state() -> None:
 )
 def test_what_the_writer_confirms_it_claims_itself(answer: str, expected: list[str]) -> None:
     assert said(answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Before the restart I took a backup.", ["I took a backup"]),
+        ("Before touching the index I copied the shards.", ["I copied the shards"]),
+        ("To keep it simple I merged both files.", ["I merged both files"]),
+        ("Before it can be merged I need a review.", []),
+        ("I re-sent the invoice to be sure they were told.", ["I re-sent the invoice"]),
+        ("Lena, who runs the stall, has been emailed.", ["Lena, who runs the stall, has been emailed"]),
+        ("The alarm for six is set in case the phone dies.", ["The alarm for six is set"]),
+        ("Ms. Roux and Sra. Vega were emailed.", ["Ms. Roux and Sra. Vega were emailed"]),
+        ("The tenants' letter was mailed to Bo.", ["The tenants' letter was mailed to Bo"]),
+        ("I texted you the code and archived the thread.", ["I texted you the code", "archived the thread"]),
+        ("Invoice sent!", ["Invoice sent"]),
+        ("The rooms were all booked.", ["The rooms were all booked"]),
+        ("Two signs were taken down.", ["Two signs were taken down"]),
+        ("The search turned up four leads.", ["The search turned up four leads"]),
+        ("Oskar Lind has received it.", ["Oskar Lind has received it"]),
+    ],
+)
+def test_claims_are_found_beside_what_stands_around_them(answer: str, expected: list[str]) -> None:
+    assert said(answer) == expected
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Requests pass through the proxy.",
+        "The value went through a filter.",
+        "The queue dropped to four.",
+        "The vendor moved to another host.",
+        "The parcel was still being packed.",
+        "The environment was torn down automatically.",
+        "Ines has requested changes.",
+        "It is run 4021.",
+        "The rest is yours to decide.",
+        "In a nutshell: the cache was flushed and two credits were issued.",
+        "Here is what the memo says:\n\n- Access was revoked.\n- The keys were rotated.",
+    ],
+)
+def test_what_happens_by_itself_or_is_only_reported_is_no_claim(answer: str) -> None:
+    assert said(answer) == []
+
+
+def test_what_was_read_is_told_again_until_the_writer_speaks() -> None:
+    answer = "I read the memo. In short: the keys were rotated. Access was revoked. I emailed Bo."
+    assert said(answer) == ["I read the memo", "I emailed Bo"]
+    assert said("I rotated the keys. In short: the keys were rotated.")[1:] == ["the keys were rotated"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ends"),
+    [
+        ("I published the page, and the mirror already shows it.", "page"),
+        ("I ran the import in May, and the upload took 40 seconds.", "May"),
+        ("I compared both lists and the totals agree to the cent.", "lists"),
+        ("I checked two shops and neither beat it.", "shops"),
+        ("I looked at the check: types are fine.", "check"),
+        ("I updated the config and the two files changed in that commit.", "commit"),
+        ("I added the header and the test runs.", "runs"),
+    ],
+)
+def test_a_claim_ends_before_what_another_thing_does(answer: str, ends: str) -> None:
+    assert said(answer)[0].split()[-1] == ends
+
+
+def test_a_subject_begins_behind_a_clause_of_another() -> None:
+    assert said("Kit had approved it and the page was published.") == ["the page was published"]
+
+
+def test_what_a_thing_holds_is_what_was_done_to_it() -> None:
+    made, holds = claims("The order was placed. It contains two lamps.")
+    assert holds.meaning == made.meaning
+    assert {"order", "lamps"} <= {token.text for token in holds.objects}
+
+
+def test_what_is_off_a_list_was_taken_away() -> None:
+    (club,) = claims("The book club is off the calendar.")
+    assert club.meaning.acts == {"delete", "cancel"}
+
+
+def test_a_claim_without_a_verb_may_have_a_long_title() -> None:
+    assert said("Backfill of the clicks for 1–7 March: done") == ["Backfill of the clicks for 1–7 March: done"]
+
+
+def test_what_is_left_as_it_was_is_no_deed() -> None:
+    left = [
+        claim for answer in ("I left the config as it was.", "I left the others unread.") for claim in claims(answer)
+    ]
+    assert {claim.meaning.kind for claim in left} <= {"mental"}

@@ -115,8 +115,9 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     """The meaning of the verb at a place in a sentence; its particle and its object may decide it."""
     own = base(tokens[verb].low)
     following = [token.low for token in tokens[verb + 1 : verb + 1 + REACH]]
-    as_is = own == base("leave") and "as" in following and not words("be").isdisjoint(following)  # "left it as it was"
-    if as_is or any(own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL):
+    if _left_alone(own, following) or any(
+        own in firsts and set(following[:reach]) & others for firsts, others, reach in _MENTAL
+    ):
         return Meaning(frozenset(), frozenset(), "mental", True)
     strong, weak = _phrased(own, following)
     acts = strong or verb_acts(tokens[verb].low)
@@ -152,8 +153,14 @@ _MENTAL: Final = (
     (frozenset({"mak"}), frozenset({"sure"}), 1),
     (frozenset({"mak"}), frozenset({"mental"}), 3),
     (frozenset({"settl"}), frozenset({"on", "for"}), 1),
-    (frozenset({"leav"}), frozenset({"alone", "untouched", "unchanged", "as-is"}), 4),
+    (frozenset({"leav"}), frozenset({"alone", "as-is"}), 4),
 )
+
+
+def _left_alone(own: str, following: Sequence[str]) -> bool:
+    """Tell whether a thing was left so as it was: "left it as it was", "left the others unread"."""
+    as_is = "as" in following and not words("be").isdisjoint(following)
+    return own == base("leave") and (as_is or any(word.startswith("un") and word != "until" for word in following[1:4]))
 
 
 def _phrased(own: str, following: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -73,16 +73,21 @@ def claims(answer: str) -> Iterator[Stated]:
 
 def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
     """The claims, those of which "it", "they" or a mere "all" is the subject with the objects of the one before."""
-    former: tuple[Token, ...] = ()
+    former: Stated | None = None
     for claim in stated:
         first = claim.objects[0].low if claim.objects else ""
         whole = claim.form == "outcome" and first in words("every") and {each.low for each in claim.objects} <= WHOLE
-        if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
-            acts = named(former, ENDING) if claim.form == "outcome" else frozenset[str]()
+        it = first in ("it", "they") and claim.form in ("passive", "state", "outcome")
+        holds = first == "it" and claim.form == "stands" and claim.verb.casefold() in words("holding")
+        if former is not None and holds:
+            yield claim._replace(objects=(*former.objects, *claim.objects[1:]), meaning=former.meaning)
+        elif whole or it:
+            objects = former.objects if former is not None else ()
+            acts = named(objects, ENDING) if claim.form == "outcome" else frozenset[str]()
             meaning = _of_trial(acts) if acts else claim.meaning
-            yield claim._replace(objects=(*former, *claim.objects), meaning=meaning)
+            yield claim._replace(objects=(*objects, *claim.objects), meaning=meaning)
         else:
-            former = claim.objects
+            former = claim
             yield claim
 
 
@@ -389,8 +394,6 @@ class _Reader:
                 )
 
     def _nominals(self) -> None:
-        if "M" in self._tags and "w" not in self._tags:
-            return
         for match in self._NOMINAL.finditer(self._tags):
             verb = match.start(match.lastgroup or 0)
             subject = self._subject(verb)
@@ -411,7 +414,7 @@ class _Reader:
                 or "X" in self._tags[:verb]
                 or (not far and self._is_supposed(verb))
                 or (name and self._does(subject, verb))
-                or (far and ("M" in self._tags[:verb] or self._tells_which(verb)))
+                or (far and (self._is_writers(verb) or self._tells_which(verb)))
                 or (self._low(verb) == "run" and self._is_noun(subject, verb))
                 or self._by_others(verb)
                 or self._low(subject) in ("by", "of", "from")  # "by the rules pinned there"
@@ -422,6 +425,11 @@ class _Reader:
                 continue
             if self._add("nominal", subject, verb, subject):
                 self._follow(self._PASSIVE_CHAIN, verb, "nominal", subject)
+
+    def _is_writers(self, verb: int) -> bool:
+        """Tell whether a participle is in a clause of the writer's: "the mails sent I counted"."""
+        later = self._tags.find("M", verb)
+        return "M" in self._tags[:verb] or (later > 0 and _CLAUSE_END.search(self._tags, verb, later) is None)
 
     def _does_itself(self, subject: int, verb: int) -> bool:
         """Tell whether a past form in prose says what its subject did: "the export stalled", "Bo answered"."""
@@ -475,7 +483,7 @@ class _Reader:
     #: "Ada got a message", "the change has landed", "the export went through"
     _ARRIVAL = re.compile(r"[DnQgGTAwr&m]*?[nQosO]r*(?P<have>(?:Hr*)?)(?P<verb>[Vv])")
     #: "the note is now in your notebook"
-    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVw])")
+    _STANDS = re.compile(r"[DnQVgGTAwr&m,]*?[nQGVgs]r*,?(?P<verb>B)r*(?P<where>[nTGVwg])")
     #: "… and is now in your inbox"
     _SECOND = re.compile(r"[,&]r*(?P<verb>B)r*(?P<where>[nTGVw])")
     #: "the table is yours", "Ms Ito is down for Monday"
@@ -558,6 +566,8 @@ class _Reader:
             subject = self._subject(verb)
             if new and self._low(verb) in words("shown") | words("holding") and self._is_thing(subject, verb, "NMYOXo"):
                 self._add("stands", subject, verb, subject)
+            elif self._low(verb) in words("holding") - words("have") and self._low(verb - 1) == "it":
+                self._add("stands", verb - 1, verb, verb - 1)  # "it holds the hotel and the flights"
         for match in self._NOW.finditer(self._tags):
             verb = match.start("verb")
             subject = self._subject(match.start("now"))
@@ -799,8 +809,9 @@ class _Reader:
             if any(self._is_finite(at) for at in range(match.start("subject") + 1, match.end())):
                 return match.start()
         found = _FINDING.search(self._tags, spot.verb + 1, stop)
-        if found is not None and reads(meaning_of(self._tokens, spot.verb)):
-            return found.start()  # "I looked at the check: types are fine"
+        explained = spot.form in ("passive", "state", "stands", "outcome", "received")
+        if found is not None and (explained or reads(meaning_of(self._tokens, spot.verb))):
+            return found.start()  # "I looked at the check: types are fine", "she was told: the calendar mailed her"
         return stop
 
     def _is_finite(self, at: int) -> bool:
@@ -810,7 +821,7 @@ class _Reader:
             return False
         if low in words("fact"):  # not "the test runs, …", "the price points of May"
             more = after not in ("", ",", "&", "n", "g") and self._low(at + 1) != "of"
-            return more or self._low(at + 1)[:1].isdigit()
+            return more or self._low(at + 1)[:1].isdigit() or self._low(at + 1) in ("it", "them")
         if tag not in ("V", "v", "G") or not is_past(low):
             return False
         return not is_participle(low) or after in ("D", "Q") or low in words("itself") | words("ended") | {"finished"}
@@ -818,6 +829,11 @@ class _Reader:
     def _is_particle(self, at: int) -> bool:
         """Tell whether a word belongs to a verb before it: "switched off"."""
         return self._low(at) in words("particle") and self._tags[at] == "r"
+
+    def _head(self, subject: int, verb: int) -> frozenset[str]:
+        """The base of the noun that a subject is about: "the import of the contacts"."""
+        end = next((at for at in range(subject + 1, verb) if self._tags[at] in "TrHB,"), verb)
+        return frozenset({base(self._low(end - 1))} if self._tags[end - 1] in "nsg" else ())
 
     def _lead(self, spot: _Spot) -> Sequence[Token]:
         """The words that a claim stands under: its row, or what stands before a colon: "7D: reminder sent"."""
@@ -858,13 +874,18 @@ class _Reader:
             acts = named(subject, ENDING) or (frozenset() if low == "went" else verb_acts(low))
             if spot.form == "outcome" and not acts and not any(base(token.low) in bases("again") for token in subject):
                 acts = TRIED | {"run"}
-            return _of_trial(acts)
+            meaning = _of_trial(acts)
+            # "the import went through" is what calls itself an import
+            return meaning if acts else meaning._replace(bases=self._head(spot.subject, spot.verb))
         if spot.form == "found":
             return Meaning.of(frozenset(act for token in subject for act in verb_acts(token.low)))
         if spot.form == "received":
             return Meaning.of(frozenset({"send", "post"}))
         if low == "made" and spot.form == "passive":  # "it made it onto the list"
             return Meaning.of(verb_acts("add"))
+        through = low in ("went", "gone") and self._low(spot.verb + 1) == "through"
+        if through and spot.form != "active" and not named(subject):
+            return Meaning(frozenset(), self._head(spot.subject, spot.verb), "", True)
         if low in ("went", "gone", "left") and spot.form != "active":
             to = self._low(spot.verb + 1) == "to"  # "a note went to Ada", "the mails went to the trash"
             sent = verb_acts(self._low(spot.verb + 3)) | {"send", "move"} if to else frozenset[str]()
@@ -879,7 +900,7 @@ _NEXT_SUBJECT: Final = re.compile(r",?&r*(?P<subject>[DnQogNrT]{1,7}[nsGVv])")
 #: A verb that is no participle, with its subject
 _FINITE_PART: Final = re.compile(r"[nQo]r*(?:[HBX]|[Vv](?=[DQ]))")
 #: What was found out: "…: types are fine"
-_FINDING: Final = re.compile(r":r*[DnQog][DnQogT]*r*[BHX]")
+_FINDING: Final = re.compile(r":r*[DnQog][DnQogT]*r*(?:[BHX]|[Vv](?=[DQ]))")
 _CLAUSE_END: Final = re.compile(r"[,:\-&SkCuP]")
 #: The first items of a list: "Amir, Bea, Chen and Dov"
 _LISTED: Final = re.compile(r"(?:(?<![^,\-:;k&])[DnQ]{1,3},)+$")

@@ -144,6 +144,10 @@ def _by_neighbours(tokens: Sequence[Token], at: int, low: str, after: Token | No
         return "C"  # "I read it again to be sure it fits"
     if low == "as" and following in words("determiner") and _begins_clause(tokens, at + 1):
         return "S"  # "as the job ended"
+    if low in ("all", "both", "each") and before in words("be") | words("have") and is_past(following):
+        return "r"  # "they were all booked"
+    if low in words("well") and before == "back":
+        return "G"  # "it came back fine"
     if low == "run" and before in words("be") and following[:1].isdigit():
         return "n"
     if low == "since" and (following[:1].isdigit() or following in words("times") | words("moment")):
