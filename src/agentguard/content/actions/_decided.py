@@ -16,7 +16,7 @@ from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
-from agentguard.content.actions._counts import fewer
+from agentguard.content.actions._counts import done_in_all, fewer
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, words
 from agentguard.content.actions._invented import invented
@@ -232,6 +232,7 @@ def _one_of_several_came_out_badly(case: Case) -> Seen | None:
     counts = [
         amount.values for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES
     ]
+    have |= {done_in_all(claim, case.fitting)}
     if any(values & have for values in counts):
         return None
     several = counts or claim.words & words("every")
