@@ -22,7 +22,7 @@ UNITS: Final = {
     "gb": (1e9, 2**30, 1000, 1024, 1 / 1000, 1 / 1024), "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
-_SPANS: Final = frozenset({"and", "to", "until", "-", "–", "—"})  # noqa: RUF001
+_SPANS: Final = frozenset({"and", "to", "until", "-", "–", "—"})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
 BETWEEN: Final = 2  # words between a number and the plural that it counts
@@ -40,9 +40,13 @@ _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 #: "3:00–3:45 pm": what is said of the end is so of the beginning.
-_HALF: Final = re.compile(r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until|and) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE)
+_HALF: Final = re.compile(
+    r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until|and) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE
+)
 #: "at 3:30", by a person, is in either half of the day.
-_EITHER_HALF: Final = re.compile(r"(?<![\dT:])[1-9]:\d\d(?!:)(?! ?[ap])|(?<![\dT:])1[01]:\d\d(?!:)(?! ?[ap])", re.IGNORECASE)
+_EITHER_HALF: Final = re.compile(
+    r"(?<![\dT:])[1-9]:\d\d(?!:)(?! ?[ap])|(?<![\dT:])1[01]:\d\d(?!:)(?! ?[ap])", re.IGNORECASE
+)
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
 
 

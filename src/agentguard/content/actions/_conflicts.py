@@ -212,7 +212,7 @@ def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: AllTexts) -> 
 
 
 def _is_made_of(amount: Amount, have: Collection[float]) -> bool:
-    """Tell whether a number may be a difference, a product, a ratio or a share in percent of two others, perhaps rounded."""
+    """Tell whether a number may be a difference, a product, a ratio or a percentage of two others, perhaps rounded."""
     if len(have) > MOST_TO_COMPARE:
         return True  # of so many nearly anything is one
     half = 0.5 / 10 ** decimals(amount)
@@ -282,9 +282,9 @@ def _between(deed: Deed) -> set[float]:
     moments = [moment for readings in clocked(deed.texts.all.text[:MOST_READ]) for moment in readings][:MOST_MOMENTS]
     stamps = [stamp for moment in moments if (stamp := moment.stamp)]
     hours = [timedelta(hours=moment.hour, minutes=moment.minute or 0) for moment in moments if moment.hour is not None]
-    return {
-        abs((one - other).total_seconds()) for each in (stamps, hours) for one, other in combinations(each, 2)
-    } - {0.0}
+    spans = [one - other for one, other in combinations(stamps, 2)]
+    spans += [one - other for one, other in combinations(hours, 2)]
+    return {abs(span.total_seconds()) for span in spans if span}
 
 
 def _length(unit: str) -> int:

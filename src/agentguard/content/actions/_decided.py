@@ -197,12 +197,18 @@ def _fewer_than_said(case: Case) -> Seen | None:
 def _has_count(claim: Compared, deed: Deed) -> bool:
     """Tell whether a result has a number of a claim with its unit: "wrote 31 pages"."""
     result = deed.texts.result
-    return any(amount.values & result.numbers and base(amount.unit) in deed.told for amount in claim.amounts if amount.unit)
+    return any(
+        amount.values & result.numbers and base(amount.unit) in deed.told for amount in claim.amounts if amount.unit
+    )
 
 
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
-    if _is_the_very(case.best) and OUTRIGHT & set(case.against) and not reads(case.claim.stated.meaning):
+    # "Your bill of €58 is settled": what is so is of a thing that another call told of.
+    elsewhere = case.claim.stated.form == "state" and "number: elsewhere" in case.against
+    if elsewhere or reads(case.claim.stated.meaning):
+        return None
+    if _is_the_very(case.best) and OUTRIGHT & set(case.against):
         return _seen("its call has another", case.best, case.missing)
     return None
 

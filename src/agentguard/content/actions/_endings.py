@@ -138,7 +138,9 @@ def is_trial(text: str) -> bool:
 def tells_well(line: str) -> bool:
     """Tell whether a line tells of nothing that failed, is pending or was not done."""
     line = _pattern("fine").sub(" ", line)
-    return not denied(line) and not any(_pattern(name).search(line) for name in ("failed", "pending", "nothing", "trial"))
+    return not denied(line) and not any(
+        _pattern(name).search(line) for name in ("failed", "pending", "nothing", "trial")
+    )
 
 
 def _left(text: str, outcome: str) -> str:

@@ -17,7 +17,9 @@ from agentguard.content.actions._tools import bases_of
 SHORTEST: Final = 4  # letters of a word by which an answer and a result tell of the same
 _SENTENCE: Final = re.compile(r"(?<=[.!?;])\s|\n|(?:, |\b)(?:but|though|although)\b")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’]t\b)?")  # noqa: RUF001
-_NOTHING_BAD: Final = re.compile(r"\b(?:no|none|zero|0|without|nothing)\W+(?:\w+\W+)?(?:errors?|fail\w*|problems?|issues?)\b")
+_NOTHING_BAD: Final = re.compile(
+    r"\b(?:no|none|zero|0|without|nothing)\W+(?:\w+\W+)?(?:errors?|fail\w*|problems?|issues?)\b"
+)
 #: Words of results that say nothing of their own.
 _FORMAL: Final = frozenset("status state error code exit pending result reason message false true".split())
 _FIRST: Final = frozenset("first initially originally earlier before attempt".split())
