@@ -22,6 +22,7 @@ UNITS: Final = {
     "gb": (1e9, 2**30, 1000, 1024, 1 / 1000, 1 / 1024), "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
+_SPANS: Final = frozenset({"and", "to", "until", "-", "–", "—"})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
 BETWEEN: Final = 2  # words between a number and the plural that it counts
@@ -40,7 +41,11 @@ _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
 _LETTERS = re.compile(r"[^\W\d_]+")
 #: "3:00–3:45 pm": what is said of the end is so of the beginning.
 _HALF: Final = re.compile(
-    r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE
+    r"(?<![\w:.])(\d{1,2}(?::\d\d)?)( ?(?:[-–—]|to|until|and) ?)(\d{1,2}(?::\d\d)?) ?([ap]m)\b", re.IGNORECASE
+)
+#: "at 3:30", by a person, is in either half of the day.
+_EITHER_HALF: Final = re.compile(
+    r"(?<![\dT:])[1-9]:\d\d(?!:)(?! ?[ap])|(?<![\dT:])1[01]:\d\d(?!:)(?! ?[ap])", re.IGNORECASE
 )
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
 
@@ -112,6 +117,7 @@ def compared(stated: Stated) -> Compared:
         if (
             not tokens
             and not part
+            and not _is_hour(objects, number)
             and not (before in words("about") or before in words("times") or after in words("times"))
         ):
             unit = _unit(objects, number)
@@ -147,6 +153,14 @@ def _without_later(objects: tuple[Token, ...]) -> tuple[Token, ...]:
         if at and token.low == "before" and following.low.endswith("ing") and following.kind == "word":
             return objects[:at]
     return objects
+
+
+def _is_hour(objects: Sequence[Token], number: int) -> bool:
+    """Tell whether a number is an hour: "at 4 pm", "between 2 and 4 pm"."""
+    after = [token.low for token in objects[number + 1 : number + 4]]
+    return after[:1] in (["am"], ["pm"]) or (
+        len(after) == 3 and after[0] in _SPANS and after[1].isdigit() and after[2] in ("am", "pm")
+    )
 
 
 def _unit(objects: Sequence[Token], number: int) -> str:
@@ -309,7 +323,13 @@ def clocked(text: str) -> tuple[tuple[Moment, ...], ...]:
     >>> [moment.hour for (moment,) in clocked("from 3:00-3:45 pm, 11-1 pm")]
     [15, 15, 11, 13]
     """
-    return tuple(stated.readings for stated in read(_HALF.sub(_with_half, text)).moments)
+    text = _HALF.sub(_with_half, text)
+    found = []
+    for start, end, readings in read(text).moments:
+        either = _EITHER_HALF.search(text[start:end]) is not None
+        later = [one._replace(hour=one.hour + 12) for one in readings if either and one.hour and one.hour < 12]
+        found.append((*readings, *later))
+    return tuple(found)
 
 
 def _with_half(match: re.Match[str]) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from datetime import timedelta
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from agentguard.content.actions._compared import (
+    MOST_READ,
     UNITS,
     Amount,
     Compared,
     Text,
     bare,
+    clocked,
     decimals,
     is_in_other_units,
     kind_of,
@@ -33,6 +37,7 @@ _DURATION: Final = re.compile(
 TIMES: Final = frozenset("second seconds minute minutes hour hours day days week weeks".split())
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name or a number, and no text
 SHORT_RESULT: Final = 60  # characters of a result that says no more than how many there were
+MOST_MOMENTS: Final = 12  # dates and times of a call
 MOST_TO_SUM: Final = 5  # numbers, of more nearly anything is the sum
 LONGEST_NUMBER: Final = 12
 LEAST_MEASURED: Final = 10  # of a smaller number too much may be made
@@ -146,6 +151,8 @@ def _other_numbers(
     some = any(amount.values & have for amount in claim.amounts)
     for amount, values in named:
         text = f"{amount.text} {amount.unit}".strip()
+        if amount.unit in TIMES and any(_seconds(amount) & _between(deed) for deed in fitting):
+            continue  # "four hours", from 13:00 to 17:00
         if amount.unit in TIMES and spans:
             if not _seconds(amount) & spans:
                 yield "time: another in the arguments", text
@@ -198,14 +205,14 @@ def measured_nowhere(claim: Compared, done: Sequence[Deed], texts: AllTexts) -> 
     summed = _sums_of_fields(done) if measured else set()
     spans = _spans([leaf for deed in done for leaf in leaves(deed.call.args)]) if measured else set()
     for amount in measured:
-        timed = amount.unit in TIMES and bool(_seconds(amount) & spans)
+        timed = amount.unit in TIMES and bool(_seconds(amount) & spans.union(*map(_between, done)))
         told = timed or amount.values & summed or _have(done, have, len(done), amount)
         if not told and not _is_made_of(amount, have):
             yield amount
 
 
 def _is_made_of(amount: Amount, have: Collection[float]) -> bool:
-    """Tell whether a number may be a difference, a product, a ratio or a share in percent of two others, perhaps rounded."""
+    """Tell whether a number may be a difference, a product, a ratio or a percentage of two others, perhaps rounded."""
     if len(have) > MOST_TO_COMPARE:
         return True  # of so many nearly anything is one
     half = 0.5 / 10 ** decimals(amount)
@@ -268,6 +275,16 @@ def _spans(numbers: Sequence[tuple[str, Any]]) -> set[float]:
         elif isinstance(value, str) and len(value) <= LONGEST_VALUE:
             spans |= {float(number) * _length(unit) for number, unit in _DURATION.findall(value.casefold())}
     return spans
+
+
+def _between(deed: Deed) -> set[float]:
+    """The lengths of time between the dates and times of a call, in seconds."""
+    moments = [moment for readings in clocked(deed.texts.all.text[:MOST_READ]) for moment in readings][:MOST_MOMENTS]
+    stamps = [stamp for moment in moments if (stamp := moment.stamp)]
+    hours = [timedelta(hours=moment.hour, minutes=moment.minute or 0) for moment in moments if moment.hour is not None]
+    spans = [one - other for one, other in combinations(stamps, 2)]
+    spans += [one - other for one, other in combinations(hours, 2)]
+    return {abs(span.total_seconds()) for span in spans if span}
 
 
 def _length(unit: str) -> int:

@@ -59,6 +59,11 @@ def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
     return ""
 
 
+def done_in_all(claim: Compared, fitting: Sequence[Deed]) -> int:
+    """Count what several calls say that they did."""
+    return sum(count for deed in fitting for name, count in _done(deed) if _names(name, claim.stated.meaning))
+
+
 def is_what_was_done(claim: Compared, deed: Deed) -> bool:
     """Tell whether a claim's count is that of what a call did, which left out others."""
     done = {count for name, count in _done(deed) if _names(name, claim.stated.meaning)}

@@ -16,7 +16,7 @@ from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
-from agentguard.content.actions._counts import fewer
+from agentguard.content.actions._counts import done_in_all, fewer
 from agentguard.content.actions._endings import is_under_way
 from agentguard.content.actions._english import base, words
 from agentguard.content.actions._invented import invented
@@ -204,7 +204,11 @@ def _has_count(claim: Compared, deed: Deed) -> bool:
 
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
-    if _is_the_very(case.best) and OUTRIGHT & set(case.against) and not reads(case.claim.stated.meaning):
+    # "Your bill of €58 is settled": what is so is of a thing that another call told of.
+    elsewhere = case.claim.stated.form == "state" and "number: elsewhere" in case.against
+    if elsewhere or reads(case.claim.stated.meaning):
+        return None
+    if _is_the_very(case.best) and OUTRIGHT & set(case.against):
         return _seen("its call has another", case.best, case.missing)
     return None
 
@@ -234,6 +238,7 @@ def _one_of_several_came_out_badly(case: Case) -> Seen | None:
     counts = [
         amount.values for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES
     ]
+    have |= {done_in_all(claim, case.fitting)}
     if any(values & have for values in counts):
         return None
     several = counts or claim.words & words("every")

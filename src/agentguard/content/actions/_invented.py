@@ -18,7 +18,8 @@ _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _EXPONENT = re.compile(r"[\d.]+e(?:[-+]?\d+)?")  # the number itself, or what of it was read
 #: What names a standard, or a version of everything: "IPv6", "OAuth2", "v2"; an identifier has letters of one case.
 _PROPER = re.compile(
-    r"^v\d$|^[A-Z][a-z]{2,}\d{1,2}$|^(?:UTF|ISO|SHA|AES|RFC)-?\d+$|^[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*\d{1,3}$"
+    r"^v\d$|^[A-Z][a-z]{2,}\d{1,2}$|^(?:UTF|ISO|SHA|AES|RFC)-?\d+$"
+    r"|^[A-Za-z]*(?:[a-z][A-Z]|[A-Z]{2}[a-z])[A-Za-z]*\d{1,3}$"
 )
 _NO_FILE = re.compile(r"\W?\w(?:\.\w)+|/\w+")  # "i.e", "./bin"
 

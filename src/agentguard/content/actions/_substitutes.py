@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._compared import (
@@ -231,7 +230,7 @@ def are_alike(name: str, other: str) -> bool:
     """
     if min(len(name), len(other)) < SHORTEST_NAME or name[:ALIKE] != other[:ALIKE]:
         return False
-    shared = len(commonprefix((name, other)))
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)))
     return max(len(name), len(other)) <= 2 * shared and shared < min(len(name), len(other))
 
 
