@@ -2,7 +2,8 @@
 
 Each looks for one way in which a claim is false whatever else speaks for it. Beside the one that finds it first no
 other sign counts: mild agreement elsewhere does not weigh against it. It weighs what all of them do, ``outright``, and
-what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one.
+what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one. Some may be sure, where a
+field of a result says it, or a tool that is surely such an act; that weighs, too: ``surely``.
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ def _fewer_than_said(case: Case) -> Seen | None:
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
     if _is_the_very(case.best) and OUTRIGHT & set(case.against):
-        return _seen("its call has another", case.best, case.missing)
+        surely = case.best is not None and case.best.level == 3
+        return _seen("its call has another", case.best, case.missing, surely=surely)
     return None
 
 
@@ -237,7 +239,8 @@ def _nothing_came_of_it(case: Case) -> Seen | None:
     """All calls that may have been it came out otherwise."""
     undone = case.undone
     if undone and _says_enough(case, {pair.bad for pair in undone}):
-        return _seen("nothing came of it", undone[-1], case.missing)
+        surely = all(pair.deed.ending.sure or pair.bad == "only prepared" for pair in undone)
+        return _seen("nothing came of it", undone[-1], case.missing, surely=surely)
     return None
 
 
@@ -339,8 +342,8 @@ def _only_reads(deed: Deed) -> bool:
     return bool(deed.acts & READING) and deed.acts <= READING | {"run"}
 
 
-def _seen(sign: str, best: Pair | None, missing: str = "", instead: str = "") -> Seen:
-    return Seen(frozenset({"outright", sign}), best, missing, instead)
+def _seen(sign: str, best: Pair | None, missing: str = "", instead: str = "", surely: bool = False) -> Seen:
+    return Seen(frozenset({"outright", sign, *(["surely"] if surely else [])}), best, missing, instead)
 
 
 #: In this order, the nearest to what was done first.

@@ -11,6 +11,7 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, joined, read_table
 from agentguard.content._results import text_of
 from agentguard.content.actions._english import base
+from agentguard.content.actions._tools import pieces_of
 
 Outcome = Literal["done", "failed", "partly", "pending", "nothing", "trial"]
 """``nothing``: it ran and changed nothing; ``trial``: it only showed what would be done."""
@@ -163,6 +164,8 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("failed", f"{name}: {held}", True)
         if number and held == 0 and (_last(str(name)) in _fields("count") or _is_of(key, does)):
             return Ending("nothing", f"{name}: 0", True)
+        if held is True and _is_to_come(str(name), does):
+            return Ending("pending", f"{name}: true", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
         if key in _fields("state") | _fields("inner"):
@@ -210,6 +213,17 @@ def _is_of(name: str, does: frozenset[str]) -> bool:
 def _last(name: str) -> str:
     """The last word of a name in small letters: "sent" of "invitesSent"."""
     return re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1].casefold()
+
+
+def _is_to_come(name: str, does: frozenset[str]) -> bool:
+    """Tell whether a field that is true says that something is still to be done: "publish_required", "needsApproval".
+
+    >>> _is_to_come("publish_required", frozenset()), _is_to_come("staged", frozenset({"stag"}))
+    (True, False)
+    """
+    pieces = pieces_of(name)
+    asked = _fields("asked") & set(pieces) and _fields("asking") & set(pieces)
+    return bool(asked) or (name.casefold() in _fields("to_come") and base(name) not in does)
 
 
 def _is_status(held: Any) -> bool:

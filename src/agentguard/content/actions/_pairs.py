@@ -119,7 +119,19 @@ class Pairing:
             for later in self.later(deed)
         ):
             return ""
-        return bad
+        return "" if bad == "pending" and self._brought_through(deed) else bad
+
+    def _brought_through(self, deed: Deed) -> bool:
+        """Tell whether a later call of another tool, of the same thing, did what was still to be done."""
+        own = {str(value).casefold() for _, value in leaves(deed.call.args) if isinstance(value, str)}
+        return any(
+            later.number > deed.number
+            and later.call.tool != deed.call.tool
+            and later.ending.outcome == "done"
+            and not looks(later)
+            and own & {str(value).casefold() for _, value in leaves(later.call.args)}
+            for later in self.done
+        )
 
     def later(self, deed: Deed) -> list[Deed]:
         """The later calls that were given what a call made: a draft that was then sent."""
