@@ -15,6 +15,7 @@ from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_ac
 from agentguard.content.actions._english import base, bases, is_participle, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
 from agentguard.content.actions._tags import is_open, is_order, tags_of
+from agentguard.content.grounding._values import NUMBER_WORDS
 
 MOST_CLAIMS: Final = 300
 LONGEST_SUBJECT: Final = 9  # words of the subject of a participle without a verb
@@ -70,14 +71,19 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
     former: tuple[Token, ...] = ()
     for claim in stated:
         first = claim.objects[0].low if claim.objects else ""
-        whole = claim.form == "outcome" and len(claim.objects) == 1 and first in words("every")
-        if whole or (claim.form in ("passive", "state", "outcome") and first in ("it", "they")):
+        whole = claim.form == "outcome" and first in words("every") and _is_number(claim.objects[1:])
+        if whole or (claim.form in ("passive", "state", "stands", "outcome") and first in ("it", "they")):
             acts = named(former, ENDING) if claim.form == "outcome" else frozenset[str]()
             meaning = _of_trial(acts) if acts else claim.meaning
             yield claim._replace(objects=(*former, *claim.objects), meaning=meaning)
         else:
             former = claim.objects
             yield claim
+
+
+def _is_number(tokens: Sequence[Token]) -> bool:
+    """Tell whether words are none, or a number: "six" of "all six"."""
+    return len(tokens) < 2 and all(token.low in NUMBER_WORDS or token.low.isdigit() for token in tokens)
 
 
 def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:

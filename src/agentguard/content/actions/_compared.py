@@ -87,6 +87,12 @@ class Compared(NamedTuple):
     words: frozenset[str]
     in_part: bool
 
+    @property
+    def every(self) -> bool:
+        """Tell whether it says that nothing was left out: "all of them", "each of them", not "€5 each"."""
+        low = [token.low for token in self.stated.objects]
+        return bool(self.words & words("every")) or ("each", "of") in pairwise(low)
+
 
 def compared(stated: Stated) -> Compared:
     """Read what a claim names and says exactly."""

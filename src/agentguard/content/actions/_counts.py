@@ -7,16 +7,18 @@ tenants".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from agentguard.content.actions._acts import GENERIC, Meaning, verb_acts
 from agentguard.content.actions._compared import UNITS, Amount, Compared
 from agentguard.content.actions._conflicts import TIMES
 from agentguard.content.actions._endings import SHORT, counts_done
 from agentguard.content.actions._english import base, is_past, words
-from agentguard.content.actions._ledger import Deed, lengths
+from agentguard.content.actions._ledger import Deed, leaves, lengths
 from agentguard.content.actions._tools import pieces_of
+from agentguard.content.grounding._values import NUMBER_WORDS
 
 DEEPEST: Final = 3
 MOST_FIELDS: Final = 100
@@ -27,6 +29,13 @@ _TOLD: Final = re.compile(
     r"|(?-i:\b(UPDATE|DELETE|INSERT 0|COPY) (\d+)\b)",
     re.IGNORECASE,
 )
+
+
+#: "61,000 of 412,300", "lines 1-120 of 512"
+_PART: Final = re.compile(r"(?<![\w./,-])(?:\d{1,9}[-–])?(\d{1,3}(?:,\d{3})+|\d{1,9}) ?(?:of|out of|/) ?(\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w/]|\.\d)")  # noqa: RUF001
+_SINGLE: Final = re.compile(r"[\w@.:/+ -]{1,60}")
+_MANY: Final = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b|&&|\|")  # arguments that name more than stands in them
+MOST_COUNTED: Final = 20
 
 
 def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
@@ -46,7 +55,7 @@ def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
     done = [count for deed in fitting for name, count in _done(deed) if _names(name, meaning)]
     if done and not any(amount.values & {*done, sum(done)} for amount in claim.amounts):
         return next((_text(amount) for amount in counted if max(done) < min(amount.values)), "")
-    if not claim.words & words("every"):
+    if not claim.every:
         return ""
     have = {float(len(fitting))}.union(*(deed.texts.all.numbers | _lengths(deed) for deed in fitting))
     for amount in counted:
@@ -101,3 +110,86 @@ def _of_fields(value: Any, depth: int) -> Iterator[tuple[str, int]]:
 
 def _lengths(deed: Deed) -> set[float]:
     return lengths(deed.call.args) | lengths(deed.call.result)
+
+
+# --- All of them ---
+
+
+def too_few(claim: Compared, calls: Sequence[Deed], linked: Callable[[Deed], bool]) -> str:
+    """Find a claim's "all three", where there are fewer calls for it, each for one thing; "" where there is none.
+
+    Args:
+        claim: what was said.
+        calls: those that say the claim's verb.
+        linked: tells whether a call was given one of several records of an earlier result.
+    """
+    said = _all(claim)
+    tools = {deed.call.tool for deed in calls}
+    if said is None or not 0 < len(calls) < said.number or len(tools) > 1:
+        return ""
+    given = [dict(leaves(deed.call.args)) for deed in calls]
+    if len(calls) == 1:
+        alone = linked(calls[0])
+    else:
+        differ = {name for one in given for name in one if any(other.get(name) != one[name] for other in given)}
+        alone = bool(differ) and all(_SINGLE.fullmatch(str(one.get(name, ""))) for one in given for name in differ)
+    several = any(
+        float(said.number) in deed.texts.all.numbers
+        or max(_lengths(deed) | lengths(deed.call.args), default=0.0) > 1
+        or _MANY.search(deed.args.casefold())
+        for deed in calls
+    )
+    told = Counter[str]()
+    for deed in calls:
+        for name, count in _done(deed):
+            told[name] += count
+    return said.text if alone and not several and said.number not in told.values() else ""
+
+
+def part_of(claim: Compared, calls: Sequence[Deed]) -> tuple[Deed, str] | None:
+    """Find a call that says that it did a part of what a claim says was done whole: "indexed 61 of 412".
+
+    Args:
+        claim: what was said.
+        calls: those that go with it, in their order.
+    """
+    counted = [amount for amount in claim.amounts if not amount.money]
+    if claim.in_part or not (claim.every or claim.words & words("entire")):
+        return None
+    values = frozenset[float]().union(*(amount.values for amount in counted))
+    for deed in reversed(calls):
+        parts = {(_number(part), _number(whole)) for part, whole in _PART.findall(deed.result[:SHORT])}
+        short = {(part, whole) for part, whole in parts if part < whole and (whole, whole) not in parts}
+        for part, whole in sorted(short):
+            if whole in values and part not in values:
+                return deed, f"{whole:g}"
+        if parts:
+            return None
+    return None
+
+
+class _All(NamedTuple):
+    """How many a claim says that it did, and that they were all, as written."""
+
+    number: int
+    text: str
+
+
+def _all(claim: Compared) -> _All | None:
+    """Find "all three", "both", "each of the four" in a claim."""
+    tokens = claim.stated.objects
+    for at, token in enumerate(tokens):
+        if token.low == "both" and not any(later.low == "and" for later in tokens[at:]):
+            return _All(2, "both")
+        if token.low in ("all", "each"):
+            for later in tokens[at + 1 : at + 4]:
+                number = NUMBER_WORDS.get(later.low) or (int(later.low) if later.low.isdecimal() else 0)
+                if 1 < number <= MOST_COUNTED:
+                    return _All(int(number), f"{token.text} {later.text}")
+                if later.low not in ("of", "the", "your", "these", "those", "my", "our"):
+                    break
+    return None
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))

@@ -17,9 +17,9 @@ from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
-from agentguard.content.actions._counts import fewer
-from agentguard.content.actions._endings import is_under_way
-from agentguard.content.actions._english import base, words
+from agentguard.content.actions._counts import fewer, part_of, too_few
+from agentguard.content.actions._endings import is_empty, is_under_way
+from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._invented import invented
 from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
 from agentguard.content.actions._lists import left_out
@@ -188,10 +188,54 @@ def _fewer_than_said(case: Case) -> Seen | None:
     return _seen("fewer than said", case.best._replace(bad="in part"), less) if less else None
 
 
+def _fewer_calls_than_said(case: Case) -> Seen | None:
+    """It says "all three", and there are two calls for one thing each."""
+    claim, meaning = case.claim, case.claim.stated.meaning
+    little = meaning.acts & GENERIC - {"read"} or meaning.kind or claim.in_part
+    calls = [
+        call.deed
+        for call in case.calls
+        if call.level > 1 and meaning.bases & (call.deed.said | call.deed.ability.verbs)
+    ]
+    finders = bases("searching")
+    others = [call for call in case.calls if call.level > 1 and not call.deed.ability.verbs & finders]
+    if little or not calls or any(call.deed not in calls for call in others):
+        return None
+    links = case.pairing.texts.links
+    few = too_few(claim, calls, lambda deed: bool(links.of(deed).others))
+    return _seen("fewer calls than said", Pair(calls[-1], 3), few, f"is not {few!r}") if few else None
+
+
+def _a_part_of_the_whole(case: Case) -> Seen | None:
+    """A call of the claim says that it did a part of what the claim says was done whole."""
+    claim = case.claim
+    if case.best is None or (claim.stated.meaning.acts & TRIED and not claim.stated.good):
+        return None
+    begun = base(claim.stated.verb) in bases("starting") or claim.stated.meaning.kind == "tentative"
+    calls = sorted((pair.deed for pair in case.pairs if pair.shares), key=lambda deed: deed.number)
+    part = None if begun else part_of(claim, calls)
+    return _seen("a part of the whole", Pair(part[0], 2, bad="in part"), part[1]) if part else None
+
+
+def _none_were_found(case: Case) -> Seen | None:
+    """It says how many were found, and what looked for them returned nothing."""
+    claim, best = case.claim, case.best
+    finds = base(claim.stated.verb) in bases("finding")
+    if not finds or best is None or not looks(best.deed) or not is_empty(best.deed.call.result):
+        return None
+    counts = [amount for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES]
+    there = frozenset[float]().union(*(text.numbers for text in case.pairing.texts.all))
+    for amount in counts:
+        if not amount.values & (there | {0.0}):
+            return _seen("none were found", best, f"{amount.text} {amount.unit}", "returned nothing")
+    return None
+
+
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
     if _is_the_very(case.best) and OUTRIGHT & set(case.against):
-        surely = case.best is not None and case.best.level == 3
+        counted = OUTRIGHT & set(case.against) == {"number: its result counts others"}
+        surely = case.best is not None and case.best.level == 3 and not counted
         return _seen("its call has another", case.best, case.missing, surely=surely)
     return None
 
@@ -221,10 +265,22 @@ def _one_of_several_came_out_badly(case: Case) -> Seen | None:
     ]
     if any(values & have for values in counts):
         return None
-    several = counts or claim.words & words("every")
-    like = [pair for pair in case.pairs if pair.level == best.level > 1] if several else []
+    like = [pair for pair in case.pairs if pair.level == best.level > 1]
     one = next((pair for pair in like if pair.bad and not case.pairing.again(pair.deed)), None)
+    if one is not None and not counts and not claim.every and not _is_named_there_alone(case, one, like):
+        return None
     return _seen("one of several came out badly", one, case.missing) if one else None
+
+
+def _is_named_there_alone(case: Case, one: Pair, like: Sequence[Pair]) -> bool:
+    """Tell whether a claim names something that a call which failed has, and none of its like that came out well."""
+    if one.bad != "failed" or not one.deed.ending.sure:
+        return False
+    well = [pair.deed.texts.all for pair in like if not pair.bad]
+    named = [*case.claim.names, *case.claim.exact]
+    return bool(well) and any(
+        one.deed.texts.args.has(each) and not any(text.has(each) for text in well) for each in named
+    )
 
 
 def _is_still_under_way(case: Case) -> Seen | None:
@@ -354,6 +410,9 @@ DECISIONS: Final[tuple[Callable[[Case], Seen | None], ...]] = (
     _says_too_little,
     _no_call_is_such_an_act,
     _fewer_than_said,
+    _fewer_calls_than_said,
+    _a_part_of_the_whole,
+    _none_were_found,
     _its_call_has_another,
     _its_call_came_out_badly,
     _one_of_several_came_out_badly,

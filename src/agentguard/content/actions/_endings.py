@@ -121,6 +121,17 @@ def is_under_way(ending: Ending, text: str) -> bool:
     return under_way and _pattern("through").search(text[:SHORT]) is None
 
 
+def is_empty(result: Any) -> bool:
+    """Tell whether a result has nothing in it.
+
+    >>> is_empty([]), is_empty({"items": [], "count": 0}), is_empty({"id": 7})
+    (True, True, False)
+    """
+    if isinstance(result, Mapping):
+        return all(held in (None, False, 0, "", [], {}) for held in result.values())
+    return result in (None, "", [])
+
+
 def counts_done(name: str) -> bool:
     """Tell whether a field's name, in small letters, says how many something was done to."""
     return name in _fields("count")

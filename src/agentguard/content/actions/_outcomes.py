@@ -65,10 +65,10 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
     if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
         return ""
-    if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):
+    if not claim.stated.good and tries and not (outcome == "partly" and claim.every and not counted):
         return ""
     if outcome == "partly":
-        whole = (claim.stated.good and not counted) or claim.words & words("every") or parts  # "212 passed"
+        whole = (claim.stated.good and not counted) or claim.every or parts  # "212 passed"
         return "" if shares and not whole else "in part"
     if looks(deed) and not claim.stated.good:
         return ""
@@ -111,7 +111,8 @@ def _pending(claim: Compared, deed: Deed) -> Short:
     mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
     begun = meaning.acts & {"schedule", "draft", "authorise", "request"} or base(claim.stated.verb) in bases("starting")
     asked = claim.about & bases("request")  # "a swap request was opened"
-    looked = (looks(deed) or reads(meaning)) and not claim.stated.good
+    states = claim.stated.form in ("state", "passive") and base(claim.stated.verb) in bases("settling")
+    looked = (looks(deed) or reads(meaning)) and not claim.stated.good and not states
     sent = claim.stated.form == "stands" and {"its", "way"} <= claim.words  # "it is on its way"
     return "" if mail or begun or asked or looked or sent else "pending"
 
@@ -153,7 +154,7 @@ def is_spared(claim: Compared, deed: Deed) -> bool:
     """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
     if (
         deed.call.failed
-        or claim.words & words("every")
+        or claim.every
         or not deed.ending.left
         or not isinstance(deed.call.result, str)
     ):

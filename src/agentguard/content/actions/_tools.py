@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import noun_acts, phrase_acts, verb_acts
+from agentguard.content.actions._acts import READING, noun_acts, phrase_acts, verb_acts
 from agentguard.content.actions._english import base, words
 
 MOST_DESCRIBED: Final = 2_000  # characters of a description that are read
@@ -90,6 +90,9 @@ def ability_of(tool: Tool) -> Ability:
     # The last part of a dotted name says what it does, the one before to what: "crm.contacts.update".
     *before, last = (pieces_of(part) for part in re.split(r"\.|__|/", tool.name))
     name = _read(last or pieces, before[-1] if before else ())
+    first = described_by(tool.description[:MOST_DESCRIBED])
+    if len(pieces) == 1 and name.acts and noun_acts(pieces[0]) and first.acts and first.acts <= READING:
+        name = _Name(frozenset({"read"}), first.verbs, False)  # mail: "Search the mailbox or read a message."
     declared = [_read(each.casefold().split()) for each in tool.does]
     described = [each.casefold() for each in _WORD.findall(tool.description[:MOST_DESCRIBED])]
     arguments = [piece for argument in tool.arguments for piece in pieces_of(argument)]
@@ -100,7 +103,7 @@ def ability_of(tool: Tool) -> Ability:
         name.verbs.union(*(each.verbs for each in declared)),
         frozenset(base(each) for each in pieces if base(each) not in name.verbs or noun_acts(each)),
         bases_of([*pieces, *described, *arguments]),
-        described_by(tool.description[:MOST_DESCRIBED]),
+        first,
         name.tentative or any(each.tentative for each in declared),
         general or bool(_GENERAL & set(pieces)),
     )  # fmt: skip
