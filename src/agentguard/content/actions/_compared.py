@@ -19,6 +19,9 @@ UNITS: Final = {
     "hour": (60, 3600), "hours": (60, 3600), "minutes": (60, 1 / 60), "days": (24, 1440, 86400, 1 / 7),
     "weeks": (7, 168),
     "kb": (1000, 1024), "mb": (1e6, 2**20, 1000, 1024, 1 / 1000, 1 / 1024),
+    "kg": (1000, 2.20462, 1 / 1000), "g": (1 / 1000, 0.035274), "lb": (0.453592, 16), "lbs": (0.453592, 16),
+    "km": (1000, 0.621371), "miles": (1.609344, 1609.344), "m": (100, 3.28084, 1 / 1000, 1000), "cm": (10, 0.393701, 1 / 100),
+    "mm": (0.1, 0.001), "ml": (0.1, 0.001), "l": (1000, 100, 0.264172), "litres": (1000, 0.264172),
     "gb": (1e9, 2**30, 1000, 1024, 1 / 1000, 1 / 1024), "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
@@ -128,7 +131,8 @@ def compared(stated: Stated) -> Compared:
                 if not noun_acts(piece) & acts:
                     things.add(base(piece))
         name = text[:1].isupper() and sum(map(str.isupper, text)) == 1 and low not in stop | words("times")
-        if name and token.start > stated.start and token.kind == "word" and low.isalpha() and not tokens:
+        letters = low.replace("\u0307", "").isalpha()  # "İzmir" in small letters
+        if name and token.start > stated.start and token.kind == "word" and letters and not tokens:
             names.append(low)
     said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
     in_part = any(

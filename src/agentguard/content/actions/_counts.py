@@ -16,7 +16,7 @@ from agentguard.content.actions._compared import UNITS, Amount, Compared
 from agentguard.content.actions._conflicts import TIMES
 from agentguard.content.actions._endings import SHORT, counts_done
 from agentguard.content.actions._english import base, is_past, words
-from agentguard.content.actions._ledger import Deed, leaves, lengths
+from agentguard.content.actions._ledger import Deed, leaves, lengths, looks
 from agentguard.content.actions._tools import pieces_of
 from agentguard.content.grounding._values import NUMBER_WORDS
 
@@ -134,7 +134,7 @@ def too_few(claim: Compared, calls: Sequence[Deed], linked: Callable[[Deed], boo
         differ = {name for one in given for name in one if any(other.get(name) != one[name] for other in given)}
         alone = bool(differ) and all(_SINGLE.fullmatch(str(one.get(name, ""))) for one in given for name in differ)
     several = any(
-        float(said.number) in deed.texts.all.numbers
+        _says(deed.args if looks(deed) else deed.texts.all.text, said.number)
         or max(_lengths(deed) | lengths(deed.call.args), default=0.0) > 1
         or _MANY.search(deed.args.casefold())
         for deed in calls
@@ -189,6 +189,12 @@ def _all(claim: Compared) -> _All | None:
                 if later.low not in ("of", "the", "your", "these", "those", "my", "our"):
                     break
     return None
+
+
+def _says(text: str, number: int) -> bool:
+    """Tell whether a text has a number, by itself."""
+    found = (word.casefold() for word in re.findall(r"(?<![\w.,-])\w+(?!\w)", text))
+    return any(word == str(number) or NUMBER_WORDS.get(word) == number for word in found)
 
 
 def _number(text: str) -> float:

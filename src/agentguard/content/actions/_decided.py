@@ -291,6 +291,29 @@ def _is_still_under_way(case: Case) -> Seen | None:
     return None
 
 
+def _its_last_call_failed(case: Case) -> Seen | None:
+    """It says how something is now, and the last call for that thing failed."""
+    claim = case.claim
+    if claim.stated.form not in ("stands", "outcome") or claim.words & (words("bad") | words("before")):
+        return None
+    if not claim.words & (words("new") - {"gone"} | {"place", "way", "effect"}):
+        return None
+    tried = [
+        deed
+        for deed in case.pairing.done
+        if not looks(deed)
+        and case.pairing.is_for(claim, deed)
+        and all(deed.texts.args.has(each) for each in claim.exact)
+    ]
+    last = tried[-1] if tried else None
+    if last is None or last.ending.outcome != "failed" or not last.ending.sure or is_spared(claim, last):
+        return None
+    later = [deed for deed in case.pairing.done if deed.number > last.number and deed.ending.outcome == "done"]
+    if any(deed.texts.result.words & words("good") or deed.acts & last.acts - {"run"} for deed in later):
+        return None
+    return _seen("its last call failed", Pair(last, 2, bad="failed"), case.missing)
+
+
 def _nothing_came_of_it(case: Case) -> Seen | None:
     """All calls that may have been it came out otherwise."""
     undone = case.undone
@@ -417,6 +440,7 @@ DECISIONS: Final[tuple[Callable[[Case], Seen | None], ...]] = (
     _its_call_came_out_badly,
     _one_of_several_came_out_badly,
     _is_still_under_way,
+    _its_last_call_failed,
     _nothing_came_of_it,
     _no_call_has_its_number,
     _no_call_has_its_identifier,

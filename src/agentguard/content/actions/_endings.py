@@ -85,7 +85,8 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         if match is not None:
             partly = well and outcome != "pending"
             sure = outcome == "failed" and not partly and (match.start() < BEGINS or _ENDED.search(text) is not None)
-            why = _state_in(text, match.start()) or match[0].strip()
+            state = _state_in(text, match.start())
+            why, sure = state or match[0].strip(), sure or bool(state)
             return Ending("partly" if partly else outcome, why, sure, _left(text, outcome))
     parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
     for part, whole in sorted(parts):

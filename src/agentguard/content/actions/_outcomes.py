@@ -59,7 +59,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if deed.call.failed:
         return "failed"
     if outcome == "pending":
-        return "" if held_back else _pending(claim, deed)
+        on_plan = held_back and meaning.kind != "tentative" and claim.words & words("tentative") == {"plan"}
+        return "" if held_back and not on_plan else _pending(claim, deed)
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
     parts = _all_of(claim)
     counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
@@ -109,7 +110,10 @@ def _pending(claim: Compared, deed: Deed) -> Short:
     if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
         return ""  # "It was sent. Signature pending."
     mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
-    begun = meaning.acts & {"schedule", "draft", "authorise", "request"} or base(claim.stated.verb) in bases("starting")
+    begun = base(claim.stated.verb) in bases("starting") or (
+        meaning.acts & {"schedule", "draft", "authorise", "request"}
+        and not ("order" in meaning.acts and "approv" in deed.ending.why)
+    )
     asked = claim.about & bases("request")  # "a swap request was opened"
     states = claim.stated.form in ("state", "passive") and base(claim.stated.verb) in bases("settling")
     looked = (looks(deed) or reads(meaning)) and not claim.stated.good and not states

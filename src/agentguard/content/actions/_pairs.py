@@ -8,7 +8,7 @@ those that name the same things.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import LOOKING, is_vague, reads
 from agentguard.content.actions._compared import Compared
@@ -20,6 +20,9 @@ from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._outcomes import falls_short
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._tools import Ability
+
+
+SHORTEST: Final = 4  # letters of a name that may be a thing's short form
 
 
 class Pair(NamedTuple):
@@ -162,6 +165,8 @@ class Pairing:
     def is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
         args = deed.texts.args
+        if any(len(name) >= SHORTEST and thing.startswith(name) for name in deed.ability.names for thing in claim.things):
+            return True  # "certificate", of certs.renew
         return any(args.names(thing) for thing in claim.things) or any(args.has(each) for each in claim.exact)
 
     def _level(self, claim: Compared, deed: Deed) -> int:

@@ -159,6 +159,8 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
     if prepares and not any(_acts_on(piece) for piece in pieces[: pieces.index(prepares[0])]):
         acts = frozenset(act for piece in prepares for act in verb_acts(piece) | noun_acts(piece))
         return _Name(acts, bases_of(prepares), True)
+    if pieces and pieces[-1] in words("looks") and not (verb_acts(pieces[0]) and not noun_acts(pieces[0])):
+        return _Name(frozenset({"read"}), frozenset({base(pieces[-1])}), False)  # "order_find"
     verbs = [piece for piece in pieces if verb_acts(piece)]
     if not verbs:
         return _Name(frozenset(act for piece in pieces for act in noun_acts(piece)), bases_of(pieces), False)
@@ -166,6 +168,8 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
         if phrase_acts(first, second):
             return _Name(phrase_acts(first, second), frozenset({base(first)}), False)
     verb = next((piece for piece in (pieces[0], pieces[-1]) if piece in verbs), verbs[0])
+    if noun_acts(verb) and verb != pieces[-1] in verbs and not noun_acts(pieces[-1]) and pieces[-1] not in words("runs"):
+        verb = pieces[-1]  # "order_cancel"
     if verb in words("looks"):
         return _Name(frozenset({"read"}), frozenset({base(verb)}), False)
     acts = frozenset({"run"}) if verb in words("runs") else verb_acts(verb)
