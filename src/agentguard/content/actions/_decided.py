@@ -24,7 +24,7 @@ from agentguard.content.actions._invented import invented
 from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
-from agentguard.content.actions._outcomes import is_spared, says_end
+from agentguard.content.actions._outcomes import is_spared, says_end, was_so_before
 from agentguard.content.actions._pairs import Pair, Pairing
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._substitutes import substitutes
@@ -257,7 +257,7 @@ def _its_call_came_out_badly(case: Case) -> Seen | None:
 def _one_of_several_came_out_badly(case: Case) -> Seen | None:
     """One of the several calls that the claim is about: it says "all", or a count that none of its calls has."""
     claim, best = case.claim, case.best
-    if best is None:
+    if best is None or claim.in_part:
         return None
     have = frozenset[float]().union(*(pair.deed.texts.all.numbers for pair in case.good))
     counts = [
@@ -294,7 +294,7 @@ def _is_still_under_way(case: Case) -> Seen | None:
 def _its_last_call_failed(case: Case) -> Seen | None:
     """It says how something is now, and the last call for that thing failed."""
     claim = case.claim
-    if claim.stated.form not in ("stands", "outcome") or claim.words & (words("bad") | words("before")):
+    if claim.stated.form not in ("stands", "outcome") or claim.words & words("bad"):
         return None
     if not claim.words & (words("new") - {"gone"} | {"place", "way", "effect"}):
         return None
@@ -306,7 +306,9 @@ def _its_last_call_failed(case: Case) -> Seen | None:
         and all(deed.texts.args.has(each) for each in claim.exact)
     ]
     last = tried[-1] if tried else None
-    if last is None or last.ending.outcome != "failed" or not last.ending.sure or is_spared(claim, last):
+    if last is None or last.ending.outcome != "failed" or not last.ending.sure:
+        return None
+    if is_spared(claim, last) or was_so_before(claim, last):
         return None
     later = [deed for deed in case.pairing.done if deed.number > last.number and deed.ending.outcome == "done"]
     if any(deed.texts.result.words & words("good") or deed.acts & last.acts - {"run"} for deed in later):

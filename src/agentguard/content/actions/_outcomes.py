@@ -35,6 +35,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if claim.stated.verb.casefold() in words("bad") or _says_so_itself(claim, deed):
         return ""  # "the mail bounced"
     state = claim.stated.form in ("state", "stands")
+    if was_so_before(claim, deed):
+        return ""
     if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
         return ""  # a draft that is not delivered
     held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
@@ -74,6 +76,14 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if looks(deed) and not claim.stated.good:
         return ""
     return "failed by its words" if outcome == "failed" and not deed.ending.sure else outcome
+
+
+def was_so_before(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a state is the one before a call, or what its result says it to be again: "back on 1.4.1"."""
+    if claim.stated.form not in ("state", "stands", "outcome"):
+        return False
+    told = any(deed.texts.result.has(each) and not deed.texts.args.has(each) for each in claim.exact)
+    return told or bool(claim.words & (words("before") | words("former")))
 
 
 def _says_so_itself(claim: Compared, deed: Deed) -> bool:
