@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from agentguard.content.actions._acts import GENERIC, Meaning, verb_acts
+from agentguard.content.actions._acts import GENERIC, Meaning, reads, verb_acts
 from agentguard.content.actions._compared import UNITS, Amount, Compared
 from agentguard.content.actions._conflicts import TIMES
 from agentguard.content.actions._endings import SHORT, counts_done
@@ -32,8 +32,9 @@ _TOLD: Final = re.compile(
 
 
 #: "61,000 of 412,300", "lines 1-120 of 512"
-_PART: Final = re.compile(r"(?<![\w./,-])(?:\d{1,9}[-–])?(\d{1,3}(?:,\d{3})+|\d{1,9}) ?(?:of|out of|/) ?(\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w/]|\.\d)")  # noqa: RUF001
-_SINGLE: Final = re.compile(r"[\w@.:/+ -]{1,60}")
+_PART: Final = re.compile(r"(?<![\w./,-])(?:\d{1,9}[-–])?(\d{1,3}(?:,\d{3})+|\d{1,9}) ?(?:of|out of|/(?!(?:5|10|100)\b)) ?(\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w/]|\.\d)")  # noqa: RUF001
+_SINGLE: Final = re.compile(r"(?!.*\band\b)[\w@.:/+ -]{1,60}")
+LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
 _MANY: Final = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b|&&|\|")  # arguments that name more than stands in them
 MOST_COUNTED: Final = 20
 
@@ -127,12 +128,6 @@ def too_few(claim: Compared, calls: Sequence[Deed], linked: Callable[[Deed], boo
     tools = {deed.call.tool for deed in calls}
     if said is None or not 0 < len(calls) < said.number or len(tools) > 1:
         return ""
-    given = [dict(leaves(deed.call.args)) for deed in calls]
-    if len(calls) == 1:
-        alone = linked(calls[0])
-    else:
-        differ = {name for one in given for name in one if any(other.get(name) != one[name] for other in given)}
-        alone = bool(differ) and all(_SINGLE.fullmatch(str(one.get(name, ""))) for one in given for name in differ)
     several = any(
         _says(deed.args if looks(deed) else deed.texts.all.text, said.number)
         or max(_lengths(deed) | lengths(deed.call.args), default=0.0) > 1
@@ -143,7 +138,18 @@ def too_few(claim: Compared, calls: Sequence[Deed], linked: Callable[[Deed], boo
     for deed in calls:
         for name, count in _done(deed):
             told[name] += count
-    return said.text if alone and not several and said.number not in told.values() else ""
+    return said.text if _for_one_each(calls, linked) and not several and said.number not in told.values() else ""
+
+
+def _for_one_each(calls: Sequence[Deed], linked: Callable[[Deed], bool]) -> bool:
+    """Tell whether each of some calls is for one thing: what differs between them names no more."""
+    given = [{name: str(value) for name, value in leaves(deed.call.args)} for deed in calls]
+    if len(calls) == 1:
+        short = [value for value in given[0].values() if len(value) <= LONGEST_VALUE]
+        return not calls[0].ability.general and linked(calls[0]) and all(map(_SINGLE.fullmatch, short))
+    differ = {name for one in given for name in one if any(other.get(name) != one[name] for other in given)}
+    alike = all(len({len(one.get(name, "").split()) for one in given}) == 1 for name in differ)
+    return bool(differ) and alike and all(_SINGLE.fullmatch(one[name]) for one in given for name in differ)
 
 
 def part_of(claim: Compared, calls: Sequence[Deed]) -> tuple[Deed, str] | None:
@@ -156,6 +162,8 @@ def part_of(claim: Compared, calls: Sequence[Deed]) -> tuple[Deed, str] | None:
     counted = [amount for amount in claim.amounts if not amount.money]
     if claim.in_part or not (claim.every or claim.words & words("entire")):
         return None
+    if reads(claim.stated.meaning):  # what is read has numbers of its own
+        counted = [amount for amount in counted if any(base(amount.unit) in deed.told for deed in calls)]
     values = frozenset[float]().union(*(amount.values for amount in counted))
     for deed in reversed(calls):
         parts = {(_number(part), _number(whole)) for part, whole in _PART.findall(deed.result[:SHORT])}

@@ -8,6 +8,7 @@ field of a result says it, or a tool that is surely such an act; that weighs, to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -246,12 +247,21 @@ def _its_call_has_another(case: Case) -> Seen | None:
 def _its_call_came_out_badly(case: Case) -> Seen | None:
     """The very call of the claim failed, was a trial, or was done in part. What is so may have been so before."""
     best = case.best
-    if best is None or not _is_the_very(best):
+    if best is None or not _is_the_very(best) or _is_told(case, best):
         return None
     sure = best.deed.ending.sure or case.claim.stated.form not in ("state", "stands")
     return (
         _seen("its call came out badly", best, case.missing) if sure and best.bad not in ("", "only prepared") else None
     )
+
+
+def _is_told(case: Case, pair: Pair) -> bool:
+    """Tell whether the answer says itself what a call still waits for: "it still needs approval"."""
+    if pair.bad != "pending":
+        return False
+    said = {base(word) for word in re.findall(r"[a-z]{4,}", case.conversation.answer.casefold())}
+    waits = {base(word) for word in re.findall(r"[a-z]{4,}", pair.deed.ending.why.casefold())}
+    return bool(said & waits - bases("asking"))
 
 
 def _one_of_several_came_out_badly(case: Case) -> Seen | None:
@@ -276,16 +286,19 @@ def _is_named_there_alone(case: Case, one: Pair, like: Sequence[Pair]) -> bool:
     """Tell whether a claim names something that a call which failed has, and none of its like that came out well."""
     if one.bad != "failed" or not one.deed.ending.sure:
         return False
-    well = [pair.deed.texts.all for pair in like if not pair.bad]
+    if all(pair.bad for pair in like):
+        return False
+    well = [call.text for call in case.calls if not looks(call.deed) and call.deed.ending.outcome == "done"]
     named = [*case.claim.names, *case.claim.exact]
-    return bool(well) and any(
+    return any(
         one.deed.texts.args.has(each) and not any(text.has(each) for text in well) for each in named
     )
 
 
 def _is_still_under_way(case: Case) -> Seen | None:
     """The last look at what the claim says is over shows it under way."""
-    look = case.pairing.last_look(case.claim) if says_end(case.claim) else None
+    ends = says_end(case.claim) and not case.claim.in_part
+    look = case.pairing.last_look(case.claim) if ends else None
     if look is not None and is_under_way(look.ending, look.result) and not is_spared(case.claim, look):
         return _seen("still under way", Pair(look, 2, bad="pending"), case.missing)
     return None
@@ -319,7 +332,7 @@ def _its_last_call_failed(case: Case) -> Seen | None:
 def _nothing_came_of_it(case: Case) -> Seen | None:
     """All calls that may have been it came out otherwise."""
     undone = case.undone
-    if undone and _says_enough(case, {pair.bad for pair in undone}):
+    if undone and not all(_is_told(case, pair) for pair in undone) and _says_enough(case, {pair.bad for pair in undone}):
         surely = all(pair.deed.ending.sure or pair.bad == "only prepared" for pair in undone)
         return _seen("nothing came of it", undone[-1], case.missing, surely=surely)
     return None

@@ -63,6 +63,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if outcome == "pending":
         on_plan = held_back and meaning.kind != "tentative" and claim.words & words("tentative") == {"plan"}
         return "" if held_back and not on_plan else _pending(claim, deed)
+    if outcome == "partly" and looks(deed) and reads(meaning) and not deed.ending.sure:
+        return ""  # what it read has numbers: "2 of 3 found this helpful"
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
     parts = _all_of(claim)
     counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
