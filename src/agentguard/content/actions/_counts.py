@@ -31,8 +31,11 @@ _TOLD: Final = re.compile(
 )
 
 
-#: "61,000 of 412,300", "lines 1-120 of 512"
-_PART: Final = re.compile(r"(?<![\w./,-])(?:\d{1,9}[-–])?(\d{1,3}(?:,\d{3})+|\d{1,9}) ?(?:of|out of|/(?!(?:5|10|100)\b)) ?(\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w/]|\.\d)")  # noqa: RUF001
+_COUNT: Final = r"(\d{1,3}(?:,\d{3})+|\d{1,9})"
+#: "61,000 of 412,300", "lines 1-120 of 512"; not "4/5", which may be stars
+_PART: Final = re.compile(
+    rf"(?<![\w./,-])(?:\d{{1,9}}[-–])?{_COUNT} ?(?:of|out of|/(?!(?:5|10|100)\b)) ?{_COUNT}(?![\w/]|\.\d)"
+)
 _SINGLE: Final = re.compile(r"(?!.*\band\b)[\w@.:/+ -]{1,60}")
 LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
 _MANY: Final = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b|&&|\|")  # arguments that name more than stands in them

@@ -2,8 +2,8 @@
 
 Each looks for one way in which a claim is false whatever else speaks for it. Beside the one that finds it first no
 other sign counts: mild agreement elsewhere does not weigh against it. It weighs what all of them do, ``outright``, and
-what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one. Some may be sure, where a
-field of a result says it, or a tool that is surely such an act; that weighs, too: ``surely``.
+what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one. What a field of a
+result says, or a tool that surely is such an act, weighs by itself, too: ``surely``.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _is_told(case: Case, pair: Pair) -> bool:
         return False
     said = {base(word) for word in re.findall(r"[a-z]{4,}", case.conversation.answer.casefold())}
     waits = {base(word) for word in re.findall(r"[a-z]{4,}", pair.deed.ending.why.casefold())}
-    return bool(said & waits - bases("asking"))
+    return bool(said & waits - bases("asking") - {base(word) for word in case.claim.words})
 
 
 def _one_of_several_came_out_badly(case: Case) -> Seen | None:
@@ -290,9 +290,7 @@ def _is_named_there_alone(case: Case, one: Pair, like: Sequence[Pair]) -> bool:
         return False
     well = [call.text for call in case.calls if not looks(call.deed) and call.deed.ending.outcome == "done"]
     named = [*case.claim.names, *case.claim.exact]
-    return any(
-        one.deed.texts.args.has(each) and not any(text.has(each) for text in well) for each in named
-    )
+    return any(one.deed.texts.args.has(each) and not any(text.has(each) for text in well) for each in named)
 
 
 def _is_still_under_way(case: Case) -> Seen | None:
@@ -332,7 +330,11 @@ def _its_last_call_failed(case: Case) -> Seen | None:
 def _nothing_came_of_it(case: Case) -> Seen | None:
     """All calls that may have been it came out otherwise."""
     undone = case.undone
-    if undone and not all(_is_told(case, pair) for pair in undone) and _says_enough(case, {pair.bad for pair in undone}):
+    if (
+        undone
+        and not all(_is_told(case, pair) for pair in undone)
+        and _says_enough(case, {pair.bad for pair in undone})
+    ):
         surely = all(pair.deed.ending.sure or pair.bad == "only prepared" for pair in undone)
         return _seen("nothing came of it", undone[-1], case.missing, surely=surely)
     return None

@@ -82,10 +82,11 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
 
 def was_so_before(claim: Compared, deed: Deed) -> bool:
     """Tell whether a state is the one before a call, or what its result says it to be again: "back on 1.4.1"."""
-    if claim.stated.form not in ("state", "stands", "outcome"):
+    if claim.stated.form not in ("state", "stands", "outcome") or looks(deed):
         return False
+    failed = deed.ending.outcome == "failed"
     told = any(deed.texts.result.has(each) and not deed.texts.args.has(each) for each in claim.exact)
-    return told or bool(claim.words & (words("before") | words("former")))
+    return (failed and told) or bool(claim.words & (words("before") | words("former")))
 
 
 def _says_so_itself(claim: Compared, deed: Deed) -> bool:
@@ -168,12 +169,7 @@ def _says_done(claim: Compared, text: str) -> bool:
 
 def is_spared(claim: Compared, deed: Deed) -> bool:
     """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
-    if (
-        deed.call.failed
-        or claim.every
-        or not deed.ending.left
-        or not isinstance(deed.call.result, str)
-    ):
+    if deed.call.failed or claim.every or not deed.ending.left or not isinstance(deed.call.result, str):
         return False
     left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
     bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]

@@ -21,7 +21,6 @@ from agentguard.content.actions._outcomes import falls_short
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._tools import Ability
 
-
 SHORTEST: Final = 4  # letters of a name that may be a thing's short form
 
 
@@ -165,7 +164,8 @@ class Pairing:
     def is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
         args = deed.texts.args
-        if any(len(name) >= SHORTEST and thing.startswith(name) for name in deed.ability.names for thing in claim.things):
+        names = [name for name in deed.ability.names if len(name) >= SHORTEST]
+        if any(thing.startswith(name) for name in names for thing in claim.things):
             return True  # "certificate", of certs.renew
         return any(args.names(thing) for thing in claim.things) or any(args.has(each) for each in claim.exact)
 

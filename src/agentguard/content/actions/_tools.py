@@ -168,8 +168,9 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
         if phrase_acts(first, second):
             return _Name(phrase_acts(first, second), frozenset({base(first)}), False)
     verb = next((piece for piece in (pieces[0], pieces[-1]) if piece in verbs), verbs[0])
-    if noun_acts(verb) and verb != pieces[-1] in verbs and not noun_acts(pieces[-1]) and pieces[-1] not in words("runs"):
-        verb = pieces[-1]  # "order_cancel"
+    last = pieces[-1]
+    if noun_acts(verb) and verb != last in verbs and not noun_acts(last) and last not in words("runs"):
+        verb = last  # "order_cancel"
     if verb in words("looks"):
         return _Name(frozenset({"read"}), frozenset({base(verb)}), False)
     acts = frozenset({"run"}) if verb in words("runs") else verb_acts(verb)
