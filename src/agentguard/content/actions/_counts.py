@@ -26,6 +26,7 @@ _COMMANDS: Final = {"UPDATE": "updated", "DELETE": "deleted", "INSERT 0": "inser
 #: "reformatted 26 files", "26 rows updated", "UPDATE 7"
 _TOLD: Final = re.compile(
     r"\b([a-z]+ed|sent|written) ([1-9]\d*) [a-z]+s\b|(?<![\w./:-])([1-9]\d*) [a-z]+s ([a-z]+ed|sent|written)\b"
+    r"|\b([a-z]+ed|sent) ([1-9]\d*)(?=[,;)]|\.\s|$)"
     r"|(?-i:\b(UPDATE|DELETE|INSERT 0|COPY) (\d+)\b)",
     re.IGNORECASE,
 )
@@ -93,8 +94,9 @@ def _names(name: str, meaning: Meaning) -> bool:
 def _done(deed: Deed) -> Iterator[tuple[str, int]]:
     """The counts of a result, each with the word that says of what, in small letters."""
     if isinstance(deed.call.result, str):
-        for before, first, second, after, command, rows in _TOLD.findall(deed.result[:SHORT]):
-            yield (before or after or _COMMANDS[command]).casefold(), int(first or second or rows)
+        for before, first, second, after, alone, third, command, rows in _TOLD.findall(deed.result[:SHORT]):
+            said = before or after or alone or _COMMANDS[command]
+            yield said.casefold(), int(first or second or third or rows)
     else:
         yield from _of_fields(deed.call.result, DEEPEST)
 

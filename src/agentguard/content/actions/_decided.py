@@ -33,6 +33,9 @@ from agentguard.content.actions._substitutes import substitutes
 TOGETHER: Final = 50  # calls that are held together against a claim
 
 
+TELLING: Final = frozenset({"send", "post"})
+
+
 class Seen(NamedTuple):
     """A claim held against the ledger.
 
@@ -116,9 +119,15 @@ class Case:
         looked = meaning.acts and meaning.acts <= READING and not claim.stated.good
         if looked or reads(meaning) or meaning.kind == "mental":
             return []
-        if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in self.pairs):
+        # Who was told that it is done has been told; that is not the deed.
+        tells = not is_vague(meaning) and not meaning.kind and not meaning.acts & TELLING
+        if any(
+            not pair.bad
+            and (pair.level == 3 or (pair.level == 2 and pair.shares and not (tells and _tells(pair.deed))))
+            for pair in self.pairs
+        ):
             return []
-        tried = [deed for deed in self.pairing.done if not _only_reads(deed)]
+        tried = [deed for deed in self.pairing.done if not _only_reads(deed) and not (tells and _tells(deed))]
         named = [deed for deed in tried if self.pairing.is_for(claim, deed)]
         if claim.stated.form in ("state", "stands") and not named:
             return []
@@ -313,7 +322,7 @@ def _its_last_call_failed(case: Case) -> Seen | None:
         deed
         for deed in case.pairing.done
         if not looks(deed)
-        and case.pairing.is_for(claim, deed)
+        and (case.pairing.is_for(claim, deed) or _has_money(claim, deed))
         and all(deed.texts.args.has(each) for each in claim.exact)
     ]
     last = tried[-1] if tried else None
@@ -325,6 +334,11 @@ def _its_last_call_failed(case: Case) -> Seen | None:
     if any(deed.texts.result.words & words("good") or deed.acts & last.acts - {"run"} for deed in later):
         return None
     return _seen("its last call failed", Pair(last, 2, bad="failed"), case.missing)
+
+
+def _has_money(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a call was given the sum of a claim."""
+    return any(amount.money and amount.values & deed.texts.args.numbers for amount in claim.amounts)
 
 
 def _nothing_came_of_it(case: Case) -> Seen | None:
@@ -431,6 +445,11 @@ def _its_tool(case: Case) -> Pair | None:
 def _is_the_very(best: Pair | None) -> bool:
     """Tell whether a call is the claim itself: by its tool, or by its words and what the claim says exactly."""
     return best is not None and (best.level == 3 or (best.level == 2 and best.exact > 0))
+
+
+def _tells(deed: Deed) -> bool:
+    """Tell whether a call only tells somebody of something."""
+    return bool(deed.acts & TELLING) and not deed.ability.general
 
 
 def _only_reads(deed: Deed) -> bool:

@@ -53,7 +53,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
         return ""  # "two of the three were sent"
     if is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
         return ""  # "rm -r build; ls build" finds nothing more
-    if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
+    stays = outcome == "partly" or (outcome == "nothing" and "now" not in claim.words)
+    if outcome == "done" or (state and stays and not claim.words & {"all", "both"}):
         return ""
     if outcome == "trial":
         spelled = any(_spells(token, deed, claim) for token in claim.stated.objects if token.kind == "code")
