@@ -31,6 +31,10 @@ FLAG = Call("flag_set", {"flag": "new-cart", "env": "staging"}, {"staged": True,
 PUBLISHED = Call("flags_publish", {"env": "staging"}, {"published": True})
 TIMED_OUT = Call("deploy", {"service": "cart", "version": "1.4.2"}, {"error": "timeout", "back": "1.4.1"}, True)
 
+EACH = [Call("loan_renew", {"loans": ["L-1", "L-2", "L-3"]},
+             {"results": [{"id": "L-1", "ok": True}, {"id": "L-2", "ok": False, "why": "locked"},
+                          {"id": "L-3", "ok": True}]})]  # fmt: skip
+
 
 def renewed(*loans: str, **failed: str) -> list[Call]:
     return [
@@ -95,6 +99,9 @@ def reindexed(result: Any) -> list[Call]:
         # It counts what it did.
         ("All 24 loans were renewed.", [Call("loan_renew", {"n": 24}, "asked 24, renewed 18, short 6")], True),
         ("All 24 loans were renewed.", [Call("loan_renew", {"n": 24}, "asked 24, renewed 24, short 0")], False),
+        # What it says of each.
+        ("Loans L-1 and L-2 are now renewed.", EACH, True),
+        ("Loans L-1 and L-3 are now renewed.", EACH, False),
         # How a thing is now, and its last call.
         ("cart 1.4.2 is now live.", [TIMED_OUT], True),
         ("cart is now back on 1.4.1.", [TIMED_OUT], False),

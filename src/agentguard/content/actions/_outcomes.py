@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
-from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._compared import Compared, Text, bare
 from agentguard.content.actions._counts import is_what_was_done
 from agentguard.content.actions._endings import SHORT, denied, is_trial
 from agentguard.content.actions._english import base, bases, is_past, words
@@ -173,8 +173,8 @@ def is_spared(claim: Compared, deed: Deed) -> bool:
     if deed.call.failed or claim.every or not deed.ending.left or not isinstance(deed.call.result, str):
         return False
     left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
-    bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
-    if bare and all(values & rest.numbers and not values & left.numbers for values in bare):
+    plain = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
+    if plain and all(values & rest.numbers and not values & left.numbers for values in plain):
         return True  # "brokers 0 and 1"
     named = [*claim.names, *claim.exact] or (
         sorted(claim.things or claim.about) if len(claim.things) > 1 or claim.stated.good else []
@@ -190,7 +190,6 @@ def _without(text: str, lines: str) -> str:
 
 def _is_left(claim: Compared, deed: Deed) -> bool:
     """Tell whether what the claim names is listed as not done."""
-    left = Text(deed.ending.left, frozenset())
-    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
-    names = [name for name in claim.names if name in left.text and name not in rest.text]
-    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
+    left, whole = Text(deed.ending.left, frozenset()), deed.texts.result.text
+    said = [each for each in (*claim.names, *claim.exact) if left.has(each)]
+    return any(whole.count(bare(each)) <= left.text.count(bare(each)) for each in said)

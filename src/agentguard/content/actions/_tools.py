@@ -91,7 +91,8 @@ def ability_of(tool: Tool) -> Ability:
     *before, last = (pieces_of(part) for part in re.split(r"\.|__|/", tool.name))
     name = _read(last or pieces, before[-1] if before else ())
     first = described_by(tool.description[:MOST_DESCRIBED])
-    if len(pieces) == 1 and name.acts and noun_acts(pieces[0]) and first.acts and first.acts <= READING:
+    noun = len(pieces) == 1 and (noun_acts(pieces[0]) or not verb_acts(pieces[0]))
+    if noun and first.acts and first.acts <= READING:
         name = _Name(frozenset({"read"}), first.verbs, False)  # mail: "Search the mailbox or read a message."
     declared = [_read(each.casefold().split()) for each in tool.does]
     described = [each.casefold() for each in _WORD.findall(tool.description[:MOST_DESCRIBED])]
