@@ -15,6 +15,7 @@ from agentguard.content.actions._acts import Meaning, meaning_of, named, noun_ac
 from agentguard.content.actions._english import base, bases, is_participle, is_past, words
 from agentguard.content.actions._sentences import Sentence, Token, sentences
 from agentguard.content.actions._tags import is_open, is_order, is_range, tags_of
+from agentguard.content.grounding._values import NUMBER_WORDS
 
 MOST_CLAIMS: Final = 300
 WHOLE: Final = words("every") | {"one", "of", "them"}  # "every one of them"
@@ -76,8 +77,9 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
     former: Stated | None = None
     for claim in stated:
         first = claim.objects[0].low if claim.objects else ""
-        whole = claim.form == "outcome" and first in words("every") and {each.low for each in claim.objects} <= WHOLE
-        it = first in ("it", "they") and claim.form in ("passive", "state", "outcome")
+        mere = {each.low for each in claim.objects} <= WHOLE or _is_number(claim.objects[1:])
+        whole = claim.form == "outcome" and first in words("every") and mere
+        it = first in ("it", "they") and claim.form in ("passive", "state", "stands", "outcome")
         holds = first == "it" and claim.form == "stands" and claim.verb.casefold() in words("holding")
         if former is not None and holds:
             yield claim._replace(objects=(*former.objects, *claim.objects[1:]), meaning=former.meaning)
@@ -89,6 +91,11 @@ def _with_what_they_mean(stated: Iterator[Stated]) -> Iterator[Stated]:
         else:
             former = claim
             yield claim
+
+
+def _is_number(tokens: Sequence[Token]) -> bool:
+    """Tell whether words are none, or a number: "six" of "all six"."""
+    return len(tokens) < 2 and all(token.low in NUMBER_WORDS or token.low.isdigit() for token in tokens)
 
 
 def _tagged(answer: str) -> Iterator[tuple[Sentence, str]]:

@@ -14,18 +14,27 @@ from agentguard.content.actions._english import base, lines, words
 from agentguard.content.actions._sentences import Token
 from agentguard.content.grounding._values import NUMBER_WORDS, Moment, read
 
-#: Units of time and of data, with what one of them is in others.
+#: Units of time, of data and of measures, with what one of them is in others.
 UNITS: Final = {
     "hour": (60, 3600), "hours": (60, 3600), "minutes": (60, 1 / 60), "days": (24, 1440, 86400, 1 / 7),
     "weeks": (7, 168),
     "kb": (1000, 1024), "mb": (1e6, 2**20, 1000, 1024, 1 / 1000, 1 / 1024),
+    **dict.fromkeys(("kg", "kilos", "kilograms"), (1000, 2.20462, 1 / 1000)),
+    **dict.fromkeys(("g", "grams"), (1 / 1000, 1000, 0.035274)), **dict.fromkeys(("t", "tonnes", "tons"), (1000, 1e6)),
+    **dict.fromkeys(("km", "kilometres", "kilometers"), (1000, 0.621371)),
+    **dict.fromkeys(("lb", "lbs"), (0.453592, 16)),
+    **dict.fromkeys(("m", "metres", "meters"), (100, 1000, 3.28084, 1 / 1000)), "miles": (1.609344, 1609.344),
+    "cm": (10, 1 / 100, 0.393701), "mm": (1 / 10, 1 / 1000), "ml": (1 / 10, 1 / 1000),
+    **dict.fromkeys(("l", "litres", "liters"), (100, 1000, 0.264172)),
     "gb": (1e9, 2**30, 1000, 1024, 1 / 1000, 1 / 1024), "tb": (1000, 1024),
 }  # fmt: skip
 _PARTED: Final = frozenset({"the", "these", "those", "them", "your", "my", "our", *NUMBER_WORDS})
 _SPANS: Final = frozenset({"and", "to", "until", "-", "–", "—"})
 MOST_READ: Final = 50_000  # characters in which dates are looked for
+LEAST_APART: Final = 1e-9  # of two numbers that are not the same
 MOST_SUMMED: Final = 12  # numbers of a call of which sums are made
 BETWEEN: Final = 2  # words between a number and the plural that it counts
+NEAR_WHOLE: Final = 3  # words behind "of" in which the number of the whole stands
 NEAR: Final = 6  # letters at the beginning that words of one family share
 _EXACT = re.compile(
     r"[\w.+-]+@[\w.-]+\w"  # an address
@@ -38,6 +47,7 @@ _MEASURE = re.compile(r"\d+(?:st|nd|rd|th|am|pm|k|m|g|kb|mb|gb|tb|ms|s|h|d|min|x
 _FALSE: Final = re.compile(r'"\w+": ?false')
 _MONEY: Final = "$€£¥"
 _NUMBER = re.compile(r"[$€£¥]?\s?\d[\d.,]*%?(/\d+)?")
+_ONE_DECIMAL = re.compile(r"\d+\.\d")  # with another sign it would be no thousands
 _LETTERS = re.compile(r"[^\W\d_]+")
 #: "3:00–3:45 pm": what is said of the end is so of the beginning.
 _HALF: Final = re.compile(
@@ -96,6 +106,12 @@ class Compared(NamedTuple):
     words: frozenset[str]
     in_part: bool
 
+    @property
+    def every(self) -> bool:
+        """Tell whether it says that nothing was left out: "all of them", "each of them", not "€5 each"."""
+        low = [token.low for token in self.stated.objects]
+        return bool(self.words & words("every")) or ("each", "of") in pairwise(low)
+
 
 def compared(stated: Stated) -> Compared:
     """Read what a claim names and says exactly."""
@@ -132,19 +148,26 @@ def compared(stated: Stated) -> Compared:
                 if not noun_acts(piece) & acts:
                     things.add(base(piece))
         name = text[:1].isupper() and sum(map(str.isupper, text)) == 1 and low not in stop | words("times")
-        if name and token.start > stated.start and token.kind == "word" and low.isalpha() and not tokens:
+        letters = low.replace("\u0307", "").isalpha()  # "İzmir" in small letters
+        if name and token.start > stated.start and token.kind == "word" and letters and not tokens:
             names.append(low)
     said = frozenset(piece for token in objects for piece in re.findall(r"[\w-]+", token.low))
     in_part = any(
         numbers_in(objects[at - 1].text)
         and objects[at].low == "of"
-        and objects[at + 1].low in _PARTED
+        and (objects[at + 1].low in _PARTED or _has_more(objects[at - 1], objects[at + 2 : at + 2 + NEAR_WHOLE]))
         and not (at > 1 and objects[at - 2].low in words("every"))  # "all three of them"
         for at in range(1, len(objects) - 1)
     )
     return Compared(
         stated, frozenset(things), frozenset(about), tuple(names), tuple(exact), tuple(amounts), said, in_part
     )
+
+
+def _has_more(part: Token, following: Sequence[Token]) -> bool:
+    """Tell whether words have a greater number than the one before "of": "two of Ada's three loans"."""
+    numbers = {number for token in following if token.kind == "word" for number in numbers_in(token.text)}
+    return any(number > max(numbers_in(part.text)) for number in numbers)
 
 
 def _without_later(objects: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -270,7 +293,10 @@ def numbers_in(text: str) -> set[float]:
     for match in re.findall(r"\d[\d.,]*\d|\d", text):
         if len(match) > 1 and match[0] == "0" and match.isdigit():
             continue
-        for form in (match.replace(",", ""), match.replace(".", "").replace(",", ".")):
+        forms = [match.replace(",", "")]
+        if not _ONE_DECIMAL.fullmatch(match):
+            forms.append(match.replace(".", "").replace(",", "."))
+        for form in forms:
             try:
                 found.add(float(form))
             except ValueError:
@@ -289,11 +315,12 @@ def sums(numbers: Iterable[float]) -> set[float]:
 
 
 def is_in_other_units(amount: Amount, numbers: Iterable[float]) -> bool:
-    """Tell whether one of some numbers is a length of time or an amount of data in other units, perhaps rounded."""
+    """Tell whether one of some numbers is a length of time, an amount or a share in other units, perhaps rounded."""
     half = 0.5 / 10 ** decimals(amount)  # "88 kB" may be 88,120 bytes
+    factors = (0.01,) if amount.text.endswith("%") else UNITS.get(amount.unit, ())  # "52.3%" of 0.523
     return any(
-        abs(number - value * factor) <= (half * factor if factor > 1 else 0)
-        for factor in UNITS.get(amount.unit, ())
+        abs(number - value * factor) <= half * factor + LEAST_APART
+        for factor in factors
         for value in amount.values
         for number in numbers
     )

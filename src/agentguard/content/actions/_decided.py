@@ -2,7 +2,8 @@
 
 Each looks for one way in which a claim is false whatever else speaks for it. Beside the one that finds it first no
 other sign counts: mild agreement elsewhere does not weigh against it. It weighs what all of them do, ``outright``, and
-what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one.
+what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one. What a field of a
+result says, or a tool that surely is such an act, weighs by itself, too: ``surely``.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from agentguard.content.actions._claims import TRIED
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import OUTRIGHT, TIMES, conflicts, measured_nowhere
 from agentguard.content.actions._conversation import Conversation
-from agentguard.content.actions._counts import done_in_all, fewer
-from agentguard.content.actions._endings import is_under_way
-from agentguard.content.actions._english import base, words
+from agentguard.content.actions._counts import done_in_all, fewer, part_of, too_few
+from agentguard.content.actions._endings import is_empty, is_under_way
+from agentguard.content.actions._english import base, bases, words
 from agentguard.content.actions._invented import invented
 from agentguard.content.actions._ledger import UNKNOWN, Deed, leaves, looks
 from agentguard.content.actions._lists import left_out
 from agentguard.content.actions._order import Other, too_late
-from agentguard.content.actions._outcomes import is_spared, of_its_records, says_end
+from agentguard.content.actions._outcomes import is_spared, of_its_records, says_end, was_so_before
 from agentguard.content.actions._owning import owns_up
 from agentguard.content.actions._pairs import Pair, Pairing
 from agentguard.content.actions._rivals import Beside
@@ -31,6 +32,9 @@ from agentguard.content.actions._substitutes import substitutes
 from agentguard.content.actions._tools import pieces_of
 
 TOGETHER: Final = 50  # calls that are held together against a claim
+
+
+TELLING: Final = frozenset({"send", "post"})
 
 
 class Seen(NamedTuple):
@@ -116,12 +120,18 @@ class Case:
         looked = meaning.acts and meaning.acts <= READING and not claim.stated.good
         if looked or reads(meaning) or meaning.kind == "mental":
             return []
-        if any(not pair.bad and (pair.level == 3 or (pair.level == 2 and pair.shares)) for pair in self.pairs):
+        # Who was told that it is done has been told; that is not the deed.
+        tells = not is_vague(meaning) and not meaning.kind and not meaning.acts & TELLING
+        if any(
+            not pair.bad
+            and (pair.level == 3 or (pair.level == 2 and pair.shares and not (tells and _tells(pair.deed))))
+            for pair in self.pairs
+        ):
             return []
         told = claim.stated.form in ("outcome", "state", "stands", "label")
         if told and any(looks(deed) and self.pairing.tells(claim, deed) for deed in self.pairing.done):
             return []
-        tried = [deed for deed in self.pairing.done if not _only_reads(deed)]
+        tried = [deed for deed in self.pairing.done if not _only_reads(deed) and not (tells and _tells(deed))]
         named = [deed for deed in tried if self.pairing.is_for(claim, deed)]
         if claim.stated.form in ("state", "stands") and not named:
             return []
@@ -202,6 +212,49 @@ def _has_count(claim: Compared, deed: Deed) -> bool:
     )
 
 
+def _fewer_calls_than_said(case: Case) -> Seen | None:
+    """It says "all three", and there are two calls for one thing each."""
+    claim, meaning = case.claim, case.claim.stated.meaning
+    little = meaning.acts & GENERIC - {"read"} or meaning.kind or claim.in_part
+    calls = [
+        call.deed
+        for call in case.calls
+        if call.level > 1 and meaning.bases & (call.deed.said | call.deed.ability.verbs)
+    ]
+    finders = bases("searching")
+    others = [call for call in case.calls if call.level > 1 and not call.deed.ability.verbs & finders]
+    if little or not calls or any(call.deed not in calls for call in others):
+        return None
+    links = case.pairing.texts.links
+    few = too_few(claim, calls, lambda deed: bool(links.of(deed).others))
+    return _seen("fewer calls than said", Pair(calls[-1], 3), few, f"is not {few!r}") if few else None
+
+
+def _a_part_of_the_whole(case: Case) -> Seen | None:
+    """A call of the claim says that it did a part of what the claim says was done whole."""
+    claim = case.claim
+    if case.best is None or (claim.stated.meaning.acts & TRIED and not claim.stated.good):
+        return None
+    begun = base(claim.stated.verb) in bases("starting") or claim.stated.meaning.kind == "tentative"
+    calls = sorted((pair.deed for pair in case.pairs if pair.shares), key=lambda deed: deed.number)
+    part = None if begun else part_of(claim, calls)
+    return _seen("a part of the whole", Pair(part[0], 2, bad="in part"), part[1]) if part else None
+
+
+def _none_were_found(case: Case) -> Seen | None:
+    """It says how many were found, and what looked for them returned nothing."""
+    claim, best = case.claim, case.best
+    finds = base(claim.stated.verb) in bases("finding")
+    if not finds or best is None or not looks(best.deed) or not is_empty(best.deed.call.result):
+        return None
+    counts = [amount for amount in claim.amounts if amount.unit and not amount.money and amount.unit not in TIMES]
+    there = frozenset[float]().union(*(text.numbers for text in case.pairing.texts.all))
+    for amount in counts:
+        if not amount.values & (there | {0.0}):
+            return _seen("none were found", best, f"{amount.text} {amount.unit}", "returned nothing")
+    return None
+
+
 def _its_call_has_another(case: Case) -> Seen | None:
     """The very call of the claim was for something else."""
     # "Your bill of €58 is settled": what is so is of a thing that another call told of.
@@ -209,7 +262,9 @@ def _its_call_has_another(case: Case) -> Seen | None:
     if elsewhere or reads(case.claim.stated.meaning):
         return None
     if _is_the_very(case.best) and OUTRIGHT & set(case.against):
-        return _seen("its call has another", case.best, case.missing)
+        counted = OUTRIGHT & set(case.against) == {"number: its result counts others"}
+        surely = case.best is not None and case.best.level == 3 and not counted
+        return _seen("its call has another", case.best, case.missing, surely=surely)
     return None
 
 
@@ -232,7 +287,7 @@ def _its_call_came_out_badly(case: Case) -> Seen | None:
 def _one_of_several_came_out_badly(case: Case) -> Seen | None:
     """One of the several calls that the claim is about: it says "all", or a count that none of its calls has."""
     claim, best = case.claim, case.best
-    if best is None:
+    if best is None or claim.in_part:
         return None
     have = frozenset[float]().union(*(pair.deed.texts.all.numbers for pair in case.good))
     counts = [
@@ -241,19 +296,62 @@ def _one_of_several_came_out_badly(case: Case) -> Seen | None:
     have |= {done_in_all(claim, case.fitting)}
     if any(values & have for values in counts):
         return None
-    several = counts or claim.words & words("every")
-    like = [pair for pair in case.pairs if pair.level == best.level > 1] if several else []
+    like = [pair for pair in case.pairs if pair.level == best.level > 1]
     one = next((pair for pair in like if pair.bad and not case.pairing.again(pair.deed)), None)
+    if one is not None and not counts and not claim.every and not _is_named_there_alone(case, one, like):
+        return None
     return _seen("one of several came out badly", one, case.missing) if one else None
+
+
+def _is_named_there_alone(case: Case, one: Pair, like: Sequence[Pair]) -> bool:
+    """Tell whether a claim names something that a call which failed has, and none of its like that came out well."""
+    if one.bad != "failed" or not one.deed.ending.sure:
+        return False
+    if all(pair.bad for pair in like):
+        return False
+    well = [call.text for call in case.calls if not looks(call.deed) and call.deed.ending.outcome == "done"]
+    named = [*case.claim.names, *case.claim.exact]
+    return any(one.deed.texts.args.has(each) and not any(text.has(each) for text in well) for each in named)
 
 
 def _is_still_under_way(case: Case) -> Seen | None:
     """The last look at what the claim says is over shows it under way."""
-    look = case.pairing.last_look(case.claim) if says_end(case.claim) else None
+    ends = says_end(case.claim) and not case.claim.in_part
+    look = case.pairing.last_look(case.claim) if ends else None
     look = look and of_its_records(case.claim, look)
     if look is not None and is_under_way(look.ending, look.result) and not is_spared(case.claim, look):
         return _seen("still under way", Pair(look, 2, bad="pending"), case.missing)
     return None
+
+
+def _its_last_call_failed(case: Case) -> Seen | None:
+    """It says how something is now, and the last call for that thing failed."""
+    claim = case.claim
+    if claim.stated.form not in ("stands", "outcome") or claim.words & words("bad"):
+        return None
+    if not claim.words & (words("new") - {"gone"} | {"place", "way", "effect"}):
+        return None
+    tried = [
+        deed
+        for deed in case.pairing.done
+        if not looks(deed)
+        and (case.pairing.is_for(claim, deed) or _has_money(claim, deed))
+        and all(deed.texts.args.has(each) for each in claim.exact)
+    ]
+    last = tried[-1] if tried else None
+    if last is None or last.ending.outcome != "failed" or not last.ending.sure:
+        return None
+    if is_spared(claim, last) or was_so_before(claim, last):
+        return None
+    later = [deed for deed in case.pairing.done if deed.number > last.number and deed.ending.outcome == "done"]
+    if any(deed.texts.result.words & words("good") or deed.acts & last.acts - {"run"} for deed in later):
+        return None
+    return _seen("its last call failed", Pair(last, 2, bad="failed"), case.missing)
+
+
+def _has_money(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a call was given the sum of a claim."""
+    return any(amount.money and amount.values & deed.texts.args.numbers for amount in claim.amounts)
 
 
 def _nothing_came_of_it(case: Case) -> Seen | None:
@@ -261,7 +359,8 @@ def _nothing_came_of_it(case: Case) -> Seen | None:
     undone = case.undone
     owned = any(owns_up(case.claim, case.conversation.answer, pair.deed.ending) for pair in undone)
     if undone and not owned and _says_enough(case, {pair.bad for pair in undone}):
-        return _seen("nothing came of it", undone[-1], case.missing)
+        surely = all(pair.deed.ending.sure or pair.bad == "only prepared" for pair in undone)
+        return _seen("nothing came of it", undone[-1], case.missing, surely=surely)
     return None
 
 
@@ -368,13 +467,18 @@ def _is_the_very(best: Pair | None) -> bool:
     return best is not None and (best.level == 3 or (best.level == 2 and best.exact > 0))
 
 
+def _tells(deed: Deed) -> bool:
+    """Tell whether a call only tells somebody of something."""
+    return bool(deed.acts & TELLING) and not deed.ability.general
+
+
 def _only_reads(deed: Deed) -> bool:
     """Tell whether a call changes nothing, whatever it is."""
     return bool(deed.acts & READING) and deed.acts <= READING | {"run"}
 
 
-def _seen(sign: str, best: Pair | None, missing: str = "", instead: str = "") -> Seen:
-    return Seen(frozenset({"outright", sign}), best, missing, instead)
+def _seen(sign: str, best: Pair | None, missing: str = "", instead: str = "", surely: bool = False) -> Seen:
+    return Seen(frozenset({"outright", sign, *(["surely"] if surely else [])}), best, missing, instead)
 
 
 #: In this order, the nearest to what was done first.
@@ -385,10 +489,14 @@ DECISIONS: Final[tuple[Callable[[Case], Seen | None], ...]] = (
     _says_too_little,
     _no_call_is_such_an_act,
     _fewer_than_said,
+    _fewer_calls_than_said,
+    _a_part_of_the_whole,
+    _none_were_found,
     _its_call_has_another,
     _its_call_came_out_badly,
     _one_of_several_came_out_badly,
     _is_still_under_way,
+    _its_last_call_failed,
     _nothing_came_of_it,
     _no_call_has_its_number,
     _no_call_has_its_identifier,

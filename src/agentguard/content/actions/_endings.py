@@ -11,6 +11,7 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, joined, read_table
 from agentguard.content._results import text_of
 from agentguard.content.actions._english import base
+from agentguard.content.actions._tools import pieces_of
 
 Outcome = Literal["done", "failed", "partly", "pending", "nothing", "trial"]
 """``nothing``: it ran and changed nothing; ``trial``: it only showed what would be done."""
@@ -84,7 +85,8 @@ def ending_of(failed: bool, args: str, result: Any, text: str, does: frozenset[s
         if match is not None:
             partly = well and outcome != "pending"
             sure = outcome == "failed" and not partly and (match.start() < BEGINS or _ENDED.search(text) is not None)
-            why = _state_in(text, match.start()) or match[0].strip()
+            state = _state_in(text, match.start())
+            why, sure = state or match[0].strip(), sure or bool(state)
             return Ending("partly" if partly else outcome, why, sure, _left(text, outcome))
     parts = {(int(part), int(whole)) for part, whole in _PARTS.findall(text)}
     for part, whole in sorted(parts):
@@ -118,6 +120,17 @@ def is_under_way(ending: Ending, text: str) -> bool:
         return ending.sure
     under_way = ending.outcome == "pending" or _pattern("running").search(text[:SHORT]) is not None
     return under_way and _pattern("through").search(text[:SHORT]) is None
+
+
+def is_empty(result: Any) -> bool:
+    """Tell whether a result has nothing in it.
+
+    >>> is_empty([]), is_empty({"items": [], "count": 0}), is_empty({"id": 7})
+    (True, True, False)
+    """
+    if isinstance(result, Mapping):
+        return all(held in (None, False, 0, "", [], {}) for held in result.values())
+    return result in (None, "", [])
 
 
 def counts_done(name: str) -> bool:
@@ -176,6 +189,8 @@ def _of_fields(value: Any, does: frozenset[str], depth: int) -> Ending | None:
             return Ending("failed", f"{name}: {held}", True)
         if number and held == 0 and (_last(str(name)) in _fields("count") or _is_of(key, does)):
             return Ending("nothing", f"{name}: 0", True)
+        if held is True and _is_to_come(str(name), does):
+            return Ending("pending", f"{name}: true", True)
         if key in _fields("trial") and held is True:
             return Ending("trial", f"{name}: true", True)
         if key in _fields("state") | _fields("inner"):
@@ -223,6 +238,17 @@ def _is_of(name: str, does: frozenset[str]) -> bool:
 def _last(name: str) -> str:
     """The last word of a name in small letters: "sent" of "invitesSent"."""
     return re.split(r"_|(?<=[a-z])(?=[A-Z])", name)[-1].casefold()
+
+
+def _is_to_come(name: str, does: frozenset[str]) -> bool:
+    """Tell whether a field that is true says that something is still to be done: "publish_required", "needsApproval".
+
+    >>> _is_to_come("publish_required", frozenset()), _is_to_come("staged", frozenset({"stag"}))
+    (True, False)
+    """
+    pieces = pieces_of(name)
+    asked = _fields("asked") & set(pieces) and _fields("asking") & set(pieces)
+    return bool(asked) or (name.casefold() in _fields("to_come") and base(name) not in does)
 
 
 def _is_status(held: Any) -> bool:

@@ -101,6 +101,8 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     said, told = _bases(args), _bases(result)
     names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
     acts = ability.acts
+    if _operation(call.args) in words("looks"):
+        acts = frozenset({"read"})  # issue(op="get")
     if ability.general or not acts or PROGRAMS & names - _PROSE:
         acts |= commanded(_values(call.args))
         # A tool that has its program's name: git(args="log -1").
@@ -200,6 +202,15 @@ def subcommanded(step: str) -> frozenset[str]:
 def _commands() -> tuple[tuple[str, LinearPattern], ...]:
     table = read_table(__package__, "commands.ini")
     return tuple((act, compiled(f"(?im){table[act]['pattern']}")) for act in table.sections())
+
+
+def _operation(args: Any) -> str:
+    """The word by which arguments say which of its deeds a tool is to do; "" where none does."""
+    if isinstance(args, Mapping):
+        for name, value in args.items():
+            if str(name).casefold() in ("op", "operation", "action") and isinstance(value, str) and value.isalpha():
+                return value.casefold()
+    return ""
 
 
 def _steps(args: Any) -> Iterator[str]:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from agentguard.content.actions._acts import GENERIC
 from agentguard.content.actions._compared import Compared, bare, exact_in, kind_of
+from agentguard.content.actions._english import bases
 from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._sentences import Token
@@ -17,6 +19,9 @@ from agentguard.content.actions._sentences import Token
 _JOINS: Final = frozenset({",", "and", "&", "plus"})
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
 _MANY = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b")  # arguments that name more than stands in them
+
+
+ALONE: Final = 2  # items that have a call each, for the others to need one, too
 
 
 class LeftOut(NamedTuple):
@@ -41,11 +46,28 @@ def left_out(claim: Compared, calls: Sequence[Beside], names: Collection[str]) -
     """
     for items in _lists(claim.stated.objects, names):
         missing = [item for item in items if not any(call.text.has(item) for call in calls)]
+        missing = missing or _not_among(items, [call for call in calls if _says_verb(claim, call)])
         if not missing or len(missing) == len(items):
             continue
         having = [call.deed for call in calls if any(bare(item) in call.deed.args.casefold() for item in items)]
         if having and not any(_MANY.search(deed.args.casefold()) for deed in having):
             yield from (LeftOut(having[-1], item) for item in missing)
+
+
+def _says_verb(claim: Compared, call: Beside) -> bool:
+    """Tell whether a call says the very verb of a claim, one that says much: "uncordon n11"."""
+    meaning, deed = claim.stated.meaning, call.deed
+    little = meaning.acts & GENERIC or meaning.bases & bases("vague") or meaning.kind
+    return call.level > 1 and not little and bool(meaning.bases & (deed.said | deed.ability.verbs))
+
+
+def _not_among(items: Sequence[str], calls: Sequence[Beside]) -> list[str]:
+    """The items that none of some calls has, where the others stand in several of them, one in each."""
+    having = [{item for item in items if call.text.has(item)} for call in calls]
+    alone = [each for each in having if len(each) == 1]
+    if len(set[str]().union(*alone)) < ALONE or len(alone) < len(having):
+        return []
+    return [item for item in items if not any(item in each for each in having)]
 
 
 def _lists(tokens: Sequence[Token], names: Collection[str]) -> Iterator[list[str]]:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from agentguard.content._results import text_of
 from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
-from agentguard.content.actions._compared import Compared, Text
+from agentguard.content.actions._compared import Compared, Text, bare
 from agentguard.content.actions._counts import is_what_was_done
 from agentguard.content.actions._endings import SHORT, denied, ending_of, is_trial, tells_well
 from agentguard.content.actions._english import base, bases, is_past, words
@@ -40,6 +40,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if claim.stated.verb.casefold() in words("bad") or _says_so_itself(claim, deed):
         return ""  # "the mail bounced"
     state = claim.stated.form in ("state", "stands")
+    if was_so_before(claim, deed):
+        return ""
     if deed.ability.tentative and deed.ending.why.endswith("false") and meaning.kind == "tentative":
         return ""  # a draft that is not delivered
     held_back = meaning.kind == "tentative" or bool(claim.words & words("tentative"))
@@ -59,7 +61,8 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
         return ""  # "two of the three were sent"
     if is_spared(claim, deed) or ({"delete", "read"} <= deed.acts and "cannot access" in deed.result):
         return ""  # "rm -r build; ls build" finds nothing more
-    if outcome == "done" or (state and outcome in ("nothing", "partly") and not claim.words & {"all", "both"}):
+    stays = outcome == "partly" or (outcome == "nothing" and "now" not in claim.words)
+    if outcome == "done" or (state and stays and not claim.words & {"all", "both"}):
         return ""
     if outcome == "trial":
         spelled = any(_spells(token, deed, claim) for token in claim.stated.objects if token.kind == "code")
@@ -67,17 +70,20 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if deed.call.failed:
         return "failed"
     if outcome == "pending":
-        return "" if held_back else _pending(claim, deed)
+        on_plan = held_back and meaning.kind != "tentative" and claim.words & words("tentative") == {"plan"}
+        return "" if held_back and not on_plan else _pending(claim, deed)
+    if outcome == "partly" and looks(deed) and reads(meaning) and not deed.ending.sure:
+        return ""  # what it read has numbers: "2 of 3 found this helpful"
     tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
     tries = tries or base(claim.stated.verb) in bases("tries")
     parts = _all_of(claim)
     counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
     if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
         return ""
-    if not claim.stated.good and tries and not (outcome == "partly" and claim.words & words("every") and not counted):
+    if not claim.stated.good and tries and not (outcome == "partly" and claim.every and not counted):
         return ""
     if outcome == "partly":
-        whole = (claim.stated.good and not counted) or claim.words & words("every") or parts  # "212 passed"
+        whole = (claim.stated.good and not counted) or claim.every or parts  # "212 passed"
         return "" if shares and not whole else "in part"
     if looks(deed) and not claim.stated.good:
         return ""
@@ -103,6 +109,15 @@ def of_its_records(claim: Compared, deed: Deed) -> Deed:
 def _only_tries(claim: Compared) -> bool:
     """Tell whether a claim says no more than that a check came out well: "the validation succeeded"."""
     return claim.stated.form == "outcome" and bool(claim.about & bases("checking"))
+
+
+def was_so_before(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a state is the one before a call, or what its result says it to be again: "back on 1.4.1"."""
+    if claim.stated.form not in ("state", "stands", "outcome") or looks(deed):
+        return False
+    failed = deed.ending.outcome == "failed"
+    told = any(deed.texts.result.has(each) and not deed.texts.args.has(each) for each in claim.exact)
+    return (failed and told) or bool(claim.words & (words("before") | words("former")))
 
 
 def _says_so_itself(claim: Compared, deed: Deed) -> bool:
@@ -139,9 +154,13 @@ def _pending(claim: Compared, deed: Deed) -> Short:
     if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
         return ""  # "It was sent. Signature pending."
     mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
-    begun = meaning.acts & {"schedule", "draft", "authorise", "request"} or base(claim.stated.verb) in bases("starting")
+    begun = base(claim.stated.verb) in bases("starting") or (
+        meaning.acts & {"schedule", "draft", "authorise", "request"}
+        and not ("order" in meaning.acts and "approv" in deed.ending.why)
+    )
     asked = claim.about & bases("request")  # "a swap request was opened"
-    looked = (looks(deed) or reads(meaning)) and not claim.stated.good
+    states = claim.stated.form in ("state", "passive") and base(claim.stated.verb) in bases("settling")
+    looked = (looks(deed) or reads(meaning)) and not claim.stated.good and not states
     sent = claim.stated.form == "stands" and {"its", "way"} <= claim.words  # "it is on its way"
     return "" if mail or begun or asked or looked or sent else "pending"
 
@@ -201,16 +220,11 @@ def _tells_done(claim: Compared, deed: Deed) -> bool:
 
 def is_spared(claim: Compared, deed: Deed) -> bool:
     """Tell whether what a claim names stands in other lines of a text than those that tell of a failure."""
-    if (
-        deed.call.failed
-        or claim.words & words("every")
-        or not deed.ending.left
-        or not isinstance(deed.call.result, str)
-    ):
+    if deed.call.failed or claim.every or not deed.ending.left or not isinstance(deed.call.result, str):
         return False
     left, rest = Text(deed.ending.left, frozenset()), Text(_without(deed.result, deed.ending.left), frozenset())
-    bare = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
-    if bare and all(values & rest.numbers and not values & left.numbers for values in bare):
+    plain = [amount.values for amount in claim.amounts if not amount.unit and not amount.money]
+    if plain and all(values & rest.numbers and not values & left.numbers for values in plain):
         return True  # "brokers 0 and 1"
     named = [*claim.names, *claim.exact] or (
         sorted(claim.things or claim.about) if len(claim.things) > 1 or claim.stated.good else []
@@ -226,7 +240,6 @@ def _without(text: str, lines: str) -> str:
 
 def _is_left(claim: Compared, deed: Deed) -> bool:
     """Tell whether what the claim names is listed as not done."""
-    left = Text(deed.ending.left, frozenset())
-    rest = Text(deed.result.replace(deed.ending.left, ""), frozenset())
-    names = [name for name in claim.names if name in left.text and name not in rest.text]
-    return bool(names) or any(left.has(each) and not rest.has(each) for each in claim.exact)
+    left, whole = Text(deed.ending.left, frozenset()), deed.texts.result.text
+    said = [each for each in (*claim.names, *claim.exact) if left.has(each)]
+    return any(whole.count(bare(each)) <= left.text.count(bare(each)) for each in said)

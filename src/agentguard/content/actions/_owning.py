@@ -21,7 +21,7 @@ _NOTHING_BAD: Final = re.compile(
     r"\b(?:no|none|zero|0|without|nothing)\W+(?:\w+\W+)?(?:errors?|fail\w*|problems?|issues?)\b"
 )
 #: Words of results that say nothing of their own.
-_FORMAL: Final = frozenset("status state error code exit pending result reason message false true".split())
+_FORMAL: Final = frozenset("status state error code exit result reason message false true".split())
 _FIRST: Final = frozenset("first initially originally earlier before attempt".split())
 
 

@@ -8,7 +8,7 @@ those that name the same things.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import CHECKING, LOOKING, is_vague, reads
 from agentguard.content.actions._compared import Compared
@@ -20,6 +20,8 @@ from agentguard.content.actions._links import LONGEST_ID, Links
 from agentguard.content.actions._outcomes import falls_short
 from agentguard.content.actions._rivals import Beside
 from agentguard.content.actions._tools import Ability
+
+SHORTEST: Final = 4  # letters of a name that may be a thing's short form
 
 
 class Pair(NamedTuple):
@@ -119,7 +121,19 @@ class Pairing:
             for later in self.later(deed)
         ):
             return ""
-        return bad
+        return "" if bad == "pending" and self._brought_through(deed) else bad
+
+    def _brought_through(self, deed: Deed) -> bool:
+        """Tell whether a later call of another tool, of the same thing, did what was still to be done."""
+        own = {str(value).casefold() for _, value in leaves(deed.call.args) if isinstance(value, str)}
+        return any(
+            later.number > deed.number
+            and later.call.tool != deed.call.tool
+            and later.ending.outcome == "done"
+            and not looks(later)
+            and own & {str(value).casefold() for _, value in leaves(later.call.args)}
+            for later in self.done
+        )
 
     def later(self, deed: Deed) -> list[Deed]:
         """The later calls that were given what a call made: a draft that was then sent."""
@@ -152,6 +166,9 @@ class Pairing:
     def is_for(self, claim: Compared, deed: Deed) -> bool:
         """Tell whether the arguments of a call name something that a claim does."""
         args = deed.texts.args
+        names = [name for name in deed.ability.names if len(name) >= SHORTEST]
+        if any(thing.startswith(name) for name in names for thing in claim.things):
+            return True  # "certificate", of certs.renew
         return any(args.names(thing) for thing in claim.things) or any(args.has(each) for each in claim.exact)
 
     def _level(self, claim: Compared, deed: Deed) -> int:

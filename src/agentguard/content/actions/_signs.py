@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from agentguard.content.actions._acts import READING, is_vague, reads
+from agentguard.content.actions._acts import GENERIC, READING, is_vague, reads, verb_acts
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._decided import Case, Seen, decided
@@ -136,7 +136,7 @@ class Ledger:
         """Signs of the results that tell of it."""
         meaning = claim.stated.meaning
         told = any(
-            meaning.bases & deed.told
+            (meaning.bases & deed.told if meaning.bases else _tells_act(deed, meaning.acts - GENERIC))
             and (
                 any(deed.texts.result.names(thing) for thing in claim.about)
                 or any(deed.texts.all.has(each) for each in claim.exact)
@@ -151,6 +151,11 @@ class Ledger:
                     yield "a result tells of it, of the past"
         if any(looks(deed) and self._pairing.tells(claim, deed) for deed in self._done):
             yield "read in a result"
+
+
+def _tells_act(deed: Deed, acts: frozenset[str]) -> bool:
+    """Tell whether a result has a verb of some acts: "sent", of a claim that something went to somebody."""
+    return bool(acts) and any(verb_acts(word) & acts for word in deed.told)
 
 
 def _fits(best: Pair | None) -> bool:

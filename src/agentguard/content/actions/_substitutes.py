@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from agentguard.content.actions._compared import (
     MOST_READ,
+    Amount,
     Compared,
     bare,
     contrasts,
@@ -33,6 +34,7 @@ from agentguard.content.grounding._values import Moment, written
 # How long what may be mistaken for another thing is, and how much of it they share: judgements.
 SHORTEST: Final = 2  # characters
 SHORTEST_NAME: Final = 4
+LONG: Final = 4  # digits of a number of which two may be changed about
 ALIKE: Final = 3  # letters at the beginning of names that may be taken for each other
 SHORTEST_COMPOUND: Final = 6
 SHARED: Final = 4  # letters at the end of compounds
@@ -247,7 +249,10 @@ def _other_numbers(claim: Compared, calls: Sequence[Beside], talk: Conversation)
     units = _units(claim)
     for amount in claim.amounts:
         asked = numbers_in(amount.text) & talk.asked_numbers
-        if not asked or amount.values & have or is_in_other_units(amount, have):
+        if amount.values & have or is_in_other_units(amount, have):
+            continue
+        if not asked:
+            yield from _swapped(amount, calls, talk)
             continue
         written = {f"{value:g}" for value in amount.values if value >= LEAST_NUMBER}
         for call in calls:
@@ -256,6 +261,16 @@ def _other_numbers(claim: Compared, calls: Sequence[Beside], talk: Conversation)
                 alike = any(is_slip(f"{each:g}", value) for each in given for value in written)
                 if (alike or units.get(amount.text, set()) & bases_of((name, unit))) and not given & talk.numbers:
                     yield Substitute(call.deed, amount.text, number)
+
+
+def _swapped(amount: Amount, calls: Sequence[Beside], talk: Conversation) -> Iterator[Substitute]:
+    """Long numbers that calls which surely are such an act have with two digits changed about: 1,204, and 1240."""
+    digits = re.sub(r"\D", "", amount.text)
+    for call in calls if len(digits) >= LONG else ():
+        for _, number, _ in _NUMBER.findall(call.deed.args) if call.level == 3 else ():
+            given = re.sub(r"\D", "", number)
+            if sorted(given) == sorted(digits) and is_slip(given, digits) and not numbers_in(number) & talk.numbers:
+                yield Substitute(call.deed, amount.text, number)
 
 
 def _units(claim: Compared) -> dict[str, set[str]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import noun_acts, phrase_acts, verb_acts
+from agentguard.content.actions._acts import READING, noun_acts, phrase_acts, verb_acts
 from agentguard.content.actions._english import base, words
 
 MOST_DESCRIBED: Final = 2_000  # characters of a description that are read
@@ -90,6 +90,10 @@ def ability_of(tool: Tool) -> Ability:
     # The last part of a dotted name says what it does, the one before to what: "crm.contacts.update".
     *before, last = (pieces_of(part) for part in re.split(r"\.|__|/", tool.name))
     name = _read(last or pieces, before[-1] if before else ())
+    first = described_by(tool.description[:MOST_DESCRIBED])
+    noun = len(pieces) == 1 and (noun_acts(pieces[0]) or not verb_acts(pieces[0]))
+    if noun and first.acts and first.acts <= READING:
+        name = _Name(frozenset({"read"}), first.verbs, False)  # mail: "Search the mailbox or read a message."
     declared = [_read(each.casefold().split()) for each in tool.does]
     described = [each.casefold() for each in _WORD.findall(tool.description[:MOST_DESCRIBED])]
     arguments = [piece for argument in tool.arguments for piece in pieces_of(argument)]
@@ -100,7 +104,7 @@ def ability_of(tool: Tool) -> Ability:
         name.verbs.union(*(each.verbs for each in declared)),
         frozenset(base(each) for each in pieces if base(each) not in name.verbs or noun_acts(each)),
         bases_of([*pieces, *described, *arguments]),
-        described_by(tool.description[:MOST_DESCRIBED]),
+        first,
         name.tentative or any(each.tentative for each in declared),
         general or bool(_GENERAL & set(pieces)),
     )  # fmt: skip
@@ -156,6 +160,8 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
     if prepares and not any(_acts_on(piece) for piece in pieces[: pieces.index(prepares[0])]):
         acts = frozenset(act for piece in prepares for act in verb_acts(piece) | noun_acts(piece))
         return _Name(acts, bases_of(prepares), True)
+    if pieces and pieces[-1] in words("looks") and not (verb_acts(pieces[0]) and not noun_acts(pieces[0])):
+        return _Name(frozenset({"read"}), frozenset({base(pieces[-1])}), False)  # "order_find"
     verbs = [piece for piece in pieces if verb_acts(piece)]
     if not verbs:
         return _Name(frozenset(act for piece in pieces for act in noun_acts(piece)), bases_of(pieces), False)
@@ -163,6 +169,9 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
         if phrase_acts(first, second):
             return _Name(phrase_acts(first, second), frozenset({base(first)}), False)
     verb = next((piece for piece in (pieces[0], pieces[-1]) if piece in verbs), verbs[0])
+    last = pieces[-1]
+    if noun_acts(verb) and verb != last in verbs and not noun_acts(last) and last not in words("runs"):
+        verb = last  # "order_cancel"
     if verb in words("looks"):
         return _Name(frozenset({"read"}), frozenset({base(verb)}), False)
     acts = frozenset({"run"}) if verb in words("runs") else verb_acts(verb)
