@@ -270,6 +270,7 @@ class Texts:
         ids, records: identifiers in the arguments, and records of the result, once somebody has read them.
         exact: what values of the arguments say exactly, of those that somebody has read.
         dated, given: the dates and times in all of it, and in the arguments, once somebody has read them.
+        spans: the lengths of time between them, likewise.
     """
 
     def __init__(self, args: Text, result: Text, names: frozenset[str]) -> None:
@@ -280,6 +281,7 @@ class Texts:
         self.exact: dict[str, tuple[str, ...]] = {}
         self.dated: tuple[Any, ...] | None = None
         self.given: tuple[Any, ...] | None = None
+        self.spans: frozenset[float] | None = None
 
 
 def bare(token: str) -> str:

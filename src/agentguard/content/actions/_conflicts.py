@@ -277,9 +277,16 @@ def _spans(numbers: Sequence[tuple[str, Any]]) -> set[float]:
     return spans
 
 
-def _between(deed: Deed) -> set[float]:
+def _between(deed: Deed) -> frozenset[float]:
     """The lengths of time between the dates and times of a call, in seconds."""
-    moments = [moment for readings in clocked(deed.texts.all.text[:MOST_READ]) for moment in readings][:MOST_MOMENTS]
+    if deed.texts.spans is None:
+        deed.texts.spans = frozenset(_spans_between(deed.texts.all.text[:MOST_READ]))
+    return deed.texts.spans
+
+
+def _spans_between(text: str) -> set[float]:
+    """The lengths of time between the dates and times of a text, in seconds."""
+    moments = [moment for readings in clocked(text) for moment in readings][:MOST_MOMENTS]
     stamps = [stamp for moment in moments if (stamp := moment.stamp)]
     hours = [timedelta(hours=moment.hour, minutes=moment.minute or 0) for moment in moments if moment.hour is not None]
     spans = [one - other for one, other in combinations(stamps, 2)]

@@ -92,12 +92,15 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
 
 def of_its_records(claim: Compared, deed: Deed) -> Deed:
     """A call with no more of its result than the records that a claim names, where it returned several."""
+    wanted = claim.exact or claim.names
+    if not any(each in deed.texts.result.text for each in wanted):
+        return deed
     result = deed.call.result
     lists = [held for held in result.values() if isinstance(held, list)] if isinstance(result, Mapping) else [result]
     records = lists[0] if len(lists) == 1 and isinstance(lists[0], list) else []
     if deed.call.failed or not 1 < len(records) <= MOST_FIELDS or not all(isinstance(one, Mapping) for one in records):
         return deed
-    named = [one for one in records if any(each in text_of(one).casefold() for each in claim.exact or claim.names)]
+    named = [one for one in records if any(each in text_of(one).casefold() for each in wanted)]
     if not 0 < len(named) < len(records):
         return deed
     own = named if len(named) > 1 else named[0]
@@ -200,22 +203,25 @@ def _says_done(claim: Compared, text: str) -> bool:
 
 def _tells_done(claim: Compared, deed: Deed) -> bool:
     """Tell whether lines of a result that tell of no failure say that the act of a claim was done to what it names."""
-    if claim.stated.good or claim.words & words("every") or not (claim.exact or claim.things):
+    if claim.stated.good or claim.words & words("every") or not (claim.exact or claim.things & deed.told):
         return False
-    meaning = claim.stated.meaning
-    texts = [value for _, value in leaves(deed.call.result) if isinstance(value, str)]
-    told = [line.casefold() for text in texts for line in _SENTENCE.split(text[:MOST_TOLD]) if tells_well(line)]
-    done = [
-        line
-        for line in told
-        if any(
-            is_past(word) and (base(word) in meaning.bases or verb_acts(word) & meaning.acts - GENERIC)
-            for word in _WORD.findall(line)
-        )
-    ]
+    if not all(each in deed.texts.result.text for each in claim.exact):
+        return False
+    texts = [value.casefold() for _, value in leaves(deed.call.result) if isinstance(value, str)]
+    lines = [line for text in texts for line in _SENTENCE.split(text[:MOST_TOLD])]
+    done = [line for line in lines if _says_act(claim, line) and tells_well(line)]
     if claim.exact:
         return all(any(each in line for line in done) for each in claim.exact)
     return any(claim.things & bases_of(_WORD.findall(line)) for line in done) and not deed.call.failed
+
+
+def _says_act(claim: Compared, line: str) -> bool:
+    """Tell whether a line, in small letters, has the act of a claim as a past form."""
+    meaning = claim.stated.meaning
+    return any(
+        is_past(word) and (base(word) in meaning.bases or verb_acts(word) & meaning.acts - GENERIC)
+        for word in _WORD.findall(line)
+    )
 
 
 def is_spared(claim: Compared, deed: Deed) -> bool:
