@@ -128,6 +128,8 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
         if own == base("note") and {"in", "on", "under"}.intersection(following):
             kind = ""  # "noted it in the log"
     acts |= weak
+    if strong and own in bases("vague"):  # "let her know", "put together": the verb alone says nothing
+        return Meaning(acts, frozenset(), kind, True)
     return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")
 
 

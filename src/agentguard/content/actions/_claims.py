@@ -735,7 +735,8 @@ class _Reader:
             return Meaning.of(verb_acts("add"))
         if low in ("went", "gone", "left") and spot.form != "active":
             sent = frozenset({"send"}) if self._low(spot.verb + 1) == "to" else frozenset[str]()  # "a note went to Ada"
-            return Meaning.of(named(subject) | sent or frozenset({"deploy", "publish", "send"}))
+            acts = named(subject) | sent or frozenset({"deploy", "publish", "send"})
+            return Meaning(acts, frozenset({base(low)}), "", True)  # what went somewhere may have been moved as well
         return meaning_of(self._tokens, spot.verb, subject)
 
 

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from agentguard.content.actions._acts import READING, is_vague, reads
+from agentguard.content.actions._acts import GENERIC, READING, is_vague, reads
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._decided import Case, Seen, decided
 from agentguard.content.actions._english import base, words
-from agentguard.content.actions._ledger import Deed, looks
+from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
 from agentguard.content.actions._pairs import Pair, Pairing
-from agentguard.content.actions._rivals import Rivals
+from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._tools import Ability
 
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
@@ -59,7 +59,7 @@ class Ledger:
         claim, best, against = case.claim, case.best, case.against
         rival = self._rivals.of(claim, case.calls)
         others = {deed: set(claims) - {case.number} for deed, claims in case.spoken_for.items()}
-        left = [deed for deed in self._done if not others.get(deed.number) and not looks(deed)]
+        left = [call.deed for call in case.calls if not others.get(call.deed.number) and _may_be(call)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
         signs.add(f"a tool not called: {rival}")
         if case.undone:
@@ -151,6 +151,12 @@ class Ledger:
                     yield "a result tells of it, of the past"
         if any(looks(deed) and self._pairing.tells(claim, deed) for deed in self._done):
             yield "read in a result"
+
+
+def _may_be(call: Beside) -> bool:
+    """Tell whether a call may be a claim that it does not show: it changed something, and is not known to be another."""
+    deed = call.deed
+    return not looks(deed) and (call.level > 0 or not deed.acts - {"run"} or bool(deed.acts & (UNKNOWN | GENERIC)))
 
 
 def _fits(best: Pair | None) -> bool:
