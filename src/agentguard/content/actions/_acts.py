@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from agentguard.content._patterns import read_table
-from agentguard.content.actions._english import base, bases, words
+from agentguard.content.actions._english import base, bases, lines, words
 from agentguard.content.actions._sentences import Token
 
 #: Acts that change nothing, and those of them that any look at a thing is.
@@ -145,6 +145,21 @@ def reads(meaning: Meaning) -> bool:
     return bool(meaning.acts & {"read", "verify"}) and meaning.acts <= READING
 
 
+@cache
+def _opposites() -> tuple[tuple[frozenset[str], ...], ...]:
+    """Verbs of which a call is one alone, by their bases: a line a kind."""
+    return tuple(tuple(frozenset(map(base, side.split())) for side in line.split("|")) for line in lines("opposite"))
+
+
+def are_opposite(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Tell whether verbs, by their bases, are the opposite of others: what added a thing has not removed it."""
+    return any(
+        one & some and other & others and not one & others and not other & some
+        for kind in _opposites()
+        for one, other in (kind, kind[::-1])
+    )
+
+
 #: Verbs that with one of these words behind them are nothing that a tool could do.
 _MENTAL: Final = (
     (frozenset({"tak", "keep", "bear"}), frozenset({"account", "mind", "consideration", "care"}), REACH),
@@ -169,5 +184,6 @@ def _phrased(own: str, following: Sequence[str]) -> tuple[frozenset[str], frozen
                 break
             at = following.index(other, at) + 1
         else:
-            (weak if others[-1] in ("to", "in", "on") else strong).add(act)
+            toggled = own in bases("toggling") and following[:1] == ["on"]
+            (weak if others[-1] in ("to", "in", "on") and not toggled else strong).add(act)
     return frozenset(strong), frozenset(weak)

@@ -17,7 +17,7 @@ from agentguard.content._text import encodable
 from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
 from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
-from agentguard.content.actions._english import bases, words
+from agentguard.content.actions._english import bases, is_participle, words
 from agentguard.content.actions._tools import PROGRAMS, Ability, Tool, ability_of, bases_of, pieces_of
 
 MOST_CALLS: Final = 500
@@ -56,7 +56,9 @@ class Deed(NamedTuple):
         call: the call.
         ability: of its tool.
         acts: what it surely is, by its tool's name and the commands in its arguments.
+        verbs: the bases of the verbs by which it is: of its tool's name, and of the subcommands in its arguments.
         also: what it may be, by any word of it.
+        brought: what its result says that it did besides: ``{"cancellationsSent": 3}``.
         said, told: the bases of all words of its arguments, and of its result.
         args, result: the texts of both.
         ending: how it came out.
@@ -67,7 +69,9 @@ class Deed(NamedTuple):
     call: Call
     ability: Ability
     acts: frozenset[str]
+    verbs: frozenset[str]
     also: frozenset[str]
+    brought: frozenset[str]
     said: frozenset[str]
     told: frozenset[str]
     args: str
@@ -88,19 +92,20 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     args, result = as_text(call.args), as_text(call.result)
     said, told = _bases(args), _bases(result)
     names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
-    acts = ability.acts
+    acts, verbs = ability.acts, ability.verbs
     if ability.general or not acts or PROGRAMS & names:
         acts |= commanded(_values(call.args))
         # A tool that has its program's name: git(args="log -1").
         programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
         for step in (*programs, *_steps(call.args)):
             acts |= commanded(step) - {"run"} or subcommanded(step) or UNKNOWN
+            verbs |= bases_of(word for word in _subcommands(step) if verb_acts(word))
     if not acts and set(pieces_of(call.tool)[-1:]) & words("looks"):
         acts = frozenset({"read"})  # "train.status"
     also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     texts = Texts(Text(args, said), Text(result, told), ability.names)
-    return Deed(number, call, ability, acts, also, said, told, args, result, ending, texts)
+    return Deed(number, call, ability, acts, verbs, also, _brought(result), said, told, args, result, ending, texts)
 
 
 def deeds(
@@ -164,10 +169,15 @@ def subcommanded(step: str) -> frozenset[str]:
     >>> sorted(subcommanded("certbot renew --cert-name a")), sorted(subcommanded("./deploy.sh"))
     (['extend', 'rotate'], [])
     """
-    told = list(itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS]))[1:]
+    told = _subcommands(step)
     if bases_of(told) & bases("looks"):
         return frozenset({"read"})  # "gh pr checks 7" reads what others checked
     return frozenset(act for word in told for act in verb_acts(word))
+
+
+def _subcommands(step: str) -> list[str]:
+    """The words behind a program that say what it is to do."""
+    return list(itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS]))[1:]
 
 
 @cache
@@ -190,6 +200,12 @@ def _values(args: Any) -> str:
         return as_text(args)
     texts = (value if isinstance(value, str) else text_of(value) for value in args.values())
     return encodable("\n".join(texts)[:MOST_CHARACTERS])
+
+
+def _brought(result: str) -> frozenset[str]:
+    """The acts of the participles in a result."""
+    found = {piece for word in _WORD.findall(result) for piece in (word.casefold(), *pieces_of(word))}
+    return frozenset(act for piece in found if is_participle(piece) for act in verb_acts(piece))
 
 
 def _bases(text: str) -> frozenset[str]:

@@ -50,7 +50,7 @@ class Ledger:
         cases = [Case(claim, number, self._pairing, conversation, spoken_for) for number, claim in enumerate(claims)]
         for case in cases:
             for pair in case.pairs:
-                if (pair.level == 3 or pair is case.best) and pair.shares and not reads(case.claim.stated.meaning):
+                if (pair.level == 3 or _is_like(pair, case.best)) and pair.shares and not reads(case.claim.stated.meaning):
                     spoken_for.setdefault(pair.deed.number, set()).add(case.number)
         return [decided(case) or self._weighed(case) for case in cases]
 
@@ -71,8 +71,37 @@ class Ledger:
             signs.add("fits nothing")
         else:
             signs |= set(self._of_best(claim, best, bool(against), bool(others.get(best.deed.number))))
+        signs |= set(self._of_sort(claim, case))
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, case.missing)
+
+    def _of_sort(self, claim: Compared, case: Case) -> Iterator[str]:
+        """Signs of the sort of act that it is, beside that of all calls."""
+        meaning = claim.stated.meaning
+        reading = bool(meaning.acts) and meaning.acts <= READING
+        looked = [deed for deed in self._done if looks(deed)]
+        if self._done and len(looked) == len(self._done) and meaning.acts and not reading:
+            yield "every call only looked"
+            yield f"every call only looked: {claim.stated.form}"
+        if self._done and reads(meaning) and not looked and not any(deed.acts & UNKNOWN or not deed.acts for deed in self._done):
+            yield "no call looked"
+        acts = meaning.acts - GENERIC
+        if not is_vague(meaning) and acts:
+            uncalled = any(acts & ability.acts for name, ability in self._abilities.items() if name not in self._called)
+            if uncalled and not any(acts & (deed.acts | deed.ability.also) for deed in self._done):
+                yield "a tool for its act was not called"
+            if not any(acts & (deed.acts | deed.also) for deed in self._done):
+                yield "no call is said to be such"
+        if (case.best is None or case.best.level < 2) and any((meaning.acts - GENERIC) & deed.brought and not looks(deed) for deed in self._done):
+            yield "a result tells of its act"
+        things = claim.things
+        if things:
+            known = sum(any(text.names(thing) for text in self._pairing.texts.all) for thing in things) / len(things)
+            yield "things known: " + ("all" if known == 1 else "most" if known >= .6 else "some" if known > .3 else "few" if known else "none")
+            if case.best is not None:
+                text = case.best.deed.texts.all
+                known = sum(text.names(thing) for thing in things) / len(things)
+                yield "things of the best: " + ("all" if known == 1 else "most" if known >= .6 else "some" if known > .3 else "few" if known else "none")
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
         """Signs of the claim itself."""
@@ -151,6 +180,11 @@ class Ledger:
                     yield "a result tells of it, of the past"
         if any(looks(deed) and self._pairing.tells(claim, deed) for deed in self._done):
             yield "read in a result"
+
+
+def _is_like(pair: Pair, best: Pair | None) -> bool:
+    """Tell whether a call goes as well with a claim as the best one: "I moved all three" is three calls."""
+    return best is not None and (pair.deed.call.tool, pair.level) == (best.deed.call.tool, best.level)
 
 
 def _may_be(call: Beside) -> bool:
