@@ -50,11 +50,16 @@ class Ledger:
         cases = [Case(claim, number, self._pairing, conversation, spoken_for) for number, claim in enumerate(claims)]
         for case in cases:
             for pair in case.pairs:
-                if (pair.level == 3 or _is_like(pair, case.best)) and pair.shares and not reads(case.claim.stated.meaning):
+                if (
+                    (pair.level == 3 or _is_like(pair, case.best))
+                    and pair.shares
+                    and not reads(case.claim.stated.meaning)
+                ):
                     spoken_for.setdefault(pair.deed.number, set()).add(case.number)
-        return [decided(case) or self._weighed(case) for case in cases]
+        nearest = _nearest(cases)
+        return [decided(case) or self._weighed(case, nearest) for case in cases]
 
-    def _weighed(self, case: Case) -> Seen:
+    def _weighed(self, case: Case, nearest: Mapping[int, tuple[int, ...]]) -> Seen:
         """The signs of a claim of which the ledger says nothing outright."""
         claim, best, against = case.claim, case.best, case.against
         rival = self._rivals.of(claim, case.calls)
@@ -71,37 +76,32 @@ class Ledger:
             signs.add("fits nothing")
         else:
             signs |= set(self._of_best(claim, best, bool(against), bool(others.get(best.deed.number))))
-        signs |= set(self._of_sort(claim, case))
+        signs |= {*self._of_sort(claim, best), *self._of_things(claim, best)}
+        if best is not None and nearest.get(best.deed.number, ()) > _how_near(best):
+            signs.add("its call is nearer to another claim")
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, case.missing)
 
-    def _of_sort(self, claim: Compared, case: Case) -> Iterator[str]:
-        """Signs of the sort of act that it is, beside that of all calls."""
-        meaning = claim.stated.meaning
-        reading = bool(meaning.acts) and meaning.acts <= READING
-        looked = [deed for deed in self._done if looks(deed)]
-        if self._done and len(looked) == len(self._done) and meaning.acts and not reading:
-            yield "every call only looked"
-            yield f"every call only looked: {claim.stated.form}"
-        if self._done and reads(meaning) and not looked and not any(deed.acts & UNKNOWN or not deed.acts for deed in self._done):
-            yield "no call looked"
+    def _of_sort(self, claim: Compared, best: Pair | None) -> Iterator[str]:
+        """Signs of the sort of act that a claim is, beside that of all calls."""
+        meaning, done = claim.stated.meaning, self._done
         acts = meaning.acts - GENERIC
-        if not is_vague(meaning) and acts:
-            uncalled = any(acts & ability.acts for name, ability in self._abilities.items() if name not in self._called)
-            if uncalled and not any(acts & (deed.acts | deed.ability.also) for deed in self._done):
-                yield "a tool for its act was not called"
-            if not any(acts & (deed.acts | deed.also) for deed in self._done):
-                yield "no call is said to be such"
-        if (case.best is None or case.best.level < 2) and any((meaning.acts - GENERIC) & deed.brought and not looks(deed) for deed in self._done):
-            yield "a result tells of its act"
-        things = claim.things
-        if things:
-            known = sum(any(text.names(thing) for text in self._pairing.texts.all) for thing in things) / len(things)
-            yield "things known: " + ("all" if known == 1 else "most" if known >= .6 else "some" if known > .3 else "few" if known else "none")
-            if case.best is not None:
-                text = case.best.deed.texts.all
-                known = sum(text.names(thing) for thing in things) / len(things)
-                yield "things of the best: " + ("all" if known == 1 else "most" if known >= .6 else "some" if known > .3 else "few" if known else "none")
+        if done and meaning.acts and not meaning.acts <= READING and all(map(looks, done)):
+            yield f"every call only looked, form: {claim.stated.form}"
+        if done and reads(meaning) and not any(looks(deed) or deed.acts & UNKNOWN or not deed.acts for deed in done):
+            yield "no call looked"
+        if acts and not is_vague(meaning) and not any(acts & (deed.acts | deed.also) for deed in done):
+            yield "no call says such an act"
+        if (best is None or best.level < 2) and any(acts & deed.brought and not looks(deed) for deed in done):
+            yield "a result tells of such an act"
+
+    def _of_things(self, claim: Compared, best: Pair | None) -> Iterator[str]:
+        """Signs of how much of what a claim names the calls name."""
+        if claim.things:
+            known = [any(text.names(thing) for text in self._pairing.texts.all) for thing in claim.things]
+            yield f"things known: {_share(known)}"
+            if best is not None:
+                yield f"things of its call: {_share([best.deed.texts.all.names(thing) for thing in claim.things])}"
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
         """Signs of the claim itself."""
@@ -182,13 +182,37 @@ class Ledger:
             yield "read in a result"
 
 
+def _nearest(cases: Sequence[Case]) -> dict[int, tuple[int, ...]]:
+    """How near the nearest claim is to each call that is the best of one, by the call's number."""
+    nearest: dict[int, tuple[int, ...]] = {}
+    for case in cases:
+        if case.best is not None and case.claim.stated.meaning.kind != "mental":
+            number = case.best.deed.number
+            nearest[number] = max(nearest.get(number, ()), _how_near(case.best))
+    return nearest
+
+
+def _how_near(pair: Pair) -> tuple[int, ...]:
+    return (pair.level, pair.exact, pair.things)
+
+
+def _share(known: Sequence[bool]) -> str:
+    """How many of some things are known, in a word."""
+    share = sum(known) / len(known)
+    return next(
+        name
+        for least, name in ((1.0, "all"), (0.6, "most"), (0.3, "some"), (0.01, "few"), (0.0, "none"))
+        if share >= least
+    )
+
+
 def _is_like(pair: Pair, best: Pair | None) -> bool:
     """Tell whether a call goes as well with a claim as the best one: "I moved all three" is three calls."""
     return best is not None and (pair.deed.call.tool, pair.level) == (best.deed.call.tool, best.level)
 
 
 def _may_be(call: Beside) -> bool:
-    """Tell whether a call may be a claim that it does not show: it changed something, and is not known to be another."""
+    """Tell whether a call may be a claim that it does not show: a change, and not known to be another."""
     deed = call.deed
     return not looks(deed) and (call.level > 0 or not deed.acts - {"run"} or bool(deed.acts & (UNKNOWN | GENERIC)))
 
