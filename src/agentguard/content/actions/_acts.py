@@ -76,7 +76,15 @@ def verb_acts(word: str) -> frozenset[str]:
     >>> verb_acts("rebooked") == verb_acts("re-booked") == verb_acts("booked")
     True
     """
-    own = base(word)
+    return _acts_of_verb(base(word))
+
+
+def acts_of_base(own: str) -> frozenset[str]:
+    """The acts of a word, verb or noun, by its base."""
+    return _acts_of_verb(own) | _table().nouns.get(own, frozenset())
+
+
+def _acts_of_verb(own: str) -> frozenset[str]:
     acts = _table().verbs.get(own)
     if acts is None:
         how, _, plain = own.rpartition("-") if "-" in own else (own[:2], "", own[2:])
@@ -119,7 +127,7 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     strong, weak = _phrased(own, following)
     acts = strong or verb_acts(tokens[verb].low)
     nouns: list[str] = []
-    if own in bases("light") and not strong:  # "made a reservation"
+    if own in bases("light") and not strong:  # "made a reservation", "re-ran the tests"
         nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]
         acts = frozenset(act for noun in nouns for act in noun_acts(noun)) or acts
     kind = ""

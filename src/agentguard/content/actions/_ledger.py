@@ -14,7 +14,7 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
-from agentguard.content.actions._acts import LOOKING, noun_acts, verb_acts
+from agentguard.content.actions._acts import LOOKING, acts_of_base, verb_acts
 from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._english import bases, is_participle, words
@@ -102,7 +102,7 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
             verbs |= bases_of(word for word in _subcommands(step) if verb_acts(word))
     if not acts and set(pieces_of(call.tool)[-1:]) & words("looks"):
         acts = frozenset({"read"})  # "train.status"
-    also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
+    also = frozenset(act for each in said | told for act in acts_of_base(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     texts = Texts(Text(args, said), Text(result, told), ability.names)
     return Deed(number, call, ability, acts, verbs, also, _brought(result), said, told, args, result, ending, texts)

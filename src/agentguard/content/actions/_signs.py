@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from agentguard.content.actions._acts import GENERIC, READING, is_vague, reads
+from agentguard.content.actions._acts import GENERIC, LOOKING, READING, is_vague, reads
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._decided import Case, Seen, decided
@@ -88,7 +88,7 @@ class Ledger:
         acts = meaning.acts - GENERIC
         if done and meaning.acts and not meaning.acts <= READING and all(map(looks, done)):
             yield f"every call only looked, form: {claim.stated.form}"
-        if done and reads(meaning) and not any(looks(deed) or deed.acts & UNKNOWN or not deed.acts for deed in done):
+        if done and reads(meaning) and not any(map(_may_look, done)):
             yield "no call looked"
         if acts and not is_vague(meaning) and not any(acts & (deed.acts | deed.also) for deed in done):
             yield "no call says such an act"
@@ -215,6 +215,11 @@ def _may_be(call: Beside) -> bool:
     """Tell whether a call may be a claim that it does not show: a change, and not known to be another."""
     deed = call.deed
     return not looks(deed) and (call.level > 0 or not deed.acts - {"run"} or bool(deed.acts & (UNKNOWN | GENERIC)))
+
+
+def _may_look(deed: Deed) -> bool:
+    """Tell whether a call may have looked at something, besides what else it did."""
+    return not deed.acts or bool((deed.acts | deed.ability.described.acts) & (LOOKING | UNKNOWN))
 
 
 def _fits(best: Pair | None) -> bool:
