@@ -6,7 +6,7 @@ import pytest
 from tests.content.actions.decisions import ABSENT, OTHERWISE
 
 from agentguard.content.actions import Call, Tool
-from agentguard.content.actions._acts import verb_acts
+from agentguard.content.actions._acts import is_vague, verb_acts
 from agentguard.content.actions._claims import claims
 from agentguard.content.actions._compared import compared
 from agentguard.content.actions._ledger import UNKNOWN, deeds
@@ -118,3 +118,58 @@ def test_other_words_that_begin_so_are_none(word: str) -> None:
 def test_a_standard_is_no_identifier_that_a_call_has(answer: str, absent: bool) -> None:
     calls = [Call("shell", {"command": "ufw allow 443/tcp"}, "Rule added")]
     assert bool(ABSENT & signs(answer, calls, [SHELL])[-1]) is absent
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "fits"),
+    [
+        ("featurectl enable dark-mode", "I disabled dark-mode.", False),
+        ("featurectl disable dark-mode", "I disabled dark-mode.", True),
+        ("git worktree add /tmp/audit", "The worktree has been removed.", False),
+        ("git worktree remove /tmp/audit", "The worktree has been removed.", True),
+    ],
+)
+def test_a_call_of_the_opposite_verb_is_not_the_claim(command: str, answer: str, fits: bool) -> None:
+    (found,) = signs(answer, [Call("shell", {"command": command}, "ok")], [SHELL, MAIL])
+    assert ("fits nothing" not in found) is fits
+
+
+def test_where_nothing_but_looks_was_made_a_deed_is_told_of_looks_alone() -> None:
+    look = Call("getGuest", {"name": "Okafor"}, {"id": "g-3", "name": "Okafor"})
+    (found,) = signs("I sent Okafor the brochure.", [look], [MAIL, Tool("getGuest")])
+    assert "every call only looked, form: active" in found
+
+
+def test_what_was_looked_up_needs_a_look() -> None:
+    calls = [Call("createEvent", {"title": "Lunch", "start": "12:00"}, {"id": 1})]
+    assert "no call looked" in signs("I double-checked the opening hours.", calls, [EVENT])[0]
+    calls.append(Call("getHours", {"place": "Trattoria"}, "9 to 17"))
+    assert "no call looked" not in signs("I double-checked the opening hours.", calls, [EVENT])[0]
+
+
+def test_what_a_call_did_besides_is_told_by_its_result() -> None:
+    call = Call("deleteEvent", {"id": 4}, {"deleted": 4, "cancellationsSent": ["bo@example.org"]})
+    assert "fits by its tool" in signs("I emailed Bo.", [call], [EVENT])[0]
+
+
+def test_a_call_may_be_nearer_to_another_claim() -> None:
+    calls = [Call("createEvent", {"title": "Budget round", "start": "12:00"}, {"id": 1})]
+    first, second = signs("I created the Budget round event. I added a packing list.", calls, [EVENT])
+    assert "its call is nearer to another claim" not in first
+    assert "its call is nearer to another claim" in second
+
+
+@pytest.mark.parametrize(
+    ("name", "sends"), [("crm_get_contact", False), ("crm_update_contact", False), ("email_send", True)]
+)
+def test_the_object_in_a_name_is_not_its_verb(name: str, sends: bool) -> None:
+    assert ("send" in ability_of(Tool(name)).acts) is sends
+
+
+@pytest.mark.parametrize(
+    ("answer", "vague"),
+    [("Three mails went to the trash.", True), ("I let the tenants know.", False), ("I turned on the boiler.", False)],
+)
+def test_a_verb_that_says_little(answer: str, vague: bool) -> None:
+    (claim,) = claims(answer)
+    assert is_vague(claim.meaning) is vague

@@ -47,9 +47,14 @@ def test_a_tool_that_was_not_called_may_be_nearer(answer: str, called: Call, too
 
 
 def test_a_call_that_is_left_over_explains_nothing_where_another_tool_would_have_been_it() -> None:
-    left = Call("sendMail", {"to": "ada@example.org", "body": "The disk is full"}, "sent")
+    left = Call("updateAlert", {"name": "disk", "minutes": 15}, "ok")
     assert "a call is left over" in signs("I muted the disk alert.", [left], [MAIL])
     assert "a call is left over" not in signs("I muted the disk alert.", [left], [MAIL, MUTE])
+
+
+def test_a_call_that_is_known_to_be_another_act_is_left_over_for_none() -> None:
+    mail = Call("sendMail", {"to": "ada@example.org", "body": "The disk is full"}, "sent")
+    assert "a call is left over" not in signs("I muted the disk alert.", [mail], [MAIL])
 
 
 def test_without_tools_there_is_no_rival() -> None:

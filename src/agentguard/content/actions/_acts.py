@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from agentguard.content._patterns import read_table
-from agentguard.content.actions._english import base, bases, words
+from agentguard.content.actions._english import base, bases, lines, words
 from agentguard.content.actions._sentences import Token
 
 #: Acts that change nothing, and those of them that any look at a thing is.
@@ -77,7 +77,15 @@ def verb_acts(word: str) -> frozenset[str]:
     >>> verb_acts("rebooked") == verb_acts("re-booked") == verb_acts("booked")
     True
     """
-    own = base(word)
+    return _acts_of_verb(base(word))
+
+
+def acts_of_base(own: str) -> frozenset[str]:
+    """The acts of a word, verb or noun, by its base."""
+    return _acts_of_verb(own) | _table().nouns.get(own, frozenset())
+
+
+def _acts_of_verb(own: str) -> frozenset[str]:
     acts = _table().verbs.get(own)
     if acts is None:
         how, _, plain = own.rpartition("-") if "-" in own else (own[:2], "", own[2:])
@@ -122,7 +130,7 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
     strong, weak = _phrased(own, following)
     acts = strong or verb_acts(tokens[verb].low)
     nouns: list[str] = []
-    if own in bases("light") and not strong:  # "made a reservation"
+    if own in bases("light") and not strong:  # "made a reservation", "re-ran the tests"
         nouns = [token.low for token in (*_object(tokens, verb), *subject) if noun_acts(token.low)]
         acts = frozenset(act for noun in nouns for act in noun_acts(noun)) or acts
     kind = ""
@@ -131,6 +139,8 @@ def meaning_of(tokens: Sequence[Token], verb: int, subject: Sequence[Token] = ()
         if own == base("note") and {"in", "on", "under"}.intersection(following):
             kind = ""  # "noted it in the log"
     acts |= weak
+    if strong and own in bases("vague"):  # "let her know", "put together": the verb alone says nothing
+        return Meaning(acts, frozenset(), kind, True)
     return Meaning(acts, frozenset(map(base, nouns)) or frozenset({own}), kind, bool(acts) or kind != "")
 
 
@@ -144,6 +154,21 @@ def is_vague(meaning: Meaning) -> bool:
 def reads(meaning: Meaning) -> bool:
     """Tell whether a verb only says that something was looked at."""
     return bool(meaning.acts & {"read", "verify"}) and meaning.acts <= READING
+
+
+@cache
+def _opposites() -> tuple[tuple[frozenset[str], ...], ...]:
+    """Verbs of which a call is one alone, by their bases: a line a kind."""
+    return tuple(tuple(frozenset(map(base, side.split())) for side in line.split("|")) for line in lines("opposite"))
+
+
+def are_opposite(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Tell whether verbs, by their bases, are the opposite of others: what added a thing has not removed it."""
+    return any(
+        one & some and other & others and not one & others and not other & some
+        for kind in _opposites()
+        for one, other in (kind, kind[::-1])
+    )
 
 
 #: Verbs that with one of these words behind them are nothing that a tool could do.
@@ -177,5 +202,6 @@ def _phrased(own: str, following: Sequence[str]) -> tuple[frozenset[str], frozen
                 break
             at = following.index(other, at) + 1
         else:
-            (weak if others[-1] in ("to", "in", "on") else strong).add(act)
+            toggled = own in bases("toggling") and following[:1] == ["on"]
+            (weak if others[-1] in ("to", "in", "on") and not toggled else strong).add(act)
     return frozenset(strong), frozenset(weak)

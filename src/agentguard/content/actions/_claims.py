@@ -896,7 +896,8 @@ class _Reader:
         if low in ("went", "gone", "left") and spot.form != "active":
             to = self._low(spot.verb + 1) == "to"  # "a note went to Ada", "the mails went to the trash"
             sent = verb_acts(self._low(spot.verb + 3)) | {"send", "move"} if to else frozenset[str]()
-            return Meaning.of(named(subject) | sent or frozenset({"deploy", "publish", "send"}))
+            acts = named(subject) | sent or frozenset({"deploy", "publish", "send"})
+            return Meaning(acts, frozenset({base(low)}), "", True)  # what went somewhere may have been moved as well
         return meaning_of(self._tokens, spot.verb, subject)
 
 

@@ -14,7 +14,7 @@ from agentguard._linear_patterns import LinearPattern
 from agentguard.content._patterns import compiled, read_table
 from agentguard.content._results import text_of
 from agentguard.content._text import encodable
-from agentguard.content.actions._acts import GENERIC, LOOKING, Meaning, noun_acts, verb_acts
+from agentguard.content.actions._acts import GENERIC, LOOKING, Meaning, acts_of_base, verb_acts
 from agentguard.content.actions._compared import Text, Texts
 from agentguard.content.actions._endings import Ending, ending_of
 from agentguard.content.actions._english import base, bases, is_past, words
@@ -59,6 +59,7 @@ class Deed(NamedTuple):
         call: the call.
         ability: of its tool.
         acts: what it surely is, by its tool's name and the commands in its arguments.
+        verbs: the bases of the verbs by which it is: of its tool's name, and of the subcommands in its arguments.
         also: what it may be, by any word of it.
         said, told: the bases of all words of its arguments, and of its result.
         args, result: the texts of both.
@@ -71,6 +72,7 @@ class Deed(NamedTuple):
     call: Call
     ability: Ability
     acts: frozenset[str]
+    verbs: frozenset[str]
     also: frozenset[str]
     said: frozenset[str]
     told: frozenset[str]
@@ -100,7 +102,7 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
     args, result = as_text(call.args), as_text(call.result)
     said, told = _bases(args), _bases(result)
     names = {str(name).casefold() for name in call.args} if isinstance(call.args, Mapping) else set()
-    acts = ability.acts
+    acts, verbs = ability.acts, ability.verbs
     if _operation(call.args) in words("looks"):
         acts = frozenset({"read"})  # issue(op="get")
     if ability.general or not acts or PROGRAMS & names - _PROSE:
@@ -109,13 +111,14 @@ def deed_of(number: int, call: Call, ability: Ability) -> Deed:
         programs = [f"{encodable(call.tool)} {_values(call.args)}"] if "args" in names else []
         for step in (*programs, *_steps(call.args)):
             acts |= commanded(step) - {"run"} or subcommanded(step) or UNKNOWN
+            verbs |= bases_of(word for word in _subcommands(step) if verb_acts(word))
     if not acts and set(pieces_of(call.tool)[-1:]) & words("looks"):
         acts = frozenset({"read"})  # "train.status"
-    also = frozenset(act for each in said | told for act in verb_acts(each) | noun_acts(each)) | ability.also
+    also = frozenset(act for each in said | told for act in acts_of_base(each)) | ability.also
     ending = ending_of(call.failed, args, call.result, result, ability.verbs)
     texts = Texts(Text(args, said), Text(result, told), ability.names)
     effects = frozenset(_effects(call.result)) if acts - {"run"} - LOOKING else frozenset()
-    return Deed(number, call, ability, acts, also, said, told, args, result, ending, texts, effects)
+    return Deed(number, call, ability, acts, verbs, also, said, told, args, result, ending, texts, effects)
 
 
 def _effects(result: Any) -> Iterator[str]:
@@ -192,10 +195,15 @@ def subcommanded(step: str) -> frozenset[str]:
     >>> sorted(subcommanded("certbot renew --cert-name a")), sorted(subcommanded("./deploy.sh"))
     (['extend', 'rotate'], [])
     """
-    told = list(itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS]))[1:]
+    told = _subcommands(step)
     if bases_of(told) & bases("looks"):
         return frozenset({"read"})  # "gh pr checks 7" reads what others checked
     return frozenset(act for word in told for act in verb_acts(word))
+
+
+def _subcommands(step: str) -> list[str]:
+    """The words behind a program that say what it is to do."""
+    return list(itertools.takewhile(_PLAIN.fullmatch, step.split()[: 1 + MOST_SUBCOMMANDS]))[1:]
 
 
 @cache

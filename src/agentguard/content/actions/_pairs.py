@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from agentguard.content.actions._acts import CHECKING, LOOKING, is_vague, reads
+from agentguard.content.actions._acts import CHECKING, LOOKING, are_opposite, is_vague, reads
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conflicts import AllTexts
 from agentguard.content.actions._endings import is_under_way
@@ -175,6 +175,8 @@ class Pairing:
         """How a claim and a call go together; 0 where they do not."""
         meaning, ability, vague = claim.stated.meaning, deed.ability, is_vague(claim.stated.meaning)
         looked = looks(deed) and not meaning.acts & LOOKING
+        if are_opposite(meaning.bases, deed.verbs):
+            return 0
         if (meaning.acts & deed.acts or meaning.bases & ability.verbs) and not looked:
             return 3
         if has_effect(deed, meaning):

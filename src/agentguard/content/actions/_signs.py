@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from agentguard.content.actions._acts import GENERIC, READING, is_vague, reads, verb_acts
+from agentguard.content.actions._acts import GENERIC, LOOKING, READING, is_vague, reads, verb_acts
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conversation import Conversation
 from agentguard.content.actions._decided import Case, Seen, decided
 from agentguard.content.actions._english import base, words
-from agentguard.content.actions._ledger import Deed, looks
+from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
 from agentguard.content.actions._pairs import Pair, Pairing
-from agentguard.content.actions._rivals import Rivals
+from agentguard.content.actions._rivals import Beside, Rivals
 from agentguard.content.actions._tools import Ability
 
 _FITS: Final = ("fits nothing", "fits loosely", "fits by its words", "fits by its tool")
@@ -50,16 +50,21 @@ class Ledger:
         cases = [Case(claim, number, self._pairing, conversation, spoken_for) for number, claim in enumerate(claims)]
         for case in cases:
             for pair in case.pairs:
-                if (pair.level == 3 or pair is case.best) and pair.shares and not reads(case.claim.stated.meaning):
+                if (
+                    (pair.level == 3 or _is_like(pair, case.best))
+                    and pair.shares
+                    and not reads(case.claim.stated.meaning)
+                ):
                     spoken_for.setdefault(pair.deed.number, set()).add(case.number)
-        return [decided(case) or self._weighed(case) for case in cases]
+        nearest = _nearest(cases)
+        return [decided(case) or self._weighed(case, nearest) for case in cases]
 
-    def _weighed(self, case: Case) -> Seen:
+    def _weighed(self, case: Case, nearest: Mapping[int, tuple[int, ...]]) -> Seen:
         """The signs of a claim of which the ledger says nothing outright."""
         claim, best, against = case.claim, case.best, case.against
         rival = self._rivals.of(claim, case.calls)
         others = {deed: set(claims) - {case.number} for deed, claims in case.spoken_for.items()}
-        left = [deed for deed in self._done if not others.get(deed.number) and not looks(deed)]
+        left = [call.deed for call in case.calls if not others.get(call.deed.number) and _may_be(call)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
         signs.add(f"a tool not called: {rival}")
         if case.undone:
@@ -71,8 +76,30 @@ class Ledger:
             signs.add("fits nothing")
         else:
             signs |= set(self._of_best(claim, best, bool(against), bool(others.get(best.deed.number))))
+        signs |= {*self._of_sort(claim), *self._of_things(claim, best)}
+        if best is not None and nearest.get(best.deed.number, ()) > _how_near(best):
+            signs.add("its call is nearer to another claim")
         signs |= set(_joined(claim, signs, best, bool(left)))
         return Seen(frozenset(signs), best, case.missing)
+
+    def _of_sort(self, claim: Compared) -> Iterator[str]:
+        """Signs of the sort of act that a claim is, beside that of all calls."""
+        meaning, done = claim.stated.meaning, self._done
+        acts = meaning.acts - GENERIC
+        if done and meaning.acts and not meaning.acts <= READING and all(map(looks, done)):
+            yield f"every call only looked, form: {claim.stated.form}"
+        if done and reads(meaning) and not any(map(_may_look, done)):
+            yield "no call looked"
+        if acts and not is_vague(meaning) and not any(acts & (deed.acts | deed.also) for deed in done):
+            yield "no call says such an act"
+
+    def _of_things(self, claim: Compared, best: Pair | None) -> Iterator[str]:
+        """Signs of how much of what a claim names the calls name."""
+        if claim.things:
+            known = [any(text.names(thing) for text in self._pairing.texts.all) for thing in claim.things]
+            yield f"things known: {_share(known)}"
+            if best is not None:
+                yield f"things of its call: {_share([best.deed.texts.all.names(thing) for thing in claim.things])}"
 
     def _of_claim(self, claim: Compared) -> Iterator[str]:
         """Signs of the claim itself."""
@@ -156,6 +183,46 @@ class Ledger:
 def _tells_act(deed: Deed, acts: frozenset[str]) -> bool:
     """Tell whether a result has a verb of some acts: "sent", of a claim that something went to somebody."""
     return bool(acts) and any(verb_acts(word) & acts for word in deed.told)
+
+
+def _nearest(cases: Sequence[Case]) -> dict[int, tuple[int, ...]]:
+    """How near the nearest claim is to each call that is the best of one, by the call's number."""
+    nearest: dict[int, tuple[int, ...]] = {}
+    for case in cases:
+        if case.best is not None and case.claim.stated.meaning.kind != "mental":
+            number = case.best.deed.number
+            nearest[number] = max(nearest.get(number, ()), _how_near(case.best))
+    return nearest
+
+
+def _how_near(pair: Pair) -> tuple[int, ...]:
+    return (pair.level, pair.exact, pair.things)
+
+
+def _share(known: Sequence[bool]) -> str:
+    """How many of some things are known, in a word."""
+    share = sum(known) / len(known)
+    return next(
+        name
+        for least, name in ((1.0, "all"), (0.6, "most"), (0.3, "some"), (0.01, "few"), (0.0, "none"))
+        if share >= least
+    )
+
+
+def _is_like(pair: Pair, best: Pair | None) -> bool:
+    """Tell whether a call goes as well with a claim as the best one: "I moved all three" is three calls."""
+    return best is not None and (pair.deed.call.tool, pair.level) == (best.deed.call.tool, best.level)
+
+
+def _may_be(call: Beside) -> bool:
+    """Tell whether a call may be a claim that it does not show: a change, and not known to be another."""
+    deed = call.deed
+    return not looks(deed) and (call.level > 0 or not deed.acts - {"run"} or bool(deed.acts & (UNKNOWN | GENERIC)))
+
+
+def _may_look(deed: Deed) -> bool:
+    """Tell whether a call may have looked at something, besides what else it did."""
+    return not deed.acts or bool((deed.acts | deed.ability.described.acts) & (LOOKING | UNKNOWN))
 
 
 def _fits(best: Pair | None) -> bool:

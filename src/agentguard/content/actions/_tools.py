@@ -168,10 +168,7 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
     for first, second in itertools.pairwise(pieces):
         if phrase_acts(first, second):
             return _Name(phrase_acts(first, second), frozenset({base(first)}), False)
-    verb = next((piece for piece in (pieces[0], pieces[-1]) if piece in verbs), verbs[0])
-    last = pieces[-1]
-    if noun_acts(verb) and verb != last in verbs and not noun_acts(last) and last not in words("runs"):
-        verb = last  # "order_cancel"
+    verb = _verb(pieces, verbs)
     if verb in words("looks"):
         return _Name(frozenset({"read"}), frozenset({base(verb)}), False)
     acts = frozenset({"run"}) if verb in words("runs") else verb_acts(verb)
@@ -179,6 +176,17 @@ def _read(pieces: Sequence[str], before: Sequence[str] = ()) -> _Name:
         [piece for piece in (*before, *pieces) if piece != verb and noun_acts(piece)] if verb in words("making") else []
     )
     return _Name(acts.union(*(noun_acts(piece) for piece in made)), bases_of([verb, *made]), False)
+
+
+def _verb(pieces: Sequence[str], verbs: Sequence[str]) -> str:
+    """The verb of a name, of those that may be it: "crm_get_contact" contacts nobody, "order_cancel" orders nothing."""
+    first, last = pieces[0], pieces[-1]
+    if first in verbs and noun_acts(first) and last in verbs and not noun_acts(last) and last not in words("runs"):
+        return last
+    if first in verbs or last in words("plainly"):
+        return first if first in verbs else last
+    plain = (piece for piece in pieces[1:-1] if piece in verbs and piece in words("plainly"))
+    return next(plain, last if last in verbs else verbs[0])
 
 
 def _acts_on(piece: str) -> bool:
