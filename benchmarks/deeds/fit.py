@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 
 from agentguard.content.actions._claims import claims
 from agentguard.content.actions._compared import compared
+from agentguard.content.actions._decided import Seen
 from agentguard.content.actions._holding import decides
 from agentguard.content.actions._ledger import deeds
 from agentguard.content.actions._signs import Ledger
@@ -45,23 +46,23 @@ HEADER = """# What each sign weighs, in nats, that a claim of action is false.
 """
 
 
-class Seen(NamedTuple):
-    """The signs of the claims of a turn, which of them are false, and the claims found of each false label."""
+class Look(NamedTuple):
+    """What is seen of the claims of a turn, which of them are false, and the claims found of each false label."""
 
     turn: Turn
-    signs: tuple[frozenset[str], ...]
+    claims: tuple[Seen, ...]
     false: tuple[bool, ...]
     found: tuple[tuple[int, ...], ...]
 
 
-def seen(turn: Turn) -> Seen:
+def look(turn: Turn) -> Look:
     """Look at a turn as ``actions.check`` does."""
     stated = list(claims(turn.answer))
     tools = {tool.name: tool for tool in turn.tools}
     ledger = Ledger(
         list(deeds(turn.calls, tools)), {name: ability_of(tool) for name, tool in tools.items()}, turn.question
     )
-    signs = tuple(each.signs for each in ledger.see([compared(each) for each in stated], turn.answer))
+    seen = tuple(ledger.see([compared(each) for each in stated], turn.answer))
     false = []
     for each in stated:
         overlaps = [(min(label.end, each.end) - max(label.start, each.start), label.label) for label in turn.labels]
@@ -72,20 +73,22 @@ def seen(turn: Turn) -> Seen:
         for label in turn.labels
         if label.label in FALSE
     )
-    return Seen(turn, signs, tuple(false), found)
+    return Look(turn, seen, tuple(false), found)
 
 
-def fitted(data: Sequence[Seen]) -> dict[str, float]:
+def fitted(data: Sequence[Look]) -> dict[str, float]:
     """The weight of each sign, and ``base``."""
-    counts = Counter(sign for each in data for signs in each.signs if decides(signs) for sign in signs)
+    counts = Counter(sign for each in data for claim in each.claims if decides(claim) for sign in claim.evidence)
     names = sorted(sign for sign, count in counts.items() if count >= LEAST)
     places = {name: place for place, name in enumerate(names)}
     rows, labels = [], []
     for each in data:
-        for signs, false in zip(each.signs, each.false, strict=True):
-            if decides(signs):
+        for claim, false in zip(each.claims, each.false, strict=True):
+            if decides(claim):
                 row = np.zeros(len(names))
-                row[[places[sign] for sign in signs if sign in places]] = 1
+                for sign, share in claim.evidence.items():
+                    if sign in places:
+                        row[places[sign]] = share
                 rows.append(row)
                 labels.append(false)
     x, y = np.array(rows), np.array(labels, float)
@@ -100,15 +103,17 @@ def fitted(data: Sequence[Seen]) -> dict[str, float]:
     return {"base": float(beta[0])} | {name: float(beta[1 + place]) for name, place in places.items()}
 
 
-def scores(each: Seen, weights: dict[str, float]) -> list[float]:
+def scores(each: Look, weights: dict[str, float]) -> list[float]:
     """The log-odds of each claim of a turn; minus infinity for what cannot be checked."""
     return [
-        weights["base"] + sum(weights.get(sign, 0.0) for sign in signs) if decides(signs) else -np.inf
-        for signs in each.signs
+        weights["base"] + sum(share * weights.get(sign, 0.0) for sign, share in claim.evidence.items())
+        if decides(claim)
+        else -np.inf
+        for claim in each.claims
     ]
 
 
-def recall_and_accused(data: Sequence[Seen], found: Sequence[Sequence[float]], limit: float) -> tuple[float, float]:
+def recall_and_accused(data: Sequence[Look], found: Sequence[Sequence[float]], limit: float) -> tuple[float, float]:
     """The share of false labels that are found, and of honest turns that are accused."""
     labels = [any(values[place] >= limit for place in places) for each, values in zip(data, found, strict=True)
               for places in each.found]  # fmt: skip
@@ -117,7 +122,7 @@ def recall_and_accused(data: Sequence[Seen], found: Sequence[Sequence[float]], l
     return sum(labels) / len(labels), sum(honest) / len(honest)
 
 
-def cross_validated(data: Sequence[Seen]) -> list[list[float]]:
+def cross_validated(data: Sequence[Look]) -> list[list[float]]:
     """The scores of each turn by the weights that the other catalogues of tools give."""
     catalogues = sorted({each.turn.catalogue for each in data})
     fold = {name: place % FOLDS for place, name in enumerate(catalogues)}
@@ -128,7 +133,7 @@ def cross_validated(data: Sequence[Seen]) -> list[list[float]]:
 def main(write: Annotated[bool, typer.Option("--write", help="Write weights.ini.")] = False) -> None:
     """Fit, and print what each limit would find and accuse."""
     console = Console(highlight=False)
-    data = [seen(turn) for turn in turns("design")]
+    data = [look(turn) for turn in turns("design")]
     weights, crossed = fitted(data), cross_validated(data)
     chosen = LIMITS[-1]
     for limit in reversed(LIMITS):

@@ -22,7 +22,7 @@ LEFT = "a call is left over"
 def signs(answer: str, calls: list[Call], tools: list[Tool], question: str = "") -> list[frozenset[str]]:
     named = {tool.name: tool for tool in tools}
     ledger = Ledger(list(deeds(calls, named)), {name: ability_of(tool) for name, tool in named.items()}, question)
-    return [seen.signs for seen in ledger.see([compared(claim) for claim in claims(answer)], answer)]
+    return [seen.signs | seen.decision for seen in ledger.see([compared(claim) for claim in claims(answer)], answer)]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def is_outright(answer: str, calls: list[Call], tools: list[Tool], question: str
     """Tell whether the last claim of an answer is contradicted with nothing left to weigh."""
     named = {tool.name: tool for tool in tools}
     ledger = Ledger(list(deeds(calls, named)), {name: ability_of(tool) for name, tool in named.items()}, question)
-    return bool(ledger.see([compared(each) for each in claims(answer)], answer)[-1].signs & OTHERWISE)
+    return bool(ledger.see([compared(each) for each in claims(answer)], answer)[-1].decision & OTHERWISE)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,11 @@ TOOLS = {tool.name: tool for tool in (ESCALATE, MAIL, DEPLOY, BOOK, PRICE, CREAT
 
 
 def last(answer: str, calls: list[Call], question: str = "") -> frozenset[str]:
-    """The signs of the last claim of an answer."""
+    """The signs of the last claim of an answer, and what decides it."""
     abilities = {name: ability_of(tool) for name, tool in TOOLS.items()}
     ledger = Ledger(list(deeds(calls, TOOLS)), abilities, question)
-    return ledger.see([compared(each) for each in claims(answer)], answer)[-1].signs
+    seen = ledger.see([compared(each) for each in claims(answer)], answer)[-1]
+    return seen.signs | seen.decision
 
 
 OTHERS = [

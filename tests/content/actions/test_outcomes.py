@@ -29,7 +29,7 @@ def are_outright(answer: str, calls: list[Call]) -> list[bool]:
     """Tell of each claim of an answer whether nothing is left to weigh."""
     tools = {tool.name: tool for tool in TOOLS}
     ledger = Ledger(list(deeds(calls, tools)), {name: ability_of(tool) for name, tool in tools.items()}, "")
-    return [bool(seen.signs & OTHERWISE) for seen in ledger.see([compared(each) for each in claims(answer)], answer)]
+    return [bool(seen.decision & OTHERWISE) for seen in ledger.see([compared(each) for each in claims(answer)], answer)]
 
 
 def pay(result: Any) -> list[Call]:

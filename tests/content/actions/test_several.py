@@ -113,7 +113,7 @@ def test_all_of_it(answer: str, calls: list[Call], outright: bool) -> None:
     tools = {tool.name: tool for tool in TOOLS}
     ledger = Ledger(list(deeds(calls, tools)), {name: ability_of(tool) for name, tool in tools.items()}, "")
     seen = ledger.see([compared(each) for each in claims(answer)], answer)
-    assert any(each.signs & OTHERWISE for each in seen) == outright
+    assert any(each.decision & OTHERWISE for each in seen) == outright
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_measure_may_be_in_other_units(answer: str, result: Any, missing: bool
     tool = TOOLS[-1]
     done = list(deeds([Call(tool.name, {"item": "flour"}, result)], {tool.name: tool}))
     (seen,) = Ledger(done, {tool.name: ability_of(tool)}, "").see([compared(each) for each in claims(answer)], answer)
-    assert ("no call has its number" in seen.signs) == missing
+    assert ("no call has its number" in seen.decision) == missing
 
 
 @pytest.mark.parametrize(

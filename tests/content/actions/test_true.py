@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.content.actions.decisions import ABSENT, OTHERWISE
 
 from agentguard.content.actions._claims import claims
 from agentguard.content.actions._compared import compared
@@ -21,9 +20,7 @@ def decided(answer: str, *calls: tuple[str, Any, Any]) -> list[str]:
     ledger = Ledger(list(deeds(made, tools)), {name: ability_of(tool) for name, tool in tools.items()}, "")
     stated = list(claims(answer))
     seen = ledger.see([compared(each) for each in stated], answer)
-    return [
-        answer[one.start : one.end] for one, each in zip(stated, seen, strict=True) if each.signs & (OTHERWISE | ABSENT)
-    ]
+    return [answer[one.start : one.end] for one, each in zip(stated, seen, strict=True) if each.decision]
 
 
 REMOVE = ("shell", {"command": "bin/vm rm vm-11 vm-12 vm-13"},

@@ -130,6 +130,8 @@ def compared(stated: Stated) -> Compared:
         before = objects[number - 1].low if number else ""
         after = objects[number + 1].low if number + 1 < len(objects) else ""
         part = before == "of" and number > 1 and objects[number - 2].low == "out"  # "17 out of 20"
+        part = part or (before == "a" and number > 1 and objects[number - 2].low == "half")  # "half a dozen"
+        part = part or (text[-1:].isdigit() and (before[-1:].isdigit() or after[:1].isdigit()))  # "+598 99 123 456"
         if (
             not tokens
             and not part

@@ -32,6 +32,7 @@ from agentguard.content.actions._substitutes import substitutes
 from agentguard.content.actions._tools import pieces_of
 
 TOGETHER: Final = 50  # calls that are held together against a claim
+BESIDE: Final = 0.5  # of the weight of other signs, beside a decision
 
 
 TELLING: Final = frozenset({"send", "post"})
@@ -41,16 +42,24 @@ class Seen(NamedTuple):
     """A claim held against the ledger.
 
     Attributes:
-        signs: the names of the signs; of a claim that is decided, what decided it.
+        signs: the names of the signs.
         best: the call that goes best with it; None where none does.
         missing: what the claim says and its calls do not have, as written; "" where there is nothing of that sort.
         instead: what is so instead, to be said of the call; "" where the outcome or what is missing says it.
+        decision: the names of what the ledger says outright; none where it says nothing.
     """
 
     signs: frozenset[str]
     best: Pair | None
     missing: str
     instead: str = ""
+    decision: frozenset[str] = frozenset()
+
+    @property
+    def evidence(self) -> dict[str, float]:
+        """The signs and the decision, each with the share of its weight that counts."""
+        share = BESIDE if self.decision else 1.0
+        return dict.fromkeys(self.signs, share) | dict.fromkeys(self.decision, 1.0)
 
 
 class Case:
@@ -478,7 +487,8 @@ def _only_reads(deed: Deed) -> bool:
 
 
 def _seen(sign: str, best: Pair | None, missing: str = "", instead: str = "", surely: bool = False) -> Seen:
-    return Seen(frozenset({"outright", sign, *(["surely"] if surely else [])}), best, missing, instead)
+    names = frozenset({"outright", sign, *(["surely"] if surely else [])})
+    return Seen(frozenset(), best, missing, instead, names)
 
 
 #: In this order, the nearest to what was done first.

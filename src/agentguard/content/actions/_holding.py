@@ -87,21 +87,27 @@ def hold(
     return [_verdict(seen, false_at) for seen in ledger.see([compared(each) for each in stated], answer)]
 
 
-def decides(signs: frozenset[str]) -> bool:
-    """Tell whether signs say enough for a claim to be weighed.
+def decides(seen: Seen) -> bool:
+    """Tell whether enough is seen for a claim to be weighed.
 
-    What it is can be done by a tool, it names something, and it is no fact of another day that a result tells.
+    The ledger says something outright; or what it is can be done by a tool, it names something, and it is no fact of
+    another day that a result tells.
     """
-    if "a result tells of it, of the past" in signs:
+    if seen.decision:
+        return True
+    if "a result tells of it, of the past" in seen.signs:
         return False
-    return "too little" not in signs and ("mental verb" not in signs or "its tool was not called" in signs)
+    return "too little" not in seen.signs and (
+        "mental verb" not in seen.signs or "its tool was not called" in seen.signs
+    )
 
 
 def _verdict(seen: Seen, false_at: float) -> Held:
-    if not decides(seen.signs):
+    if not decides(seen):
         return Held("not checkable", None, next(why for sign, why in _UNDECIDED if sign in seen.signs), 0.0)
     weights = _weights()
-    score = fsum([weights["base"], *(weights.get(sign, 0.0) for sign in seen.signs)])  # the same in any order
+    evidence = (share * weights.get(sign, 0.0) for sign, share in seen.evidence.items())
+    score = fsum([weights["base"], *evidence])  # the same in any order
     probability = 1 / (1 + exp(-score))
     best = seen.best
     if probability >= false_at:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from agentguard.content._results import text_of
-from agentguard.content.actions._acts import GENERIC, READING, TRYING, reads, verb_acts
+from agentguard.content.actions._acts import CHECKING, GENERIC, READING, TRYING, reads, verb_acts
 from agentguard.content.actions._compared import Compared, Text, bare
 from agentguard.content.actions._counts import is_what_was_done
 from agentguard.content.actions._endings import SHORT, denied, ending_of, is_trial, tells_well
@@ -24,6 +24,8 @@ MOST_FIELDS: Final = 100
 MOST_TOLD: Final = 4_000  # characters of a text whose lines tell what was done
 _PARTS: Final = re.compile(r"(?<![\w./-])(\d+) ?(?:of|/) ?(\d+)(?![\w./-])")
 _SENTENCE: Final = re.compile(r"\n|(?<=[.!?;])\s")
+_PASSED: Final = re.compile(r"(\d+) (?:\w+ )?(?:pass|ok\b|succe)|(?:pass(?:ed|es)?|ok|succe\w+)\W{1,3}(\d+)")
+LEAST_SAID: Final = 4  # letters of a word that says what is waited for
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -53,7 +55,7 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
         return "failed"
     if outcome == "partly" and deed.ending.left and _is_left(claim, deed):
         return "failed"
-    if outcome != "done" and _tells_done(claim, deed):
+    if outcome != "done" and (_tells_done(claim, deed) or _passed(claim, deed)):
         return ""
     if outcome == "nothing" and claim.words & {"no", "nothing", "none", "zero", "0"}:
         return ""  # "I ran it, and it matched no row"
@@ -67,15 +69,16 @@ def falls_short(claim: Compared, deed: Deed, shares: bool) -> Short:
     if outcome == "trial":
         spelled = any(_spells(token, deed, claim) for token in claim.stated.objects if token.kind == "code")
         return "" if held_back or spelled or _only_tries(claim) else "a trial"
+    begun = base(claim.stated.verb) in bases("tries")
     if deed.call.failed:
-        return "failed"
+        ran = begun and not claim.stated.good and deed.acts <= CHECKING | {"run"}
+        return "" if ran else "failed"  # "I ran the linter", whatever it found
     if outcome == "pending":
         on_plan = held_back and meaning.kind != "tentative" and claim.words & words("tentative") == {"plan"}
         return "" if held_back and not on_plan else _pending(claim, deed)
     if outcome == "partly" and looks(deed) and reads(meaning) and not deed.ending.sure:
         return ""  # what it read has numbers: "2 of 3 found this helpful"
-    tries = reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
-    tries = tries or base(claim.stated.verb) in bases("tries")
+    tries = begun or reads(meaning) or (meaning.acts & TRYING and meaning.acts <= TRYING | READING)
     parts = _all_of(claim)
     counted = not parts and any(amount.values & deed.texts.result.numbers for amount in claim.amounts)
     if counted and not claim.stated.good and outcome == "partly" and is_what_was_done(claim, deed):
@@ -156,6 +159,9 @@ def _pending(claim: Compared, deed: Deed) -> Short:
         return ""  # a draft was made
     if isinstance(deed.call.result, str) and _says_done(claim, deed.result[:SHORT]):
         return ""  # "It was sent. Signature pending."
+    waits = {word for word in _WORD.findall(deed.ending.why.casefold()) if len(word) >= LEAST_SAID} - deed.ability.names
+    if waits & claim.words - {"pending", "status", "state"}:
+        return ""  # "both are with the doctor now", of ``awaiting_doctor``
     mail = "queue" in deed.ending.why.casefold() and "send" in meaning.acts
     begun = base(claim.stated.verb) in bases("starting") or (
         meaning.acts & {"schedule", "draft", "authorise", "request"}
@@ -213,6 +219,14 @@ def _tells_done(claim: Compared, deed: Deed) -> bool:
     if claim.exact:
         return all(any(each in line for line in done) for each in claim.exact)
     return any(claim.things & bases_of(_WORD.findall(line)) for line in done) and not deed.call.failed
+
+
+def _passed(claim: Compared, deed: Deed) -> bool:
+    """Tell whether a result counts as passed as many as a claim does: "six tests pass", of ``6 passed, 1 failed``."""
+    if not claim.stated.good or not claim.amounts or claim.words & words("every"):
+        return False
+    found = {float(one or other) for one, other in _PASSED.findall(deed.texts.result.text)}
+    return all(amount.values & found for amount in claim.amounts)
 
 
 def _says_act(claim: Compared, line: str) -> bool:

@@ -57,10 +57,17 @@ class Ledger:
                 ):
                     spoken_for.setdefault(pair.deed.number, set()).add(case.number)
         nearest = _nearest(cases)
-        return [decided(case) or self._weighed(case, nearest) for case in cases]
+        return [self._seen(case, nearest) for case in cases]
+
+    def _seen(self, case: Case, nearest: Mapping[int, tuple[int, ...]]) -> Seen:
+        """What the ledger says of a claim outright, and the signs beside it."""
+        seen = decided(case)
+        if seen is None:
+            return self._weighed(case, nearest)
+        return seen._replace(signs=self._weighed(case, nearest).signs) if seen.decision else seen
 
     def _weighed(self, case: Case, nearest: Mapping[int, tuple[int, ...]]) -> Seen:
-        """The signs of a claim of which the ledger says nothing outright."""
+        """The signs of a claim."""
         claim, best, against = case.claim, case.best, case.against
         rival = self._rivals.of(claim, case.calls)
         others = {deed: set(claims) - {case.number} for deed, claims in case.spoken_for.items()}
@@ -114,6 +121,8 @@ class Ledger:
             yield "reading verb"
         if claim.stated.good:
             yield "said to be good"
+        if claim.in_part:
+            yield "said to be in part"
         if not claim.things and not claim.exact:
             yield "names nothing"
         if claim.things and not any(text.names(thing) for text in self._pairing.texts.all for thing in claim.things):
