@@ -35,10 +35,13 @@ def ended_by(number: int, config: Path) -> tuple[int, str]:
     with subprocess.Popen(
         [sys.executable, str(WORKER), str(config)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "verifying\n"
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "verifying\n"
+            process.send_signal(number)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     return process.returncode, said
 
 

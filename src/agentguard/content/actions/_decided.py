@@ -1,9 +1,10 @@
 """Decisions: what the ledger says outright of a claim.
 
-Each looks for one way in which a claim is false whatever else speaks for it. Beside the one that finds it first no
-other sign counts: mild agreement elsewhere does not weigh against it. It weighs what all of them do, ``outright``, and
-what its own name does, in ``weights.ini``: of a rare one little is known but that it is such a one. What a field of a
-result says, or a tool that surely is such an act, weighs by itself, too: ``surely``.
+Each looks for one way in which a claim is false whatever else speaks for it; the first that finds it decides. What
+decides weighs what all decisions do, ``outright``, and what its own name does, in ``weights.ini``: of a rare one little
+is known but that it is one. What a field of a result says, or a tool that surely is such an act, weighs by itself, too:
+``surely``. Beside a decision all other signs count half: mild agreement elsewhere does not weigh against it, and much
+of it does.
 """
 
 from __future__ import annotations

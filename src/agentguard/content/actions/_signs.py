@@ -1,8 +1,7 @@
 """Signs that a claim of action is false, or true: what is seen when it is held against the ledger.
 
-Where the ledger says something outright, that is the claim's only sign (``_decided.py``). Of all others the signs are
-what speaks for and against them beside the calls that they go together with. What each sign weighs is in
-``weights.ini``.
+They are what speaks for and against a claim beside the calls that it goes together with, and what the ledger says of it
+outright (``_decided.py``). What each sign weighs is in ``weights.ini``.
 """
 
 from __future__ import annotations
