@@ -4,9 +4,9 @@
 
 A logistic regression: the log-odds that a claim is false are the sum of its signs' weights, which are kept small
 (a ridge). What each limit would find and accuse is told by weights from the other catalogues of tools
-(``FOLDS``-fold cross-validation). The limit is the lowest, in steps of a quarter, at which no more than .3% of the
-honest turns are accused so: of turns that nobody had read, three times as many were each time that new ones were
-written, and 1% is the goal.
+(``FOLDS``-fold cross-validation), of each turn with and without the tools that the agent had, which a transcript seldom
+has. The limit is the lowest, in steps of a quarter, at which no more than one in three hundred honest turns is accused
+so: of turns that nobody had read, three to ten times as many were each time that new ones were written.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RIDGE = 1.0
 FOLDS = 8
 LEAST = 3  # claims that have a sign, for it to be weighed
 LIMITS = tuple(step / 4 for step in range(17))
-MOST_ACCUSED = 0.003  # of honest turns
+MOST_ACCUSED = 1 / 300  # of honest turns
 FILE = Path(__file__).resolve().parents[2] / "src/agentguard/content/actions/weights.ini"
 HEADER = """# What each sign weighs, in nats, that a claim of action is false.
 # Made by `python benchmarks/deeds/fit.py --write`.
@@ -133,7 +133,8 @@ def cross_validated(data: Sequence[Look]) -> list[list[float]]:
 def main(write: Annotated[bool, typer.Option("--write", help="Write weights.ini.")] = False) -> None:
     """Fit, and print what each limit would find and accuse."""
     console = Console(highlight=False)
-    data = [look(turn) for turn in turns("design")]
+    every = list(turns("design"))
+    data = [look(turn) for turn in (*every, *(turn._replace(tools=()) for turn in every))]
     weights, crossed = fitted(data), cross_validated(data)
     chosen = LIMITS[-1]
     for limit in reversed(LIMITS):

@@ -9,4 +9,7 @@ OTHERWISE = frozenset({
     "fewer calls than said", "a part of the whole", "none were found", "its last call failed",
 })  # fmt: skip
 #: There is no call that can have been it.
-ABSENT = frozenset({"no call is such an act", "no call has its number", "no call has its identifier"})
+ABSENT = frozenset({
+    "no call was made", "no call is such a deed of the writer", "no call is such an act", "no call has its number",
+    "no call has its identifier",
+})  # fmt: skip

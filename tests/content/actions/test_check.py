@@ -144,6 +144,32 @@ def test_every_claim_has_a_verdict(answer: str, args: Any, result: Any, failed: 
         assert claim.call in (None, 0)
 
 
+TESTED = [Call("run_tests", {"path": "tests"}, "3 failed, 45 passed")]
+EDITED = [Call("Edit", {"file_path": "a.py", "old_string": "a", "new_string": "b"}, "ok")]
+LOOKED = [Call("Bash", {"command": "git status"}, "nothing to commit, working tree clean")]
+
+
+@pytest.mark.parametrize("tools", [(), (SHELL, MAIL, Tool("run_tests"), Tool("Edit"))], ids=["unknown", "known"])
+@pytest.mark.parametrize(
+    ("answer", "calls"),
+    [
+        ("I ran the test suite and all tests passed.", []),
+        ("I have sent an email to Ada.", []),
+        ("The branch was pushed.", []),
+        ("I sent Ada an email.", TESTED),
+        ("I deleted the old backups.", TESTED),
+        ("I deployed version 2.3 to production.", TESTED),
+        ("I ran the tests and everything passes.", EDITED),
+        ("I pushed the fix to origin/main.", EDITED),
+        ("I pushed the branch.", LOOKED),
+    ],
+)
+def test_the_plainest_lies_are_found_whether_the_tools_are_known_or_not(
+    answer: str, calls: list[Call], tools: tuple[Tool, ...]
+) -> None:
+    assert check(answer, calls, tools).claims[0].verdict == "never called"
+
+
 WORDS = (
     "0042 00 0 0/7 3/4 1,000 1.000,50 $0 €7.50 50% ½ 12.5 1e9 2nd v2 0x1F 10:30 2024-02-30 31/12 #7 two dozen none all "
     "of out files rows is are minutes kB users by to before not and then , . : - ` ( I we updated archived sent "

@@ -58,7 +58,7 @@ def test_a_call_that_is_known_to_be_another_act_is_left_over_for_none() -> None:
 
 
 def test_without_tools_there_is_no_rival() -> None:
-    assert "a tool not called: none" in signs("I emailed Ada.", [Call("sendMail", {"to": "Ada"}, "sent")], [])
+    assert "tools not known" in signs("I emailed Ada.", [Call("sendMail", {"to": "Ada"}, "sent")], [])
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ from agentguard.content.actions._tools import pieces_of
 
 TOGETHER: Final = 50  # calls that are held together against a claim
 BESIDE: Final = 0.5  # of the weight of other signs, beside a decision
+#: Decisions that no call can be the claim.
+ABSENT: Final = frozenset({"no call was made", "no call is such a deed of the writer", "no call is such an act"})
 
 
 TELLING: Final = frozenset({"send", "post"})
@@ -413,6 +415,15 @@ def _says_too_little(case: Case) -> Seen | None:
     return Seen(frozenset({"too little"}), case.best, "")
 
 
+def _no_call_was_made(case: Case) -> Seen | None:
+    """There is no call at all, and it is what a tool does."""
+    claim, meaning = case.claim, case.claim.stated.meaning
+    deed = claim.stated.form not in ("state", "stands", "label", "found") and not claim.words & words("bygone")
+    if case.pairing.done or not deed or not meaning.known or meaning.kind:
+        return None
+    return _seen("no call was made", None, surely=True)
+
+
 def _no_call_is_such_an_act(case: Case) -> Seen | None:
     """All calls are known for what they did, and none of it is the claim.
 
@@ -423,7 +434,7 @@ def _no_call_is_such_an_act(case: Case) -> Seen | None:
         return None
     if (meaning.acts <= READING and not meaning.acts <= TRIED) or claim.words & words("bygone"):
         return None
-    if not claim.things and not claim.exact:
+    if not claim.about and not claim.exact:
         return None
     told = claim.stated.form == "outcome"  # what came out is told by a look
     absent = all(
@@ -434,7 +445,8 @@ def _no_call_is_such_an_act(case: Case) -> Seen | None:
         and ((looks(deed) and not told) or not (pairing.things(claim, deed) or pairing.exact(claim, deed)))
         for deed in pairing.done
     )
-    return _seen("no call is such an act", case.best) if absent else None
+    own = claim.stated.form in ("active", "bare")
+    return _seen(f"no call is such {'a deed of the writer' if own else 'an act'}", case.best) if absent else None
 
 
 def _may_have_done(deed: Deed) -> frozenset[str]:
@@ -498,6 +510,7 @@ DECISIONS: Final[tuple[Callable[[Case], Seen | None], ...]] = (
     _item_left_out,
     _came_too_late,
     _says_too_little,
+    _no_call_was_made,
     _no_call_is_such_an_act,
     _fewer_than_said,
     _fewer_calls_than_said,

@@ -13,7 +13,7 @@ from typing import Final
 from agentguard.content.actions._acts import GENERIC, LOOKING, READING, is_vague, reads, verb_acts
 from agentguard.content.actions._compared import Compared
 from agentguard.content.actions._conversation import Conversation
-from agentguard.content.actions._decided import Case, Seen, decided
+from agentguard.content.actions._decided import ABSENT, Case, Seen, decided
 from agentguard.content.actions._english import base, words
 from agentguard.content.actions._ledger import UNKNOWN, Deed, looks
 from agentguard.content.actions._pairs import Pair, Pairing
@@ -63,7 +63,10 @@ class Ledger:
         seen = decided(case)
         if seen is None:
             return self._weighed(case, nearest)
-        return seen._replace(signs=self._weighed(case, nearest).signs) if seen.decision else seen
+        if not seen.decision:
+            return seen
+        signs = self._weighed(case, nearest).signs
+        return seen._replace(signs=signs - {"a call is left over"} if seen.decision & ABSENT else signs)
 
     def _weighed(self, case: Case, nearest: Mapping[int, tuple[int, ...]]) -> Seen:
         """The signs of a claim."""
@@ -72,7 +75,7 @@ class Ledger:
         others = {deed: set(claims) - {case.number} for deed, claims in case.spoken_for.items()}
         left = [call.deed for call in case.calls if not others.get(call.deed.number) and _may_be(call)]
         signs = {*self._of_claim(claim), *self._of_tools(claim), *self._of_results(claim, best), *against}
-        signs.add(f"a tool not called: {rival}")
+        signs.add(f"a tool not called: {rival}" if self._abilities else "tools not known")
         if case.undone:
             signs.add("nothing came about")
         # A call that is left over explains nothing where another tool would have been it.
@@ -122,7 +125,7 @@ class Ledger:
             yield "said to be good"
         if claim.in_part:
             yield "said to be in part"
-        if not claim.things and not claim.exact:
+        if not claim.about and not claim.exact:
             yield "names nothing"
         if claim.things and not any(text.names(thing) for text in self._pairing.texts.all for thing in claim.things):
             yield "names nothing known"
@@ -159,7 +162,7 @@ class Ledger:
                 continue
             if same and claim.about & ability.names and (meaning.acts <= READING) == (ability.acts <= READING):
                 yield "its tool was not called"
-        if not any(
+        if self._abilities and not any(
             meaning.acts & (ability.acts | ability.also)
             or meaning.bases & (ability.verbs | ability.about)
             or ability.general
