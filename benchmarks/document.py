@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import detection_tables as detection
 from detection_runs import RUNS, Outcome
 from findings import FINDINGS, SOURCES
+from goals import NOT_MEASURED
 from speed_tables import SpeedFigures, speed_judged, speed_rows
 from tables import Line, judged, markdown, tally
 
-__all__ = ["Section", "document"]
+__all__ = ["Section", "document", "renewed"]
 
 CLEAN, SPOILED, FEW, REFERENCE, REVIEWED = (plan.name for plan in RUNS)
 SWAPS_HEADER = ("source", "fault", "rows", "AUROC")
+_GOALS = re.compile(r"Goals of the default engine: (\d+) of (\d+) reached, (\d+) missed, (\d+) not measured\.")
+_OUTCOME = re.compile(rf"\| (reached|missed|{NOT_MEASURED})[^|\n]*\|$", re.M)
 
 
 class Section(NamedTuple):
@@ -48,10 +53,7 @@ def document(
         f"Written by `{command}`; run it again instead of editing.",
         markdown(("machine", ""), machine.items()),
         f"Goals of the default engine: {tally([*_all_lines(outcomes, standings), *_lines(sections)])}.",
-        "## What is missed, and why",
-        SOURCES,
-        "What was tried for the goals that are missed, and what the data shows to be the limit:",
-        "\n".join(f"- **{what}.** {found}" for what, found in FINDINGS),
+        *_why(),
         *_section(
             "## Detection", CLEAN, commands, outcomes,
             lambda report: _all_tasks(report, with_goals=True),
@@ -92,6 +94,49 @@ def document(
         *_speed(standings),
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
+
+
+def renewed(text: str, sections: Sequence[Section]) -> str:
+    """A document in which some sections are measured anew, and what is said of the goals follows.
+
+    Args:
+        text: the document as it stands.
+        sections: the new ones, each all of whose judged lines count as goals. One takes the place of the section of its
+            heading, of which what is in brackets may differ.
+
+    Raises:
+        ValueError: there is no such section.
+    """
+    goals = _GOALS.search(text)
+    if goals is None:
+        raise ValueError("the document does not say how many goals are reached: measure all of it")
+    counts = Counter[str]()
+    for section in sections:
+        heading = section.text[0]
+        place = re.search(rf"^{re.escape(heading.partition(' (')[0])}(?: \([^\n]*)?$.*?(?=^## |\Z)", text, re.M | re.S)
+        if place is None:
+            raise ValueError(f"the document has no section {heading!r}: measure all of it")
+        counts.subtract(_OUTCOME.findall(place[0]))
+        new = "\n\n".join(section.text)
+        counts.update(_OUTCOME.findall(new))
+        text = f"{text[: place.start()]}{new}\n\n{text[place.end() :]}"
+    reached, missed, unknown = (
+        int(goals[number]) + counts[outcome] for number, outcome in ((1, "reached"), (3, "missed"), (4, NOT_MEASURED))
+    )
+    said = f"{reached} of {reached + missed + unknown} reached, {missed} missed, {unknown} {NOT_MEASURED}"
+    text = text.replace(goals[0], f"Goals of the default engine: {said}.", 1)
+    findings = re.search(r"^## What is missed, and why$.*?(?=^## )", text, re.M | re.S)
+    why = "\n\n".join(_why())
+    return text if findings is None else f"{text[: findings.start()]}{why}\n\n{text[findings.end() :]}"
+
+
+def _why() -> list[str]:
+    return [
+        "## What is missed, and why",
+        SOURCES,
+        "What was tried for the goals that are missed, and what the data shows to be the limit:",
+        "\n".join(f"- **{what}.** {found}" for what, found in FINDINGS),
+    ]
 
 
 def _section(

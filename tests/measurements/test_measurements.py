@@ -6,7 +6,7 @@ from pathlib import Path
 import detection_tables
 import pytest
 from detection_runs import ROOT, RUNS, Outcome, Plan, command, run
-from document import document
+from document import Section, document, renewed
 from goals import Goal, as_points, as_ratio, as_score, as_share
 from measurements import machine
 from speed_tables import speed_lines, speed_rows
@@ -265,3 +265,50 @@ def test_run_says_why_there_is_no_report(tmp_path, source, said):
 
 def test_run_without_data_says_so():
     assert run(RUNS[0], ROOT / "any.py", Path("no-such-folder")).missing.startswith("there is no folder")
+
+
+OLD = """# Measurements
+
+Goals of the default engine: 2 of 5 reached, 2 missed, 1 not measured.
+
+## What is missed, and why
+
+What was said.
+
+## Claims (`old command`)
+
+| what | measured | goal | outcome |
+|---|---|---|---|
+| found | 0.500 | ≥ 0.850 | missed by 0.350 |
+| accused | 3.0% | ≤ 1.0% | missed by 2.0 points |
+
+## Clone
+
+Not measured: `command`.
+
+## Speed
+
+| what | outcome |
+|---|---|
+| fast | reached |
+"""
+
+
+def test_a_section_that_is_measured_anew_takes_the_place_of_the_old_one_and_its_goals_count():
+    accused = Line(("accused",), 0.005, Goal("at most", 0.01, as_share))
+    claims = Section(["## Claims (`command`)", judged(("what",), [accused])], [accused])
+    clones = [Line((name,), figure, Goal("at most", 1.0, as_ratio)) for name, figure in (("a", 0.5), ("b", None))]
+    clone = Section(["## Clone (`command`)", judged(("what",), clones)], clones)
+
+    text = renewed(OLD, [claims, clone])
+
+    assert "Goals of the default engine: 4 of 6 reached, 0 missed, 2 not measured." in text
+    assert "found" not in text.partition("## Claims")[2]
+    assert text.index("## Claims (`command`)") < text.index("## Clone (`command`)") < text.index("## Speed\n\n| what")
+    assert "What was said." not in text
+    assert renewed(text, [claims, clone]) == text
+
+
+def test_a_section_that_is_not_there_is_no_new_one():
+    with pytest.raises(ValueError, match="no section '## Growth'"):
+        renewed(OLD, [Section(["## Growth"])])

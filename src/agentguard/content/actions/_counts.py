@@ -22,6 +22,8 @@ from agentguard.content.grounding._values import NUMBER_WORDS
 
 DEEPEST: Final = 3
 MOST_FIELDS: Final = 100
+MOST_COUNTED: Final = 20  # things of which a claim says "all"
+LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
 _COMMANDS: Final = {"UPDATE": "updated", "DELETE": "deleted", "INSERT 0": "inserted", "COPY": "copied"}
 #: "reformatted 26 files", "26 rows updated", "UPDATE 7"
 _TOLD: Final = re.compile(
@@ -30,17 +32,13 @@ _TOLD: Final = re.compile(
     r"|(?-i:\b(UPDATE|DELETE|INSERT 0|COPY) (\d+)\b)",
     re.IGNORECASE,
 )
-
-
 _COUNT: Final = r"(\d{1,3}(?:,\d{3})+|\d{1,9})"
 #: "61,000 of 412,300", "lines 1-120 of 512"; not "4/5", which may be stars
 _PART: Final = re.compile(
     rf"(?<![\w./,-])(?:\d{{1,9}}[-–])?{_COUNT} ?(?:of|out of|/(?!(?:5|10|100)\b)) ?{_COUNT}(?![\w/]|\.\d)"
 )
 _SINGLE: Final = re.compile(r"(?!.*\band\b)[\w@.:/+ -]{1,60}")
-LONGEST_VALUE: Final = 60  # characters of an argument that holds a name, and no text
 _MANY: Final = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b|&&|\|")  # arguments that name more than stands in them
-MOST_COUNTED: Final = 20
 
 
 def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
