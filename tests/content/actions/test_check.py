@@ -71,6 +71,12 @@ def test_what_was_retried_until_it_worked_is_supported() -> None:
     assert (claim.verdict, claim.call) == ("supported", 1)
 
 
+@pytest.mark.parametrize(("thing", "verdict"), [("the totals", "supported"), ("the changelog", "not checkable")])
+def test_a_verb_that_says_little_is_supported_only_by_a_call_for_its_thing(thing: str, verdict: str) -> None:
+    call = Call("Edit", {"file_path": "totals.py", "old_string": "1", "new_string": "2"}, "totals.py has been updated.")
+    assert only(f"I updated {thing}.", [call], [Tool("Edit")]).verdict == verdict
+
+
 def test_what_no_call_did_was_never_called() -> None:
     calls = [Call("get_order", {"order_id": "A1"}, {"id": "A1", "status": "shipped"})]
     result = check("I checked order A1 and emailed the customer.", calls, [ORDER, MAIL], false_at=0.5)

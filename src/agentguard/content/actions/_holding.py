@@ -112,7 +112,9 @@ def _verdict(seen: Seen, false_at: float) -> Held:
     best = seen.best
     if probability >= false_at:
         return _false(seen, probability)
-    if best is not None and best.level > 1 and not best.bad and score < weights["supported"]:
+    # "I updated the changelog" says little but what was updated, and is not supported by an update of something else.
+    told = "vague verb" not in seen.signs or "nothing against it, but nothing shared" not in seen.signs
+    if best is not None and told and best.level > 1 and not best.bad and score < weights["supported"]:
         return Held("supported", best.deed.number, f"{_call(best)} did it.", probability)
     return Held("not checkable", None, "The calls neither show it nor speak against it.", probability)
 
