@@ -59,7 +59,7 @@ class Ledger:
         return [self._seen(case, nearest) for case in cases]
 
     def _seen(self, case: Case, nearest: Mapping[int, tuple[int, ...]]) -> Seen:
-        """What the ledger says of a claim outright, and the signs beside it."""
+        """See a claim: what the ledger says of it outright, and the signs beside it."""
         seen = decided(case)
         if seen is None:
             return self._weighed(case, nearest)
