@@ -136,6 +136,13 @@ FINDINGS: Sequence[tuple[str, str]] = (
         "elsewhere, since the next turns say it in yet other ways.",
     ),
     (
+        "A fresh clone",
+        "All of it is bound by two processors. Environments made anew take much of `.ci/run`, and hang on the package "
+        "index. The wheel is compiled while types are checked; that memory is bounded is tested in four streams of "
+        "calls in place of seven, pure and compiled. What is left is the frameworks, each in environments of its own, "
+        "and the engine's suites on the lowest versions and compiled.",
+    ),
+    (
         "The guard in the loop, clean runs",
         "The few clean tasks that are lost are lost by flags: a word that a command's output never had, numbers at the "
         "edge of their level. An agent that is told to ask again, and gives up, loses the task; one that believes "
