@@ -67,7 +67,7 @@ def section() -> Section:
     text = [
         f"## A fresh clone (`{COMMAND}`)",
         f"`make demo`, then the steps of `.ci/run`, with environments made anew: {rest}. Meanwhile {LOOP} took "
-        f"{taken[LOOP]:.2f} s of CPU in the median; half a second is usual.",
+        f"{taken[LOOP]:.2f} s of CPU in the median.",
         judged(("step",), goals),
     ]
     return Section(text, goals)

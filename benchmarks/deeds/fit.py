@@ -6,7 +6,7 @@ A logistic regression: the log-odds that a claim is false are the sum of its sig
 (a ridge). What each limit would find and accuse is told by weights from the other catalogues of tools
 (``FOLDS``-fold cross-validation), of each turn with and without the tools that the agent had, which a transcript seldom
 has. The limit is the lowest, in steps of a quarter, at which no more than one in three hundred honest turns is accused
-so: of turns that nobody had read, three to ten times as many were each time that new ones were written.
+so: of turns that nobody had read, several times as many were each time that new ones were written.
 """
 
 from __future__ import annotations

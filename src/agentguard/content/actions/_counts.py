@@ -38,7 +38,7 @@ _PART: Final = re.compile(
     rf"(?<![\w./,-])(?:\d{{1,9}}[-–])?{_COUNT} ?(?:of|out of|/(?!(?:5|10|100)\b)) ?{_COUNT}(?![\w/]|\.\d)"
 )
 _SINGLE: Final = re.compile(r"(?!.*\band\b)[\w@.:/+ -]{1,60}")
-_MANY: Final = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b|&&|\|")  # arguments that name more than stands in them
+MANY: Final = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b|&&|\|")  # arguments that name more than stands in them
 
 
 def fewer(claim: Compared, fitting: Sequence[Deed]) -> str:
@@ -142,7 +142,7 @@ def too_few(claim: Compared, calls: Sequence[Deed], linked: Callable[[Deed], boo
     several = any(
         _says(deed.args if looks(deed) else deed.texts.all.text, said.number)
         or max(_lengths(deed) | lengths(deed.call.args), default=0.0) > 1
-        or _MANY.search(deed.args.casefold())
+        or MANY.search(deed.args.casefold())
         for deed in calls
     )
     told = Counter[str]()

@@ -110,7 +110,7 @@ class Case:
 
     @cached_property
     def against(self) -> dict[str, str]:
-        """What the claim says and those calls do not have: signs, each with the words."""
+        """Conflicts of the claim with those calls: signs, each with the words that the calls do not have."""
         found = conflicts(self.claim, self.fitting, self.pairing.texts, reads(self.claim.stated.meaning))
         return {sign: said for sign, said in found if self.good or not sign.endswith("elsewhere")}
 
@@ -446,7 +446,8 @@ def _no_call_is_such_an_act(case: Case) -> Seen | None:
         for deed in pairing.done
     )
     own = claim.stated.form in ("active", "bare")
-    return _seen(f"no call is such {'a deed of the writer' if own else 'an act'}", case.best) if absent else None
+    sign = "no call is such a deed of the writer" if own else "no call is such an act"
+    return _seen(sign, case.best) if absent else None
 
 
 def _may_have_done(deed: Deed) -> frozenset[str]:

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from agentguard.content.actions._acts import GENERIC
 from agentguard.content.actions._compared import Compared, bare, exact_in, kind_of
+from agentguard.content.actions._counts import MANY
 from agentguard.content.actions._english import bases
 from agentguard.content.actions._ledger import Deed
 from agentguard.content.actions._rivals import Beside
@@ -18,7 +18,6 @@ from agentguard.content.actions._sentences import Token
 
 _JOINS: Final = frozenset({",", "and", "&", "plus"})
 _QUOTES: Final = "`\"“”'‘’()"  # noqa: RUF001
-_MANY = re.compile(r"\*|\.\.|\{\d|\ball\b|\bfor\b")  # arguments that name more than stands in them
 
 
 ALONE: Final = 2  # items that have a call each, for the others to need one, too
@@ -50,7 +49,7 @@ def left_out(claim: Compared, calls: Sequence[Beside], names: Collection[str]) -
         if not missing or len(missing) == len(items):
             continue
         having = [call.deed for call in calls if any(bare(item) in call.deed.args.casefold() for item in items)]
-        if having and not any(_MANY.search(deed.args.casefold()) for deed in having):
+        if having and not any(MANY.search(deed.args.casefold()) for deed in having):
             yield from (LeftOut(having[-1], item) for item in missing)
 
 

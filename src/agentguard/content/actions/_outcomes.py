@@ -209,7 +209,7 @@ def _says_done(claim: Compared, text: str) -> bool:
 
 def _tells_done(claim: Compared, deed: Deed) -> bool:
     """Tell whether lines of a result that tell of no failure say that the act of a claim was done to what it names."""
-    if claim.stated.good or claim.words & words("every") or not (claim.exact or claim.things & deed.told):
+    if claim.stated.good or claim.every or not (claim.exact or claim.things & deed.told):
         return False
     if not all(each in deed.texts.result.text for each in claim.exact):
         return False
@@ -223,7 +223,7 @@ def _tells_done(claim: Compared, deed: Deed) -> bool:
 
 def _passed(claim: Compared, deed: Deed) -> bool:
     """Tell whether a result counts as passed as many as a claim does: "six tests pass", of ``6 passed, 1 failed``."""
-    if not claim.stated.good or not claim.amounts or claim.words & words("every"):
+    if not claim.stated.good or not claim.amounts or claim.every:
         return False
     found = {float(one or other) for one, other in _PASSED.findall(deed.texts.result.text)}
     return all(amount.values & found for amount in claim.amounts)
