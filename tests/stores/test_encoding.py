@@ -6,15 +6,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.json_texts import json_texts
 
 from agentguard.errors import StoreError
 from agentguard.stores._base import decode, encode
 from agentguard.stores._disk import after, digest, last_name, last_number, named, numbered
 
-TEXT = st.text(st.characters(codec=None, exclude_categories=()))  # lone surrogates too
+TEXT = st.text(st.characters(codec=None, exclude_categories=()))  # lone surrogates, and two that follow each other
+JSON_TEXT = json_texts()
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | JSON_TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(JSON_TEXT, inner, max_size=4),
     max_leaves=20,
 )
 NAMES = TEXT | st.lists(st.sampled_from(["\0", "\xff", "a", "\ud800", "\U0010ffff"]), max_size=6).map("".join)
@@ -26,12 +28,12 @@ def written(value: Any) -> str:
     return repr(value)
 
 
-@given(st.dictionaries(TEXT, JSON, max_size=5))
+@given(st.dictionaries(JSON_TEXT, JSON, max_size=5))
 def test_json_comes_back_exactly(value: dict[str, Any]) -> None:
     assert written(decode(encode("it", value))) == written(value)
 
 
-@given(st.dictionaries(TEXT, JSON, max_size=5), st.integers(1_000, 5_000))
+@given(st.dictionaries(JSON_TEXT, JSON, max_size=5), st.integers(1_000, 5_000))
 def test_long_json_comes_back_exactly_and_shorter(value: dict[str, Any], length: int) -> None:
     value = {**value, "long": "x" * length}
 
@@ -40,7 +42,7 @@ def test_long_json_comes_back_exactly_and_shorter(value: dict[str, Any], length:
     assert not data.startswith(b"{") or len(data) < 1_024
 
 
-@given(st.dictionaries(TEXT, JSON, max_size=3), st.sampled_from([float("nan"), float("inf"), -float("inf")]))
+@given(st.dictionaries(JSON_TEXT, JSON, max_size=3), st.sampled_from([float("nan"), float("inf"), -float("inf")]))
 def test_what_json_does_not_have_is_refused(value: dict[str, Any], number: float) -> None:
     with pytest.raises(StoreError, match="cannot be kept as JSON"):
         encode("it", {**value, "number": [None, {"n": number}]})

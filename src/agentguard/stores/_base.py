@@ -165,7 +165,8 @@ def encode(what: str, value: object) -> bytes:
 
     Args:
         what: names the value in messages.
-        value: string keys, finite numbers, nested at most 250 deep; tuples are kept as lists.
+        value: string keys, finite numbers, nested at most 250 deep; tuples are kept as lists, and
+            the two halves of a surrogate pair as the character that they are.
 
     Raises:
         StoreError: for anything else, and for more than 64 MiB of JSON.

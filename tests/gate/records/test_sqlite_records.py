@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.json_texts import json_texts
 
 from agentguard.errors import DataError, StoreError
 from agentguard.gate.evidence._sqlite import SqliteEvidence
@@ -147,22 +148,18 @@ def test_a_risk_is_a_finite_number(records: SqliteRecords) -> None:
 
 
 def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.lists(values, max_size=4) | st.dictionaries(st.text(st.characters()), values, max_size=4)
+    return st.lists(values, max_size=4) | st.dictionaries(json_texts(), values, max_size=4)
 
 
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters()),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | json_texts(),
     nested,
     max_leaves=15,
 )
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.dictionaries(st.text(st.characters()), json_values, max_size=5), st.floats(0, 4e9))
+@given(st.dictionaries(json_texts(), json_values, max_size=5), st.floats(0, 4e9))
 def test_any_json_object_comes_back(tmp_path_factory: pytest.TempPathFactory, body: dict[str, Any], at: float) -> None:
     with closing(SqliteRecords(tmp_path_factory.mktemp("run") / "records.sqlite")) as records:
         records.append("r1", Event("stage", at, body))

@@ -109,6 +109,8 @@ _NUMBERS: Final = ("started", "ended", "risk")
 def encode_body(event: Event) -> str:
     r"""The body of an event as JSON in plain ASCII, so that half of a surrogate pair survives in it too.
 
+    Both halves, one behind the other, come back as the character that they are, as from any JSON.
+
     Raises:
         DataError: If it is no JSON object, or the event's time or kind are none.
 
