@@ -2,6 +2,8 @@
 # Another interpreter: make PYTHON=python3.12 test
 
 PYTHON ?= python3
+# Set in many images; hundreds of processes that tests start would each compile all that they import.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 # A second environment, with the lowest supported versions of the dependencies and of the frameworks.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +13,11 @@ from hypothesis import settings
 
 from .browsing import Visit, axe_source, launched, violations
 
-# Half of hypothesis' own number of examples: `make fuzz` is what searches long.
-settings.register_profile("local", deadline=None, max_examples=50)
+# A third of hypothesis' own number of examples: `make fuzz` is what searches long.
+settings.register_profile("local", deadline=None, max_examples=30)
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 # For the second and third time that a suite runs, on other versions or compiled: --hypothesis-profile=brief.
-settings.register_profile("brief", settings.get_profile("ci"), max_examples=15)
+settings.register_profile("brief", settings.get_profile("ci"), max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 #: Files with the longest tests, a third of the whole together: they build wheels, fork a hundred times, fill memories,
@@ -36,6 +37,28 @@ SLOW = frozenset(
     )
 )  # fmt: skip
 ROOT = Path(__file__).parents[1]
+ELASTICSEARCH = "tests/gate/elasticsearch/"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the folder with the slowest server on one process, so that it is started once, and other files as they are.
+
+    Only where files stay on one process, as ``make test`` asks for.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByServer(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return ELASTICSEARCH if nodeid.startswith(ELASTICSEARCH) else super()._split_scope(nodeid)
+
+    return ByServer(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from going through a million objects of collected tests a hundred times."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is not asked for is left out

@@ -107,7 +107,7 @@ def test_what_they_share_works_or_names_an_extra(said: dict[str, str | None], mo
     assert message is None or any(f"pip install 'agentguard[{extra}]'" in message for extra in FACES.values() if extra)
 
 
-@pytest.mark.parametrize("module", sorted(INTEGRATIONS))
+@pytest.mark.parametrize("module", sorted(FACES))
 def test_with_its_framework_it_is_imported(module: str) -> None:
     if module == "pydantic_ai" and sys.version_info < (3, 11):
         pytest.skip("pydantic-ai has no release for Python 3.10")

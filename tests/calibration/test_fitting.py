@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 from scipy.special import expit
@@ -175,7 +175,6 @@ _label = st.builds(
 
 
 @given(st.lists(st.tuples(_label, st.integers(1, 60)), max_size=6), st.sampled_from([0.01, 0.15, 0.6]))
-@settings(max_examples=60)
 def test_whatever_the_labels_values_stay_within_their_bounds(runs: list[tuple[Label, int]], prior: float) -> None:
     in_force = LabelSettings(prior=prior)
     found = fit([label for label, times in runs for _ in range(times)], in_force)

@@ -253,7 +253,7 @@ lines = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines, st.booleans())
 def test_any_bytes_give_a_report(tmp_path: Path, pieces: list[bytes], compressed: bool) -> None:
     file = tmp_path / "log.jsonl"

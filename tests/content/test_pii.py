@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content import pii
@@ -205,7 +205,6 @@ ANY_TEXT = (
 )
 
 
-@settings(max_examples=150)
 @given(ANY_TEXT, st.sampled_from([0.0, 0.1, 0.5, 0.9]))
 def test_any_text_is_scanned(text, at_least):
     result = pii.scan(text, kinds=set(KINDS), at_least=at_least)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
@@ -83,7 +83,6 @@ def is_judged_anew(verdict: VerificationResult) -> bool:
     learned=st.booleans(),
     prior=st.sampled_from([0.01, 0.15, 0.3, 0.7]),
 )
-@settings(max_examples=60)
 def test_each_label_steps_in_its_own_direction(
     mode: Mode, labels: list[tuple[bool, float, str | None]], probe: str, learned: bool, prior: float
 ) -> None:

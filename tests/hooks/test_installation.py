@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError
@@ -78,7 +78,6 @@ def test_what_was_there_is_there_again_to_the_byte(
 
 
 @given(data=data, indent=layouts)
-@settings(max_examples=50)
 def test_of_a_file_that_was_changed_meanwhile_the_hooks_alone_are_taken(
     folder: Path, data: dict[str, Any], indent: Any
 ) -> None:

@@ -16,7 +16,7 @@ def test_schemathesis_finds_nothing(shop: Any, key: str, make_app: Callable[...,
     config = SchemathesisConfig.from_dict(
         {
             "auth": {"openapi": {"ApiKey": {"api_key": key}}},
-            "generation": {"max-examples": 25, "deterministic": True, "database": "none"},
+            "generation": {"max-examples": 10, "deterministic": True, "database": "none"},
             "seed": 8321,
         }
     )

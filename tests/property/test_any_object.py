@@ -199,7 +199,6 @@ def assert_a_verdict(verdict: VerificationResult) -> None:
 
 @both_modes
 @given(stream=st.lists(json_calls, min_size=1, max_size=6))
-@settings(max_examples=60)
 def test_any_json_value_is_judged_and_no_check_fails(mode: Mode, stream: list[dict[str, Any]]) -> None:
     engine = guarded(mode)
     with nothing_logged():
@@ -210,7 +209,7 @@ def test_any_json_value_is_judged_and_no_check_fails(mode: Mode, stream: list[di
 
 @both_modes
 @given(stream=st.lists(any_calls, min_size=1, max_size=4))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_python_object_is_judged_and_no_check_fails(mode: Mode, stream: list[dict[str, Any]]) -> None:
     engine = guarded(mode)
     with nothing_logged():
@@ -221,7 +220,7 @@ def test_any_python_object_is_judged_and_no_check_fails(mode: Mode, stream: list
 
 @both_modes
 @given(tool=anything, call_id=anything, label=st.booleans())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_name_of_tool_and_call(mode: Mode, tool: Any, call_id: Any, label: bool) -> None:
     engine = VerificationEngine(mode=mode)
     with nothing_logged():

@@ -158,7 +158,7 @@ def test_hostile_text_is_cut(hostile: ReportData) -> None:
 NAMES = st.text(max_size=40) | st.sampled_from(["<script>x</script>", "' onload='x", '" style="x', "--><p>", "&lt;b"])
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(NAMES, min_size=8, max_size=8), st.lists(st.floats(allow_nan=True), min_size=9, max_size=9))
 def test_no_text_of_a_call_makes_an_element_or_an_attribute(names: list[str], numbers: list[float]) -> None:
     tool, arg, field, value, session, call_id, label, place = names

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -440,7 +440,6 @@ OF_TWO_PLACES = [
 
 
 @example(answers=OF_TWO_PLACES, bare=False)
-@settings(max_examples=120)
 @given(st.lists(st.dictionaries(keys, values, max_size=4) | values, min_size=1, max_size=5), st.booleans())
 def test_no_answer_breaks_what_was_learned_from_it(answers: list[Any], bare: bool) -> None:
     # Each answer has 25 distinct companions of its form, so that there is enough of it to be declared.
@@ -463,7 +462,6 @@ def test_no_answer_breaks_what_was_learned_from_it(answers: list[Any], bare: boo
     assert [one.name for one in trial.verdict().declarations if one.broken] == []
 
 
-@settings(max_examples=60)
 @given(st.lists(st.dictionaries(keys, values, max_size=3) | values, max_size=6), st.integers(0, 3))
 def test_what_is_left_is_broken_by_no_held_out_call(held_out: list[Any], instant: int) -> None:
     more = {"required": {"properties": {"x": 1}}}  # fields with the names of keywords

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import DataError
@@ -46,7 +46,6 @@ def row(result: Any, tool: str = "t", args: Any = None, ms: float | None = None)
     return TraceRow("calls.jsonl", 1, ToolCall(tool, args, result, ms), None)
 
 
-@settings(max_examples=150)
 @given(rows, rows, rows)
 def test_merging_is_exact_in_any_order_and_grouping(a: list[Any], b: list[Any], c: list[Any]) -> None:
     whole = partial([*a, *b, *c])

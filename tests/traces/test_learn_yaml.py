@@ -29,7 +29,7 @@ def learned(tool: str, answers: list[Any]) -> Draft:
     return drafted
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names.filter(lambda name: "*" not in name), st.lists(names, min_size=1, max_size=4, unique=True))
 def test_a_file_reads_back_as_the_profile_it_was_written_from(tmp_path: Path, tool: str, fields: list[str]) -> None:
     answers = [{"serial": n, **{field: {field: f"2024-05-{n % 28 + 1:02d}"} for field in fields}} for n in range(40)]

@@ -92,7 +92,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows, st.integers(1, 5))
 def test_a_log_with_args_as_text_is_the_same_call_for_call(
     tmp_path: Path, log: list[dict[str, Any]], group: int

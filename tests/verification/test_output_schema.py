@@ -4,7 +4,7 @@ from typing import Literal
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, TypeAdapter
 
@@ -141,7 +141,6 @@ class TestWalked:
         assert takes_too_many_routes(schema)
 
     @given(value=JSON)
-    @settings(max_examples=60)
     def test_it_says_what_the_validator_of_ordinary_schemas_says(self, schema, value):
         assert (departure(schema, value) == "") is jsonschema_rs.validator_for(schema).is_valid(value)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.content.actions import Call, Session, check
@@ -39,7 +39,6 @@ def test_a_session_says_what_its_calls_say_alone(scarce: bool, monkeypatch: pyte
         monkeypatch.setattr(_arithmetic, "MAX_DERIVED", 25)
         monkeypatch.setattr(_arithmetic, "MAX_RECORDS", 3)
 
-    @settings(max_examples=60, deadline=None)
     @given(TURNS)
     def holds(turns: list[Any]) -> None:
         session, calls, asked = Session(), list[Call](), list[str]()

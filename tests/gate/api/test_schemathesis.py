@@ -29,7 +29,7 @@ def find_failures(app: FastAPI, key: str) -> tuple[list[str], Counter[tuple[str,
     config = SchemathesisConfig.from_dict(
         {
             "auth": {"openapi": {"ApiKey": {"api_key": key}}},
-            "generation": {"max-examples": int(EXAMPLES or 25), "deterministic": EXAMPLES is None, "database": "none"},
+            "generation": {"max-examples": int(EXAMPLES or 10), "deterministic": EXAMPLES is None, "database": "none"},
             **({} if EXAMPLES else {"seed": 8321}),
         }
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentguard.errors import ConfigurationError, DataError, StoreError
@@ -55,7 +55,6 @@ def test_words_that_say_nothing_find_nothing_beside_others(index: SqliteEvidence
     assert texts(index.keyword("what is all of the", 5))[0] == "All of the rest is what it is."
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_can_be_indexed_and_asked(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     index = SqliteEvidence(tmp_path_factory.mktemp("index"), "test")
@@ -76,7 +75,6 @@ components = st.floats(-1e6, 1e6).map(lambda number: round(number, 3))
 vectors = st.lists(st.tuples(components, components, components), min_size=1, max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
 @given(vectors, st.tuples(components, components, components), st.integers(1, 45))
 def test_vector_search_is_exact(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, ...]], query: tuple[float, ...], limit: int

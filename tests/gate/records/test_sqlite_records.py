@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.json_texts import json_texts
 
@@ -158,7 +158,6 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.dictionaries(json_texts(), json_values, max_size=5), st.floats(0, 4e9))
 def test_any_json_object_comes_back(tmp_path_factory: pytest.TempPathFactory, body: dict[str, Any], at: float) -> None:
     with closing(SqliteRecords(tmp_path_factory.mktemp("run") / "records.sqlite")) as records:

@@ -28,7 +28,7 @@ def test_schemathesis_finds_nothing(engine: VerificationEngine, key: str) -> Non
     config = SchemathesisConfig.from_dict(
         {
             "auth": {"openapi": {"ApiKey": {"api_key": key}}},
-            "generation": {"max-examples": int(EXAMPLES or 15), "deterministic": EXAMPLES is None, "database": "none"},
+            "generation": {"max-examples": int(EXAMPLES or 8), "deterministic": EXAMPLES is None, "database": "none"},
             **({} if EXAMPLES else {"seed": 8321}),
         }
     )

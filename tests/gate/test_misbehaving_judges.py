@@ -1,4 +1,4 @@
-"""Ways in which a judge goes wrong, each through its client and a real Elasticsearch, and how the run must end."""
+"""Ways in which a judge goes wrong, each through its client, and how the run must end."""
 
 import json
 import re
@@ -34,7 +34,6 @@ risk_tolerance: {{deploy_threshold: 0.05, warn_threshold: 0.25}}
 evaluation: {{responses: answers.jsonl}}
 doc_sources: [{{type: local, path: docs}}]
 judge: {{provider: ollama, model_id: judge, base_url: "{models}", timeout_seconds: {timeout}, max_retries: {retries}}}
-elasticsearch: {{host: "{cluster}", index: "{index}"}}
 """
 
 Ask = Callable[[str, str], Any]
@@ -119,9 +118,8 @@ FAILED: dict[str, tuple[Behaviour, str]] = {
 
 @pytest.fixture
 def config(
-    tmp_path: Path, model_server: Any, elasticsearch_url: str, index_name: str, request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> GateConfig:  # fmt: skip
+    tmp_path: Path, model_server: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> GateConfig:
     pause = time.sleep
     monkeypatch.setattr(time, "sleep", lambda seconds: pause(min(seconds, 0.01)))  # between attempts
     (tmp_path / "docs").mkdir()
@@ -133,8 +131,6 @@ def config(
     (tmp_path / ".llm-reliability.yaml").write_text(
         CONFIG.format(
             models=model_server.url,
-            cluster=elasticsearch_url,
-            index=index_name,
             timeout=0.3 if hangs else 20.0,
             retries=0 if hangs else 2,
         )
