@@ -63,6 +63,7 @@ class Bench:
         self.method = METHODS[mode]()
         self.memory = self.method.new_memory("tool")
         self.contract = Contract(ToolProfile(name="tool", **profile)) if profile else Contract.unregistered("tool")
+        self.learned: Any = None  # what the memory held before anybody asked
 
     def case(self, call: ToolCall) -> Case:
         return Case(call, read(call.result), self.contract, self.memory, Settings(), Arguments(call.args))
@@ -118,13 +119,23 @@ def hostile_calls() -> list[ToolCall]:
 
 @functools.cache  # checks change nothing in them, as a test below says
 def benches(mode: str) -> dict[str, Bench]:
-    return {
+    made = {
         "cold": Bench(mode),
         "cold, declared": Bench(mode, **EVERYTHING_DECLARED),
         "warm": Bench(mode).learn(WARM),
         "warm, declared": Bench(mode, **EVERYTHING_DECLARED).learn(WARM),
         "warm by hostile calls": Bench(mode, **EVERYTHING_DECLARED).learn(hostile_calls()),
     }
+    for bench in made.values():
+        bench.learned = snapshot(bench.memory)
+    return made
+
+
+@functools.cache
+def twins(mode: str) -> tuple[Bench, Bench]:
+    """Two that learned the same."""
+    one, other = (Bench(mode, **EVERYTHING_DECLARED).learn([*WARM, *hostile_calls()]) for _ in range(2))
+    return one, other
 
 
 #: What was looked up lately, and is looked up again where it is not there: nothing of it is learned.
@@ -258,13 +269,12 @@ def test_never_raises_and_stays_in_its_ranges(mode: str, tier: VerificationTier,
 def test_asking_changes_nothing(mode: str, tier: VerificationTier, check: Check) -> None:
     """Not the memory, not the call; asked again, also of the same case, it says the same."""
     for bench in benches(mode).values():
-        before = snapshot(bench.memory)
         for call in [*hostile_calls(), *ordinary(20, seed=9)]:
             case = bench.case(call)
             first = check(case)
             assert check(case) == first
             assert check(bench.case(call)) == first
-        assert snapshot(bench.memory) == before
+        assert snapshot(bench.memory) == bench.learned
 
 
 @every_check
@@ -278,8 +288,7 @@ def test_leaves_arguments_and_result_as_they_are(mode: str, tier: VerificationTi
 
 @every_check
 def test_what_was_learned_alike_judges_alike(mode: str, tier: VerificationTier, check: Check) -> None:
-    one, other = (Bench(mode, **EVERYTHING_DECLARED).learn([*WARM, *hostile_calls()]) for _ in range(2))
-
+    one, other = twins(mode)
     for call in [*hostile_calls(), *ordinary(20, seed=10)]:
         assert check(one.case(call)) == check(other.case(call))
 

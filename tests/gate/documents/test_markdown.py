@@ -125,5 +125,5 @@ PIECES += ["# ", "a\n", "```\n", "\n    x", "[a]: b\n", "=\n", "(", "<", "___ ",
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_hostile_markdown_takes_no_longer_than_other(piece):
-    # The square of 100,000 would take an hour.
-    assert len(text(piece * (100_000 // len(piece)))) <= 200_000
+    # The square of 30,000 would take minutes.
+    assert len(text(piece * (30_000 // len(piece)))) <= 60_000
