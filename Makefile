@@ -12,9 +12,10 @@ LOWEST := .venv-lowest
 COMPILED := .venv-compiled
 # A small one for `make demo`: what agentguard itself needs, and no more.
 DEMO := .venv-demo
-# Environments for the frameworks that cannot live beside all others, and one with uv, which makes them in seconds.
+# Environments for the frameworks that cannot live beside all others.
 FRAMEWORKS := .venv-frameworks
-UV := $(FRAMEWORKS)/uv
+# One with uv, which fills the others: it downloads side by side, and what two of them have is downloaded once.
+UV := .venv-uv
 # Rebuilt when the declared or the tested versions change.
 STAMP := $(VENV)/.agentguard-installed
 LOWEST_STAMP := $(LOWEST)/.agentguard-installed
@@ -136,15 +137,15 @@ audit: $(RELEASE_STAMP) ## Ask the package index whether a version in constraint
 	$(RELEASE)/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
 
 clean: ## Remove .venv, builds and caches
-	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(DEMO) $(FRAMEWORKS) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
+	rm -rf $(VENV) $(LOWEST) $(COMPILED) $(DEMO) $(FRAMEWORKS) $(UV) $(RELEASE) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .layout site
 
-$(STAMP): pyproject.toml setup.py constraints.txt
+$(STAMP): pyproject.toml setup.py constraints.txt | $(UV)/bin/uv
 	$(call install,$(VENV),constraints.txt,-e '.[dev]')
 
-$(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt
+$(LOWEST_STAMP): pyproject.toml setup.py constraints-lowest.txt | $(UV)/bin/uv
 	$(call install,$(LOWEST),constraints-lowest.txt,-e '.[test]')
 
-$(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES)
+$(COMPILED_STAMP): pyproject.toml setup.py constraints.txt $(WHEEL_SOURCES) | $(UV)/bin/uv
 	@echo "Compiling the modules on the path of a call, two to three minutes without a line of output"
 	$(call install,$(COMPILED),constraints.txt,'.[test]')
 
@@ -183,10 +184,13 @@ define why
   echo 'a compiled wheel needs a C compiler and Python.h: on Debian and Ubuntu, build-essential and python3-dev.' >&2; exit 1;
 endef
 
-# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard and marks it done.
+# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard, built anew, and marks it done. The
+# index is the one that pip uses.
 define install
 $(call environment,$(1))
 @echo "Installing agentguard and what it is tested with into $(1) (once, a minute or two)"
-@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(2) $(3) || { $(why) }
+@index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2> /dev/null)}}; \
+  env $${index:+UV_DEFAULT_INDEX=$$index} $(UV)/bin/uv pip install --quiet --python $(1)/bin/python \
+  --reinstall-package agentguard -c $(2) $(3) || { $(why) }
 @touch $@
 endef
