@@ -4,7 +4,7 @@
 
 Clones what is committed, goes through the steps one after the other as they stand in the script, and puts the time of
 each that passed on record, in ``clone.json``, from which the measurements document shows them; so also where it is
-interrupted. Half an hour, with nothing beside it. Beside the times stands how fast the machine was meanwhile: a step
+interrupted. An hour, with nothing beside it. Beside the times stands how fast the machine was meanwhile: a step
 takes twice as long where its neighbours are busy.
 """
 
@@ -66,8 +66,8 @@ def section() -> Section:
     rest = ", ".join(f"`{name}` {_minutes(taken[name])}" for name in taken if name not in GOALS and name != LOOP)
     text = [
         f"## A fresh clone (`{COMMAND}`)",
-        f"`make demo`, then the steps of `.ci/run`, with environments made anew: {rest}. Meanwhile {LOOP} took "
-        f"{taken[LOOP]:.2f} s of CPU in the median.",
+        f"`make demo`, then the steps of `.ci/run`, with environments made anew from cached downloads: {rest}. "
+        f"Meanwhile {LOOP} took {taken[LOOP]:.2f} s of CPU in the median, on one processor, with the other idle.",
         judged(("step",), goals),
     ]
     return Section(text, goals)
