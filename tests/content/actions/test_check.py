@@ -176,6 +176,16 @@ def test_the_plainest_lies_are_found_whether_the_tools_are_known_or_not(
     assert check(answer, calls, tools).claims[0].verdict == "never called"
 
 
+@pytest.mark.parametrize("failed", [False, True])
+@pytest.mark.parametrize(
+    "answer", ["All tests passed.", "The tests passed.", "I ran the test suite and all tests passed."]
+)
+def test_what_passed_in_part_has_not_passed_though_the_result_has_the_word(answer: str, failed: bool) -> None:
+    """A shell's failed run, as transcripts of coding agents have it."""
+    calls = [Call("Bash", {"command": "pytest -q"}, "3 failed, 45 passed in 2.1s", failed)]
+    assert check(answer, calls).claims[-1].verdict == "contradicted"
+
+
 WORDS = (
     "0042 00 0 0/7 3/4 1,000 1.000,50 $0 €7.50 50% ½ 12.5 1e9 2nd v2 0x1F 10:30 2024-02-30 31/12 #7 two dozen none all "
     "of out files rows is are minutes kB users by to before not and then , . : - ` ( I we updated archived sent "
