@@ -83,7 +83,7 @@ test-compiled: $(COMPILED_STAMP) ## Run the engine's and the integrations' tests
 	$(COMPILED)/bin/python -m pytest -q $(PARALLEL) --hypothesis-profile=brief $(COMPILED_SUITES)
 
 test-frameworks: $(UV)/bin/uv ## Test each framework in environments of its own, newest and lowest (NAMES=strands: one)
-	$(UV)/bin/python tools/frameworks.py $(NAMES)
+	@$(FROM_INDEX) $(UV)/bin/python tools/frameworks.py $(NAMES)
 
 lint: layout ## Check style, format, types and the rules of who may import whom
 	$(BIN)/ruff check .
@@ -170,6 +170,10 @@ $(RELEASE_STAMP): tools/requirements.txt
 # Whoever tests what is compiled wants no wheel that is not.
 $(COMPILED_STAMP) test-compiled: export AGENTGUARD_COMPILE := 1
 
+# Before a command of uv, which reads no settings of pip: from the index that pip is set to use.
+FROM_INDEX = index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(UV)/bin/python -m pip config get global.index-url 2> /dev/null)}}; \
+  env $${index:+"UV_DEFAULT_INDEX=$$index"}
+
 # $(call environment,FOLDER) makes an empty environment, where the interpreter is one that agentguard runs on.
 define environment
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
@@ -184,13 +188,11 @@ define why
   echo 'a compiled wheel needs a C compiler and Python.h: on Debian and Ubuntu, build-essential and python3-dev.' >&2; exit 1;
 endef
 
-# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard, built anew, and marks it done. The
-# index is the one that pip uses.
+# $(call install,ENVIRONMENT,CONSTRAINTS,WHAT) makes an environment with agentguard, built anew, and marks it done.
 define install
 $(call environment,$(1))
 @echo "Installing agentguard and what it is tested with into $(1) (once, a minute or two)"
-@index=$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.index-url 2> /dev/null)}}; \
-  env $${index:+UV_DEFAULT_INDEX=$$index} $(UV)/bin/uv pip install --quiet --python $(1)/bin/python \
+@$(FROM_INDEX) $(UV)/bin/uv pip install --quiet --python $(1)/bin/python \
   --reinstall-package agentguard -c $(2) $(3) || { $(why) }
 @touch $@
 endef

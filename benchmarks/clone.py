@@ -67,7 +67,7 @@ def section() -> Section:
     text = [
         f"## A fresh clone (`{COMMAND}`)",
         f"`make demo`, then the steps of `.ci/run`, with environments made anew from cached downloads: {rest}. "
-        f"Meanwhile {LOOP} took {taken[LOOP]:.2f} s of CPU in the median, on one processor, with the other idle.",
+        f"Meanwhile {LOOP} took {taken[LOOP]:.2f} s of CPU in the median, with nothing beside it.",
         judged(("step",), goals),
     ]
     return Section(text, goals)

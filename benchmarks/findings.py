@@ -137,14 +137,13 @@ FINDINGS: Sequence[tuple[str, str]] = (
     ),
     (
         "A fresh clone",
-        "All of it is bound by two processors, and what they share with others: the same code took half as long on "
-        "another day. Environments made anew took much of `.ci/run`; uv fills them now, in a third of the time. Images "
-        "that set `PYTHONDONTWRITEBYTECODE` let each of the hundreds of processes that tests start compile all that it "
-        "imports; make takes that back. Collected tests are a million objects, through which the collector of garbage "
-        "went a hundred times; they are frozen. One Elasticsearch is started in place of two. The wheel is compiled "
-        "while types are checked; that memory is bounded is tested in four streams of calls in place of seven, pure "
-        "and compiled. What is left is some two thousand tests of a tenth of a second or more, the long ones of "
-        "`make test-slow`, and the suites that run again on the lowest versions and compiled.",
+        "All of it is bound by the processors, and by what they share with others: the same code takes far longer on "
+        "one day than on another. Environments made anew took much of `.ci/run`; uv fills most of them now. Images "
+        "that set `PYTHONDONTWRITEBYTECODE` let each process that tests start compile all that it imports; make "
+        "takes that back. Collected tests are frozen, so that the collector of garbage does not go through them; one "
+        "Elasticsearch serves all of its tests. The wheel is compiled while types are checked. What is left is the "
+        "many tests that start a process, the long ones of `make test-slow`, and the suites that run again on the "
+        "lowest versions and compiled.",
     ),
     (
         "The guard in the loop, clean runs",

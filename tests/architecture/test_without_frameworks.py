@@ -120,6 +120,12 @@ def test_with_its_framework_it_is_imported(module: str) -> None:
     assert said == {module: None}
 
 
+def test_with_all_frameworks_what_they_share_is_imported() -> None:
+    said = json.loads(python(TRY, *sorted(INTEGRATIONS - FACES.keys())).stdout)
+
+    assert set(said.values()) == {None}
+
+
 def test_importing_the_package_of_integrations_imports_no_framework() -> None:
     run = python(HIDE + "import agentguard.guard, agentguard.integrations.langsmith")
 

@@ -124,18 +124,18 @@ def at_most(share: float, count: int) -> float:
     return share * count + 3.0 * math.sqrt(count * share * (1.0 - share))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_genuine_streams_pass(seed: int) -> None:
-    """At most 1% of 3,000 genuine calls blocked, as ``max_false_block_rate`` says by default, and 3% flagged."""
+    """At most 1% of 5,000 genuine calls blocked, as ``max_false_block_rate`` says by default, and 3% flagged."""
     rng = random.Random(seed)
     engine = warm(rng)
     verdicts: Counter[str] = Counter()
-    for _ in range(3_000):
+    for _ in range(5_000):
         tool = rng.choice(list(TOOLS))
         verdicts[engine.verify(tool, **genuine(rng, tool)).verdict] += 1
 
-    assert verdicts["block"] <= at_most(0.01, 3_000)
-    assert verdicts["flag"] <= at_most(0.03, 3_000)
+    assert verdicts["block"] <= at_most(0.01, 5_000)
+    assert verdicts["flag"] <= at_most(0.03, 5_000)
 
 
 def test_a_lower_rate_blocks_fewer_genuine_calls() -> None:
@@ -143,11 +143,11 @@ def test_a_lower_rate_blocks_fewer_genuine_calls() -> None:
     for rate in (0.002, 0.05):
         rng = random.Random(4)
         engine = warm(rng).calibrate(max_false_block_rate=rate)
-        tools = [rng.choice(list(TOOLS)) for _ in range(3_000)]
+        tools = [rng.choice(list(TOOLS)) for _ in range(5_000)]
         blocked[rate] = sum(engine.verify(tool, **genuine(rng, tool)).is_hallucinated for tool in tools)
 
-    assert blocked[0.002] <= at_most(0.002, 3_000)
-    assert blocked[0.002] < blocked[0.05] <= at_most(0.05, 3_000)
+    assert blocked[0.002] <= at_most(0.002, 5_000)
+    assert blocked[0.002] < blocked[0.05] <= at_most(0.05, 5_000)
 
 
 def truncated(rng: random.Random, tool: str, answer: Answer) -> Any:
